@@ -1,0 +1,56 @@
+"""Discreet: a recommender system whose users' ratings stay secret.
+
+>>> import discreet as dc
+>>> ratings = dc.synthetic(users=200, items=100, ratings=5000, seed=1)
+>>> train, test = ratings.split(test=0.2, seed=1)
+>>> release = dc.Bias().fit(dc.NoPrivacy(train))
+>>> release.recommend(train.history_at(0), k=2)
+...
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from discreet.data.catalogue import Catalogue as Catalogue
+    from discreet.data.catalogue import Scale as Scale
+    from discreet.data.history import History as History
+    from discreet.data.ratings import Ratings as Ratings
+    from discreet.data.synthetic import synthetic as synthetic
+    from discreet.models.bias import Bias as Bias
+    from discreet.models.popularity import Popularity as Popularity
+    from discreet.models.release import Release as Release
+    from discreet.populations.contribution import Bound as Bound
+    from discreet.populations.contribution import Contribution as Contribution
+    from discreet.populations.population import NoPrivacy as NoPrivacy
+    from discreet.privacy.guarantee import Guarantee as Guarantee
+
+# Where each public name lives. Loaded on first use, so that `import discreet` is quick and light.
+_HOMES = {
+    "Catalogue": "data.catalogue",
+    "Scale": "data.catalogue",
+    "History": "data.history",
+    "Ratings": "data.ratings",
+    "synthetic": "data.synthetic",
+    "Bias": "models.bias",
+    "Popularity": "models.popularity",
+    "Release": "models.release",
+    "Bound": "populations.contribution",
+    "Contribution": "populations.contribution",
+    "NoPrivacy": "populations.population",
+    "Guarantee": "privacy.guarantee",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    return getattr(import_module(f"discreet.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

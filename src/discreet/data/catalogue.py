@@ -1,0 +1,175 @@
+"""What is public: the items, what is known about them, and the declared rating scale."""
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.labels import Labels
+from discreet.errors import InputError, UnknownNameError, require
+from discreet.types import AnyArray, Booleans, Names
+
+UNKNOWN_YEAR = 0
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The range that ratings are declared to lie in; it is stated, never read off the data.
+
+    Examples
+    --------
+    >>> Scale(1, 5).middle
+    3.0
+    >>> print(Scale(0.5, 5))
+    0.5 to 5
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        require(
+            math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high,
+            f"a rating scale needs two finite numbers, low below high, got {self.low} and {self.high}",
+        )
+
+    @property
+    def middle(self) -> float:
+        """The centre of the scale: a public constant to centre ratings with."""
+        return (self.low + self.high) / 2
+
+    @property
+    def width(self) -> float:
+        """High minus low: how far one rating can move."""
+        return self.high - self.low
+
+    @classmethod
+    def parse(cls, text: str) -> "Scale":
+        """Read ``"1:5"``, as the command line writes it."""
+        try:
+            low, high = (float(part) for part in text.split(":"))
+        except ValueError:
+            raise InputError(f"a rating scale is written LOW:HIGH, for example 1:5, got {text!r}") from None
+        return cls(low, high)
+
+    def __str__(self) -> str:
+        return f"{self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """The public list of items.
+
+    Parameters
+    ----------
+    items
+        Their identifiers.
+    scale
+        The declared rating scale.
+    titles
+        What people call them; the identifiers where nothing better is known.
+    genres
+        Names of the genres, the columns of ``item_genres``.
+    item_genres
+        For each item and genre, whether the item belongs to it.
+    years
+        Year of each item, 0 where it is not known.
+
+    Examples
+    --------
+    >>> catalogue = Catalogue.of(["1", "2"], Scale(1, 5), titles=["Toy Story (1995)", "GoldenEye (1995)"])
+    >>> catalogue.find("Toy Story (1995)")
+    0
+    """
+
+    items: Labels
+    scale: Scale
+    titles: Names
+    genres: tuple[str, ...] = ()
+    item_genres: Booleans = field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
+    years: NDArray[np.int16] = field(default_factory=lambda: np.zeros(0, dtype=np.int16))
+
+    def __post_init__(self) -> None:
+        size = len(self.items)
+        require(self.titles.shape == (size,), f"the catalogue has {size} items but {len(self.titles)} titles")
+        if not self.genres:
+            object.__setattr__(self, "item_genres", np.zeros((size, 0), dtype=np.bool_))
+        if self.years.size == 0:
+            object.__setattr__(self, "years", np.full(size, UNKNOWN_YEAR, dtype=np.int16))
+        require(
+            self.item_genres.shape == (size, len(self.genres)) and self.years.shape == (size,),
+            f"genres and years must have one row for each of the {size} items",
+        )
+        for column in (self.titles, self.item_genres, self.years):
+            column.setflags(write=False)
+
+    @classmethod
+    def of(
+        cls,
+        items: Iterable[str],
+        scale: Scale,
+        *,
+        titles: Sequence[str] | None = None,
+        genres: Sequence[Sequence[str]] | None = None,
+        years: Sequence[int] | None = None,
+    ) -> "Catalogue":
+        """Build a catalogue from plain lists, one entry an item."""
+        labels = Labels.of(items, what="item")
+        names = tuple(sorted({genre for row in genres or () for genre in row}))
+        columns = {genre: column for column, genre in enumerate(names)}
+        matrix = np.zeros((len(labels), len(names)), dtype=np.bool_)
+        for row, own in enumerate(genres or ()):
+            matrix[row, [columns[genre] for genre in own]] = True
+        return cls(
+            items=labels,
+            scale=scale,
+            titles=labels.names if titles is None else np.array(list(titles), dtype=np.str_),
+            genres=names,
+            item_genres=matrix,
+            years=np.zeros(0, dtype=np.int16) if years is None else np.array(years, dtype=np.int16),
+        )
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @cached_property
+    def _by_title(self) -> dict[str, int]:
+        titles = self.titles.tolist()  # several items may share a title: the first one answers to it
+        return {titles[position]: position for position in reversed(range(len(titles)))}
+
+    def find(self, name: str) -> int:
+        """Position of an item, by its title or its identifier."""
+        if name in self._by_title:
+            return self._by_title[name]
+        if name in self.items:
+            return self.items.index(name)
+        raise UnknownNameError.among("item", name, self._by_title)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A checksum of everything in the catalogue: equal catalogues have equal fingerprints."""
+        digest = hashlib.sha256(f"{self.scale.low}:{self.scale.high}:{self.genres}".encode())
+        for array in self.columns().values():
+            digest.update("\x1f".join(array.tolist()).encode() if array.dtype.kind == "U" else array.tobytes())
+        return digest.hexdigest()
+
+    def columns(self) -> dict[str, AnyArray]:
+        """The arrays that make up the catalogue, for saving."""
+        return {
+            "items": self.items.names,
+            "titles": self.titles,
+            "item_genres": self.item_genres,
+            "years": self.years,
+        }
+
+    def require_same(self, other: "Catalogue") -> None:
+        """Raise unless ``other`` is the same catalogue."""
+        if self is not other and self.fingerprint != other.fingerprint:
+            raise InputError(
+                f"these belong to different catalogues ({len(self)} and {len(other)} items): "
+                "read the history against the catalogue of the release"
+            )

@@ -1,0 +1,69 @@
+"""One user's own ratings: all that a prediction needs besides the release."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.data.catalogue import Catalogue
+from discreet.errors import require
+from discreet.types import Floats, Indices
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """The ratings of one user, who needs no name.
+
+    Parameters
+    ----------
+    catalogue
+        The catalogue that ``items`` points into.
+    items
+        Positions of the rated items, increasing.
+    values
+        The rating of each.
+
+    Examples
+    --------
+    >>> from discreet.data.catalogue import Catalogue, Scale
+    >>> catalogue = Catalogue.of(["1", "2"], Scale(1, 5), titles=["Toy Story (1995)", "GoldenEye (1995)"])
+    >>> History.of(catalogue, {"Toy Story (1995)": 5})
+    History(1 rating)
+    """
+
+    catalogue: Catalogue
+    items: Indices
+    values: Floats
+
+    def __post_init__(self) -> None:
+        size, scale = len(self.catalogue), self.catalogue.scale
+        require(self.items.shape == self.values.shape, "a history needs one value for each item")
+        require(
+            len(self.items) == 0
+            or (bool(np.all(np.diff(self.items) > 0)) and self.items[0] >= 0 and self.items[-1] < size),
+            "a history names each item once, in increasing order of position",
+        )
+        inside = (self.values >= scale.low) & (self.values <= scale.high)
+        require(bool(inside.all()), f"a rating in the history is outside the scale {scale}")
+        self.items.setflags(write=False)
+        self.values.setflags(write=False)
+
+    @classmethod
+    def of(cls, catalogue: Catalogue, ratings: Mapping[str, float]) -> "History":
+        """Build a history from titles or identifiers and their ratings."""
+        items = np.array([catalogue.find(name) for name in ratings], dtype=np.int32)
+        require(len(np.unique(items)) == len(items), "the history names one item twice")
+        values = np.array(list(ratings.values()), dtype=np.float32)
+        order = np.argsort(items)
+        return cls(catalogue, items[order], values[order])
+
+    @classmethod
+    def of_likes(cls, catalogue: Catalogue, names: Iterable[str]) -> "History":
+        """Build a history in which every named item has the highest rating."""
+        return cls.of(catalogue, dict.fromkeys(names, catalogue.scale.high))
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __repr__(self) -> str:
+        return f"History({len(self)} rating{'' if len(self) == 1 else 's'})"

@@ -1,0 +1,72 @@
+"""Names kept aside, so that everything else can count with integers."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from discreet.errors import InputError, UnknownNameError
+from discreet.types import Indices, Names
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Distinct names, each standing for its position.
+
+    Parameters
+    ----------
+    names
+        The names, position by position.
+    what
+        What one of them is called in messages, for example ``"item"``.
+
+    Examples
+    --------
+    >>> labels = Labels.of(["a", "b"], what="item")
+    >>> labels.index("b"), len(labels), labels[0]
+    (1, 2, 'a')
+    """
+
+    names: Names
+    what: str = "name"
+
+    def __post_init__(self) -> None:
+        self.names.setflags(write=False)
+
+    @classmethod
+    def of(cls, names: Iterable[str], what: str = "name") -> "Labels":
+        """Labels from any iterable of strings; a repeated one is an error."""
+        array = np.array(list(names), dtype=np.str_)
+        labels = cls(array, what)
+        if len(labels.positions) != len(array):
+            raise InputError(f"every {what} must be named once; the list has repeated names")
+        return labels
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Position of every name."""
+        return {name: position for position, name in enumerate(self.names.tolist())}
+
+    def index(self, name: str) -> int:
+        """Position of ``name``; an unknown name is an error that offers the nearest ones."""
+        try:
+            return self.positions[name]
+        except KeyError:
+            raise UnknownNameError.among(self.what, name, self.positions) from None
+
+    def indices(self, names: Iterable[str]) -> Indices:
+        """Positions of many names."""
+        return np.array([self.index(name) for name in names], dtype=np.int32)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, position: int) -> str:
+        return str(self.names[position])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names.tolist())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.positions

@@ -1,0 +1,1 @@
+"""What it is worth: metrics, protocols, comparisons."""

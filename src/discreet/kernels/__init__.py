@@ -1,0 +1,1 @@
+"""How it is summed: array kernels, one file for each family of models."""

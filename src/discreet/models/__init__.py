@@ -1,0 +1,1 @@
+"""How it learns: one file for each model, named after it."""

@@ -1,0 +1,42 @@
+"""Which kind of thing a model learns from: a population, or raw ratings."""
+
+from typing import Any
+
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError
+from discreet.models.release import Model, Release
+from discreet.populations.population import NoPrivacy, Population
+from discreet.types import Progress, no_progress
+
+
+def check_population(model: Model, population: Population | Ratings) -> None:
+    """Raise unless a model that asks for sums was given someone to ask."""
+    if isinstance(population, Ratings):
+        name = type(model).__name__
+        raise InputError(f"{name} asks a population for sums: write {name}(...).fit(NoPrivacy(ratings))")
+
+
+def check_ratings(model: Model, ratings: Ratings | Population) -> None:
+    """Raise unless a model that needs raw ratings was given them, one for each pair."""
+    name = type(model).__name__
+    if not isinstance(ratings, Ratings):
+        raise InputError(f"{name} needs the raw ratings, no population can hide them: write {name}(...).fit(ratings)")
+    if ratings.has_repeats:
+        raise InputError("some pairs are rated more than once: call ratings.merge('last') first")
+
+
+def needs_raw_ratings(model: Any) -> bool:
+    """Whether ``model.fit`` takes ``Ratings`` itself rather than a population."""
+    return bool(getattr(model, "raw_ratings", False))
+
+
+def fit_without_privacy(model: Any, ratings: Ratings, progress: Progress = no_progress) -> Release:
+    """Fit any model on ratings, with nothing hidden.
+
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> print(fit_without_privacy(dc.Bias(), ratings).guarantee)
+    No privacy: exact sums over the users were released.
+    """
+    release: Release = model.fit(ratings if needs_raw_ratings(model) else NoPrivacy(ratings), progress)
+    return release

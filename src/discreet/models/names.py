@@ -1,0 +1,9 @@
+"""The one table of names: what the command line and saved releases call each model."""
+
+from discreet.models.bias import Bias
+from discreet.models.popularity import Popularity
+
+MODELS = {
+    "bias": Bias,
+    "popularity": Popularity,
+}

@@ -1,0 +1,42 @@
+"""Popularity: everyone is recommended what most people rated.
+
+    score of item i  =  n_i,  how many users rated it
+
+The release is one sum over users.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.data.ratings import Ratings
+from discreet.models.bias import item_counts
+from discreet.models.fitting import check_population
+from discreet.models.release import Release
+from discreet.populations.population import Population
+from discreet.types import Floats, Progress, no_progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Popularity:
+    """Rank items by how many users rated them. The baseline of every ranking.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> release = dc.Popularity().fit(dc.NoPrivacy(ratings))
+    >>> int(release.arrays["counts"].sum())
+    600
+    """
+
+    def fit(self, population: Population, progress: Progress = no_progress) -> Release:
+        """Ask how often each item was rated, and release that."""
+        check_population(self, population)
+        counts = population.sum(item_counts(len(population.catalogue))).astype(np.float32)
+        return Release(self, {"counts": counts}, population.catalogue, population.guarantee)
+
+    def score(self, release: Release, histories: Ratings) -> Floats:
+        """The counts, the same for every user."""
+        counts: Floats = release.arrays["counts"]
+        return np.broadcast_to(counts, (histories.n_users, len(counts))).copy()

@@ -1,0 +1,45 @@
+"""A statistic that is a sum over users, together with how far one unit can move it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from discreet.data.ratings import Ratings
+from discreet.types import AnyArray
+
+Unit = Literal["rating", "user"]
+Norm = Literal["l1", "l2"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Adding or removing one ``unit`` moves the total by at most ``value`` in ``norm``."""
+
+    unit: Unit
+    norm: Norm
+    value: float
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What a model asks a population for.
+
+    ``total`` must be additive: ``total(A + B) = total(A) + total(B)`` for ratings ``A`` and ``B`` of
+    different users. So it can be computed by a server over everyone, or by each device over one person.
+
+    Parameters
+    ----------
+    name
+        What it is, in words: this is what a ledger shows.
+    shape
+        Shape of the total. Public: it may depend on the catalogue and on settings, never on ratings.
+    total
+        Ratings to array.
+    bounds
+        What is proven about ``total``; none means that no noise can make it private.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    total: Callable[[Ratings], AnyArray]
+    bounds: tuple[Bound, ...] = ()

@@ -1,0 +1,1 @@
+"""What it costs: the privacy unit, the guarantee."""
