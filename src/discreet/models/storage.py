@@ -55,8 +55,12 @@ def save(release: Release, folder: Path) -> None:
         (temporary / CARD).write_text(json.dumps(card, indent=2, sort_keys=True) + "\n", encoding="utf-8")
         temporary.chmod(0o755)
         if folder.exists():
-            shutil.rmtree(folder)
-        temporary.replace(folder)
+            previous = temporary.with_name(temporary.name + ".previous")
+            folder.replace(previous)
+            temporary.replace(folder)
+            shutil.rmtree(previous)
+        else:
+            temporary.replace(folder)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
@@ -64,7 +68,13 @@ def save(release: Release, folder: Path) -> None:
 
 def load(folder: Path) -> Release:
     """Read a release, and refuse one that is damaged or from another version."""
-    card = read_card(folder)
+    try:
+        return _load(folder, read_card(folder))
+    except (KeyError, TypeError) as error:
+        raise ReleaseError(f"{folder / CARD} is incomplete or damaged: {error}") from None
+
+
+def _load(folder: Path, card: dict[str, Any]) -> Release:
     if card.get("format") != FORMAT:
         raise ReleaseError(f"{folder} has format {card.get('format')!r}, this version of Discreet reads {FORMAT}")
     if card.get("model") not in MODELS:

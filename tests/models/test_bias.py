@@ -1,0 +1,83 @@
+"""Bias and popularity against the formulas, and the bounds of their sums by brute force."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.data.labels import Labels
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError
+from discreet.models.bias import item_counts, item_sums
+
+CATALOGUE = dc.Catalogue.of(["a", "b", "c"], dc.Scale(1, 5))
+
+
+def ratings_of(rows):
+    """Ratings from (user, item, value) triples over four users."""
+    user, item, value = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
+    return Ratings.of_columns(CATALOGUE, Labels.of(["0", "1", "2", "3"], what="user"), user, item, value)
+
+
+def test_bias_by_hand():
+    ratings = ratings_of([(0, 0, 5), (0, 1, 3), (1, 0, 4), (2, 1, 2)])
+    release = dc.Bias(item_damping=1, user_damping=2).fit(dc.NoPrivacy(ratings))
+    mean = 14 / 4
+    bias = np.array([(5 - mean + 4 - mean) / 3, (3 - mean + 2 - mean) / 3, 0])
+    np.testing.assert_allclose(release.arrays["mean"], [mean])
+    np.testing.assert_allclose(release.arrays["item_bias"], bias, rtol=1e-6)
+    own = ((5 - mean - bias[0]) + (3 - mean - bias[1])) / 4
+    np.testing.assert_allclose(release.predict(ratings, [0, 3], [2, 0]), [mean + own, mean + bias[0]], rtol=1e-6)
+
+
+def test_without_damping_an_unrated_item_is_average():
+    release = dc.Bias(item_damping=0, user_damping=0).fit(dc.NoPrivacy(ratings_of([(0, 0, 5)])))
+    np.testing.assert_allclose(release.arrays["item_bias"], [0, 0, 0])
+
+
+def test_popularity_by_hand():
+    release = dc.Popularity().fit(dc.NoPrivacy(ratings_of([(0, 0, 5), (1, 0, 1), (2, 2, 3)])))
+    assert release.arrays["counts"].tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize("setting", ["item_damping", "user_damping"])
+def test_negative_damping_is_refused(setting):
+    with pytest.raises(InputError, match=f"{setting} must not be negative, got -1"):
+        dc.Bias(**{setting: -1})
+
+
+contributions = [item_counts(3), item_sums(3, 3.0, 2.0)]
+triples = st.dictionaries(st.tuples(st.integers(0, 3), st.integers(0, 2)), st.integers(1, 5), max_size=12).map(
+    lambda cells: [(user, item, value) for (user, item), value in cells.items()]
+)
+
+
+@pytest.mark.parametrize("contribution", contributions, ids=lambda c: c.name)
+@given(rows=triples)
+def test_removing_any_rating_moves_the_sum_no_further_than_its_bound(contribution, rows):
+    whole = contribution.total(ratings_of(rows))
+    for left_out in range(len(rows)):
+        moved = whole - contribution.total(ratings_of(rows[:left_out] + rows[left_out + 1 :]))
+        for bound in contribution.bounds:
+            norm = np.abs(moved).sum() if bound.norm == "l1" else np.sqrt((moved**2).sum())
+            assert norm <= bound.value + 1e-9
+
+
+@pytest.mark.parametrize("contribution", contributions, ids=lambda c: c.name)
+def test_bounds_are_attained(contribution):
+    """A bound that nothing reaches would buy noise for nothing."""
+    worst = max(
+        np.abs(contribution.total(ratings_of([(0, item, value)]))).sum()
+        for item, value in itertools.product(range(3), (1, 5))
+    )
+    assert worst == pytest.approx(contribution.bounds[0].value)
+
+
+@pytest.mark.parametrize("contribution", contributions, ids=lambda c: c.name)
+@given(rows=triples)
+def test_sums_are_additive_over_users(contribution, rows):
+    parts = [contribution.total(ratings_of([row for row in rows if row[0] == user])) for user in range(4)]
+    np.testing.assert_allclose(sum(parts), contribution.total(ratings_of(rows)), atol=1e-9)

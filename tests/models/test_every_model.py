@@ -1,0 +1,248 @@
+"""What every model owes its users, checked on each name of the table.
+
+The block world has an answer that is known by construction: two groups of users, two groups of items,
+and everyone rates items of their own group high and of the other group low.
+"""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.data.labels import Labels
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError, ReleaseError
+from discreet.models.fitting import fit_without_privacy, needs_raw_ratings
+from discreet.models.names import MODELS
+from discreet.models.release import ExplainingModel
+from discreet.populations.population import NoPrivacy
+
+NOT_PERSONAL = {"bias", "popularity"}
+USERS, ITEMS = 60, 24
+
+
+def block_world() -> Ratings:
+    """Users rate two thirds of their own block with 5 and a few items of the other block with 1."""
+    rng = np.random.default_rng(3)
+    own = np.arange(USERS)[:, None] % 2 == np.arange(ITEMS)[None, :] % 2
+    rated = rng.random((USERS, ITEMS)) < np.where(own, 0.66, 0.12)
+    rated[:, :2] |= own[:, :2]
+    user, item = np.nonzero(rated)
+    catalogue = dc.Catalogue.of([f"i{n}" for n in range(ITEMS)], dc.Scale(1, 5))
+    users = Labels.of([f"u{n}" for n in range(USERS)], what="user")
+    return Ratings.of_columns(catalogue, users, user, item, np.where(own[user, item], 5.0, 1.0))
+
+
+WORLD = block_world()
+RELEASES: dict[str, dc.Release] = {}
+
+
+def released(name: str) -> dc.Release:
+    if name not in RELEASES:
+        RELEASES[name] = fit_without_privacy(MODELS[name](), WORLD)
+    return RELEASES[name]
+
+
+every_model = pytest.mark.parametrize("name", MODELS)
+
+
+@every_model
+def test_holds_no_user(name):
+    for key, array in released(name).arrays.items():
+        assert USERS not in array.shape, f"{key} has an axis as long as there are users"
+
+
+@every_model
+def test_scores_are_finite_and_of_the_right_shape(name):
+    scores = released(name).scores(WORLD)
+    assert scores.shape == (USERS, ITEMS)
+    assert scores.dtype == np.float32
+    assert np.isfinite(scores).all()
+
+
+@every_model
+def test_finds_the_block_of_a_user(name):
+    if name in NOT_PERSONAL:
+        pytest.skip("the same for everyone")
+    for position in (0, 1):
+        history = WORLD.history_at(position)
+        best = [int(suggestion.item[1:]) for suggestion in released(name).recommend(history, k=2)]
+        assert all(item % 2 == position for item in best)
+
+
+@every_model
+def test_predicts_the_rating_of_a_block(name):
+    release = released(name)
+    if not release.predicts_ratings or name in NOT_PERSONAL:
+        pytest.skip("does not predict personal ratings")
+    predicted = release.predict(WORLD, [0, 0, 1, 1], [0, 1, 0, 1])
+    assert predicted[0] > predicted[1]
+    assert predicted[3] > predicted[2]
+
+
+@every_model
+def test_predictions_stay_on_the_scale(name):
+    release = released(name)
+    if not release.predicts_ratings:
+        with pytest.raises(InputError, match="does not predict ratings"):
+            release.predict(WORLD, [0], [0])
+        return
+    users, items = np.divmod(np.arange(USERS * ITEMS), ITEMS)
+    predicted = release.predict(WORLD, users, items)
+    assert predicted.shape == (USERS * ITEMS,)
+    assert 1 <= predicted.min() <= predicted.max() <= 5
+
+
+@every_model
+def test_one_user_is_scored_as_in_a_batch(name):
+    """A prediction is a function of the release and one history: the other users change nothing."""
+    release = released(name)
+    batch = release.scores(WORLD)
+    for position in (0, 7, USERS - 1):
+        alone = release.score(WORLD.history_at(position))
+        np.testing.assert_allclose(alone, batch[position], rtol=1e-4, atol=1e-5)
+
+
+@every_model
+def test_same_seed_same_release(name):
+    again = fit_without_privacy(MODELS[name](), WORLD)
+    for key, array in released(name).arrays.items():
+        np.testing.assert_array_equal(array, again.arrays[key])
+
+
+@every_model
+def test_does_not_care_how_users_are_called_or_ordered(name):
+    if needs_raw_ratings(MODELS[name]()):
+        pytest.skip("a seeded walk over raw ratings depends on their order")
+    order = np.random.default_rng(0).permutation(USERS).astype(np.int32)
+    shuffled = Ratings.of_columns(WORLD.catalogue, WORLD.users, order[WORLD.user_index], WORLD.item_index, WORLD.values)
+    release = fit_without_privacy(MODELS[name](), shuffled)
+    for key, array in released(name).arrays.items():
+        np.testing.assert_allclose(array, release.arrays[key], rtol=2e-3, atol=2e-3)
+
+
+@every_model
+def test_nobody_is_too_new(name):
+    """An empty history, and an item that nobody rated."""
+    catalogue = dc.Catalogue.of([*WORLD.catalogue.items, "unseen"], dc.Scale(1, 5))
+    world = replace(WORLD, catalogue=catalogue)
+    release = fit_without_privacy(MODELS[name](), world)
+    stranger = dc.History(catalogue, np.zeros(0, np.int32), np.zeros(0, np.float32))
+    assert np.isfinite(release.score(stranger)).all()
+    assert len(release.recommend(stranger, k=5)) == 5
+    if release.predicts_ratings:
+        histories = Ratings.of_history(stranger)
+        assert np.isfinite(release.predict(histories, [0, 0], [0, ITEMS])).all()
+
+
+@every_model
+def test_recommends_only_what_is_new(name):
+    history = WORLD.history_at(4)
+    suggestions = released(name).recommend(history, k=ITEMS)
+    assert len(suggestions) == ITEMS - len(history)
+    assert not {s.item for s in suggestions} & {WORLD.catalogue.items[int(i)] for i in history.items}
+    scores = [s.score for s in suggestions]
+    assert scores == sorted(scores, reverse=True)
+
+
+@every_model
+def test_explains_with_the_users_own_ratings_or_says_that_it_cannot(name):
+    release, history = released(name), WORLD.history_at(4)
+    if not isinstance(release.model, ExplainingModel):
+        with pytest.raises(InputError, match="cannot explain"):
+            release.recommend(history, explain=True)
+        return
+    own = {WORLD.catalogue.items[int(i)] for i in history.items}
+    first = release.recommend(history, k=1, explain=True)[0]
+    assert first.because
+    assert {reason.item for reason in first.because} <= own
+    assert all(0 < reason.share <= 1 for reason in first.because)
+
+
+@every_model
+def test_survives_the_disk(name, tmp_path):
+    release = released(name)
+    release.save(tmp_path / "release")
+    again = dc.Release.load(tmp_path / "release")
+    assert again.model == release.model
+    assert again.guarantee == release.guarantee
+    assert again.catalogue.fingerprint == release.catalogue.fingerprint
+    np.testing.assert_array_equal(again.scores(WORLD), release.scores(WORLD))
+
+
+@every_model
+def test_card_says_nothing_about_the_users(name, tmp_path):
+    """How many users and ratings there were is private."""
+    released(name).save(tmp_path / "release")
+    card = json.loads((tmp_path / "release" / "card.json").read_text())
+    numbers = {str(leaf) for leaf in _leaves(card)}
+    assert not numbers & {str(USERS), str(len(WORLD))}
+
+
+@every_model
+def test_is_told_apart_by_what_it_learns_from(name):
+    model = MODELS[name]()
+    wrong = NoPrivacy(WORLD) if needs_raw_ratings(model) else WORLD
+    with pytest.raises(InputError, match="fit\\("):
+        model.fit(wrong)
+
+
+@every_model
+def test_settings_are_frozen_and_comparable(name):
+    model = MODELS[name]()
+    assert model == MODELS[name]()
+    with pytest.raises(AttributeError):
+        model.anything = 1
+
+
+def test_damaged_release_is_refused(tmp_path):
+    folder = tmp_path / "release"
+    released("bias").save(folder)
+    with (folder / "arrays.npz").open("ab") as file:
+        file.write(b"!")
+    with pytest.raises(ReleaseError, match="checksum"):
+        dc.Release.load(folder)
+
+
+def test_release_of_another_format_is_refused(tmp_path):
+    folder = tmp_path / "release"
+    released("bias").save(folder)
+    card = json.loads((folder / "card.json").read_text())
+    (folder / "card.json").write_text(json.dumps(card | {"format": 99}))
+    with pytest.raises(ReleaseError, match="format 99"):
+        dc.Release.load(folder)
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "[]", "{}", '{"format": 1, "model": "bias"}'])
+def test_folder_that_is_no_release_is_refused(tmp_path, content):
+    if content is not None:
+        (tmp_path / "card.json").write_text(content)
+    with pytest.raises(ReleaseError):
+        dc.Release.load(tmp_path)
+
+
+def test_save_does_not_overwrite_what_is_not_a_release(tmp_path):
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(InputError, match="not a release"):
+        released("bias").save(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_save_replaces_a_release_and_leaves_nothing_beside_it(tmp_path):
+    released("bias").save(tmp_path / "release")
+    released("popularity").save(tmp_path / "release")
+    assert isinstance(dc.Release.load(tmp_path / "release").model, dc.Popularity)
+    assert [path.name for path in tmp_path.iterdir()] == ["release"]
+
+
+def _leaves(node):
+    if isinstance(node, dict):
+        for child in node.values():
+            yield from _leaves(child)
+    elif isinstance(node, list):
+        for child in node:
+            yield from _leaves(child)
+    else:
+        yield node
