@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     from discreet.data.history import History as History
     from discreet.data.ratings import Ratings as Ratings
     from discreet.data.synthetic import synthetic as synthetic
+    from discreet.evaluation.comparison import compare as compare
+    from discreet.evaluation.comparison import evaluate as evaluate
+    from discreet.evaluation.protocols import EachUser as EachUser
+    from discreet.evaluation.protocols import Folds as Folds
+    from discreet.evaluation.protocols import HeldOutUsers as HeldOutUsers
+    from discreet.evaluation.protocols import HoldOut as HoldOut
+    from discreet.evaluation.results import Report as Report
     from discreet.models.bias import Bias as Bias
     from discreet.models.popularity import Popularity as Popularity
     from discreet.models.release import Release as Release
@@ -34,6 +41,13 @@ _HOMES = {
     "History": "data.history",
     "Ratings": "data.ratings",
     "synthetic": "data.synthetic",
+    "compare": "evaluation.comparison",
+    "evaluate": "evaluation.comparison",
+    "EachUser": "evaluation.protocols",
+    "Folds": "evaluation.protocols",
+    "HeldOutUsers": "evaluation.protocols",
+    "HoldOut": "evaluation.protocols",
+    "Report": "evaluation.results",
     "Bias": "models.bias",
     "Popularity": "models.popularity",
     "Release": "models.release",

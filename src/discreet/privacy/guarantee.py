@@ -20,5 +20,10 @@ class Guarantee:
         """No promise at all, and why."""
         return cls(reason)
 
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing is promised. So far there is no other kind."""
+        return True
+
     def __str__(self) -> str:
         return f"No privacy: {self.reason}."

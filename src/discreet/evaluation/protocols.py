@@ -1,0 +1,252 @@
+"""How ratings are divided: what a model learns from, what it sees of a user at test time, what it must foresee.
+
+Seeds are fine here: nothing private depends on them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+
+from discreet.data.ratings import Ratings
+from discreet.errors import require
+
+Task = Literal["ratings", "ranking"]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One division of the ratings.
+
+    Parameters
+    ----------
+    train
+        What the model is fitted on.
+    histories
+        What it sees of the users at test time; user by user aligned with ``test``.
+    test
+        What was held out.
+    mask
+        Ratings whose items are left out of rankings besides the histories (a validation part), or None.
+    """
+
+    train: Ratings
+    histories: Ratings
+    test: Ratings
+    mask: Ratings | None = None
+
+
+class SplitProtocol(Protocol):
+    """What :func:`discreet.compare` needs of a protocol."""
+
+    task: ClassVar[Task]
+
+    @property
+    def runs(self) -> int:
+        """How many splits there will be."""
+        ...
+
+    @property
+    def each(self) -> str:
+        """What one of them is called: a fold, a seed."""
+        ...
+
+    def splits(self, ratings: Ratings) -> Iterator[Split]:
+        """Divide the ratings, once for each run."""
+        ...
+
+    def describe(self) -> str:
+        """One line that tells how to do the same again."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folds:
+    """Cross-validation: every rating is held out once.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> [len(split.test) for split in dc.Folds(count=3, seed=1).splits(ratings)]
+    [200, 200, 200]
+    >>> print(dc.Folds(count=3, seed=1).describe())
+    3 folds of all ratings, seed 1
+    """
+
+    count: int = 5
+    seed: int = 0
+
+    task: ClassVar[Task] = "ratings"
+    each: ClassVar[str] = "fold"
+
+    def __post_init__(self) -> None:
+        require(self.count >= 2, f"folds must be at least 2, got {self.count}")
+        _check_seed(self.seed)
+
+    @property
+    def runs(self) -> int:
+        """One for each fold."""
+        return self.count
+
+    def splits(self, ratings: Ratings) -> Iterator[Split]:
+        """Each fold in turn is the test set."""
+        require(len(ratings) >= self.count, f"{self.count} folds need at least {self.count} ratings")
+        for train, test in ratings.folds(self.count, self.seed):
+            yield Split(train, train, test)
+
+    def describe(self) -> str:
+        """One line that tells how to do the same again."""
+        return f"{self.count} folds of all ratings, seed {self.seed}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HoldOut:
+    """A share of all ratings is held out, ``repeats`` times with seeds ``seed``, ``seed + 1``, …
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> [len(split.test) for split in dc.HoldOut(test=0.2, repeats=2).splits(ratings)]
+    [120, 120]
+    """
+
+    test: float = 0.2
+    seed: int = 0
+    repeats: int = 1
+
+    task: ClassVar[Task] = "ratings"
+    each: ClassVar[str] = "seed"
+
+    def __post_init__(self) -> None:
+        require(0 < self.test < 1, f"test must be a share between 0 and 1, got {self.test}")
+        _check_seed(self.seed)
+        _check_repeats(self.repeats)
+
+    @property
+    def runs(self) -> int:
+        """One for each seed."""
+        return self.repeats
+
+    def splits(self, ratings: Ratings) -> Iterator[Split]:
+        """One split for each seed."""
+        for seed in range(self.seed, self.seed + self.repeats):
+            train, test = ratings.split(self.test, seed)
+            yield Split(train, train, test)
+
+    def describe(self) -> str:
+        """One line that tells how to do the same again."""
+        return f"{self.test:.0%} of all ratings held out, {_seeds(self.seed, self.repeats)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EachUser:
+    """The ratings of every user are divided by the same shares: train, (validation,) test.
+
+    A model is fitted on the train part, which is also the history. The validation part is left alone:
+    its items are masked in rankings like those of the history.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> split = next(dc.EachUser(seed=1).splits(ratings))
+    >>> len(split.train) + len(split.mask) + len(split.test)
+    600
+    """
+
+    shares: tuple[float, ...] = (0.8, 0.1, 0.1)
+    seed: int = 0
+    repeats: int = 1
+
+    task: ClassVar[Task] = "ranking"
+    each: ClassVar[str] = "seed"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shares", tuple(self.shares))
+        require(
+            len(self.shares) in (2, 3) and min(self.shares) > 0 and abs(sum(self.shares) - 1) < 1e-9,
+            f"shares must be two or three positive numbers that sum to 1 (train, validation, test), got {self.shares}",
+        )
+        _check_seed(self.seed)
+        _check_repeats(self.repeats)
+
+    @property
+    def runs(self) -> int:
+        """One for each seed."""
+        return self.repeats
+
+    def splits(self, ratings: Ratings) -> Iterator[Split]:
+        """One split for each seed."""
+        for seed in range(self.seed, self.seed + self.repeats):
+            train, *middle, test = ratings.split_each_user(self.shares, seed)
+            yield Split(train, train, test, middle[0] if middle else None)
+
+    def describe(self) -> str:
+        """One line that tells how to do the same again."""
+        shares = ":".join(f"{100 * share:g}" for share in self.shares)
+        return f"ratings of each user {shares}, {_seeds(self.seed, self.repeats)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldOutUsers:
+    """A share of the users is unknown at training; their history is given, the rest must be foreseen.
+
+    This is the protocol that the variational autoencoders for recommendation made common. Only a model
+    that needs no user of its own to learn from (fold-in) can take part: all of Discreet's can.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> split = next(dc.HeldOutUsers(test=0.1, seed=1).splits(ratings))
+    >>> split.train.n_users, split.histories.n_users, split.test.n_users
+    (45, 5, 5)
+    """
+
+    test: float = 0.1
+    history: float = 0.8
+    seed: int = 0
+    repeats: int = 1
+
+    task: ClassVar[Task] = "ranking"
+    each: ClassVar[str] = "seed"
+
+    def __post_init__(self) -> None:
+        require(0 < self.test < 1, f"test must be a share between 0 and 1, got {self.test}")
+        require(0 < self.history < 1, f"history must be a share between 0 and 1, got {self.history}")
+        _check_seed(self.seed)
+        _check_repeats(self.repeats)
+
+    @property
+    def runs(self) -> int:
+        """One for each seed."""
+        return self.repeats
+
+    def splits(self, ratings: Ratings) -> Iterator[Split]:
+        """One split for each seed."""
+        for seed in range(self.seed, self.seed + self.repeats):
+            train, strangers = ratings.split_users(float(self.test), seed)
+            histories, test = strangers.split_each_user((self.history, 1 - self.history), seed)
+            yield Split(train, histories, test)
+
+    def describe(self) -> str:
+        """One line that tells how to do the same again."""
+        return (
+            f"{self.test:.0%} of the users held out, {self.history:.0%} of their ratings as history, "
+            f"{_seeds(self.seed, self.repeats)}"
+        )
+
+
+def _check_seed(seed: int) -> None:
+    require(isinstance(seed, int | np.integer) and seed >= 0, f"seed must be a whole number from 0 on, got {seed}")
+
+
+def _check_repeats(repeats: int) -> None:
+    require(repeats >= 1, f"repeats must be at least 1, got {repeats}")
+
+
+def _seeds(first: int, repeats: int) -> str:
+    return f"seed {first}" if repeats == 1 else f"seeds {first} to {first + repeats - 1}"

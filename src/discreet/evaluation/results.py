@@ -1,0 +1,203 @@
+"""What came out: numbers with their intervals, a row for each model, a report of rows."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from discreet.errors import InputError, UnknownNameError
+from discreet.types import AnyArray
+
+NORMAL_95 = 1.959964
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean and its 95 % confidence interval.
+
+    With several folds or seeds the interval is Student's over their values (:meth:`over_runs`). With a
+    single split it is the normal one over users (:meth:`over_users`), because the users are what was
+    drawn: two ratings by one user are no independent witnesses.
+
+    Examples
+    --------
+    >>> estimate = Estimate.over_runs([0.9, 1.0, 1.1])
+    >>> f"{estimate.mean:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"
+    '1.00 (0.75 to 1.25)'
+    """
+
+    mean: float
+    low: float
+    high: float
+    values: tuple[float, ...] = ()
+
+    @classmethod
+    def over_runs(cls, values: Sequence[float]) -> "Estimate":
+        """Student's t interval over folds or seeds; a single value has no width."""
+        count, mean = len(values), math.fsum(values) / len(values)
+        if count == 1:
+            return cls(mean, mean, mean, tuple(values))
+        spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1) / count)
+        half = float(stdtrit(count - 1, 0.975)) * spread
+        return cls(mean, max(0.0, mean - half), mean + half, tuple(values))  # no metric is negative
+
+    @classmethod
+    def over_users(cls, sums: AnyArray, weights: AnyArray, *, root: bool = False) -> "Estimate":
+        """A ratio of sums over users, m = Σ sums / Σ weights, with the normal interval that users give it.
+
+        The variance of such a ratio is Σ (sum − m · weight)² / (Σ weights)², times n / (n − 1). With
+        ``root`` the square root is taken of the mean and of both ends.
+        """
+        count, total = len(sums), float(np.sum(weights))
+        mean = float(np.sum(sums)) / total
+        half = 0.0
+        if count > 1:
+            half = NORMAL_95 * math.sqrt(float(np.sum((sums - mean * weights) ** 2)) * count / (count - 1)) / total
+        low, high = max(0.0, mean - half), mean + half
+        if root:
+            mean, low, high = math.sqrt(mean), math.sqrt(low), math.sqrt(high)
+        return cls(mean, low, high, (mean,))
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4f} ±{(self.high - self.low) / 2:.4f}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """How one model did.
+
+    Parameters
+    ----------
+    model
+        What it is called.
+    metrics
+        Name to estimate.
+    fit_seconds, predict_seconds
+        Mean over the splits; None where it was not measured.
+    peak_memory_mb
+        The most memory that the process held while it fitted and predicted, the data included; None
+        where the system does not say.
+    guarantee
+        What the release promises to the users, in words, or None for nothing.
+    settings
+        The model's settings.
+    cdf
+        Pairs (x, share of predicted ratings that are off by at most x); empty for a model that only ranks.
+    """
+
+    model: str
+    metrics: Mapping[str, Estimate]
+    fit_seconds: float | None = None
+    predict_seconds: float | None = None
+    peak_memory_mb: float | None = None
+    guarantee: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    cdf: tuple[tuple[float, float], ...] = ()
+
+    def __getitem__(self, metric: str) -> float:
+        if metric not in self.metrics:
+            raise UnknownNameError.among(f"metric of {self.model}", metric, self.metrics)
+        return self.metrics[metric].mean
+
+
+@dataclass(frozen=True)
+class Report:
+    """A table of models and metrics. Print it, index it, or take it :meth:`to_json`.
+
+    Parameters
+    ----------
+    data
+        Name of the data set.
+    split
+        How it was divided, in words.
+    rows
+        One for each model.
+    interval
+        What the intervals are over, in words.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> report = dc.compare({"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}, ratings, dc.Folds(count=2))
+    >>> report["bias"]["rmse"] < report["plain"]["rmse"]
+    True
+    >>> sorted(report.to_json())
+    ['data', 'rows', 'split']
+    """
+
+    data: str
+    split: str
+    rows: tuple[Row, ...]
+    interval: str = ""
+
+    def __getitem__(self, name: str) -> Any:
+        """The mean of a metric where there is one row; the row of a model otherwise."""
+        for row in self.rows:
+            if row.model == name:
+                return row
+        if len(self.rows) == 1:
+            return self.rows[0][name]
+        if name in self.metric_names:
+            example = next(row.model for row in self.rows if name in row.metrics)
+            raise InputError(
+                f"the report has {len(self.rows)} models: write report[{example!r}][{name!r}] for one of them"
+            )
+        raise UnknownNameError.among("model in the report", name, [row.model for row in self.rows])
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """The metrics that some row has, in order."""
+        return tuple(dict.fromkeys(name for row in self.rows for name in row.metrics))
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain dictionaries, lists, strings and numbers, ready for ``json.dumps``."""
+        return {
+            "data": self.data,
+            "split": self.split,
+            "rows": [
+                {
+                    "model": row.model,
+                    "metrics": {
+                        name: {"mean": estimate.mean, "low": estimate.low, "high": estimate.high}
+                        for name, estimate in row.metrics.items()
+                    },
+                    "fit_seconds": row.fit_seconds,
+                    "predict_seconds": row.predict_seconds,
+                    "peak_memory_mb": row.peak_memory_mb,
+                    "guarantee": row.guarantee,
+                }
+                for row in self.rows
+            ],
+        }
+
+    def __str__(self) -> str:
+        names = self.metric_names
+        head = ["model", *names, "fit s", "predict s", "memory MB", "guarantee"]
+        body = [
+            [
+                row.model,
+                *(str(row.metrics[name]) if name in row.metrics else "-" for name in names),
+                _number(row.fit_seconds, 3),
+                _number(row.predict_seconds, 3),
+                _number(row.peak_memory_mb, 0),
+                row.guarantee or "none",
+            ]
+            for row in self.rows
+        ]
+        widths = [max(len(line[column]) for line in [head, *body]) for column in range(len(head))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if column in (0, len(head) - 1) else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in [head, ["─" * width for width in widths], *body]
+        ]
+        return "\n".join([f"{self.data}: {self.split}", *lines, *([self.interval] if self.interval else [])])
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"
