@@ -2,9 +2,10 @@
 
 An item has genres, a year, a popularity that falls with its rank as a power, a bias (popular items are a
 little better liked) and a factor vector, of which a share is common to its genres. A user has an activity
-(how many ratings, heavy-tailed), a bias and a factor vector. Then, in order,
+(how many ratings, heavy-tailed), a bias, a factor vector p_u (what the user likes) and one of interests s_u
+(what the user looks at), which agree in part. Then, in order,
 
-    odds that user u picks item i      popularity_i · σ(pickiness · p_u·q_i), without repetition
+    odds that user u picks item i      popularity_i · σ(s_u·q_i − reserve), without repetition
     opinion of user u on item i        b_u + b_i + p_u·q_i + noise
     rating                             the opinion cut at quantiles, so that the values are as frequent as
                                        they are in MovieLens (6, 11, 27, 34 and 21 % from lowest to highest)
@@ -26,12 +27,17 @@ from discreet.types import AnyArray, Booleans, Doubles, Floats, Names, Offsets, 
 
 # How opinions, of variance about 1, are made up. Chosen so that at the default size the bias model has the
 # error it has on MovieLens 100K (.94), and factor models improve on it as much as they do there.
-USER_BIAS, ITEM_BIAS, TASTE, NOISE = 0.42, 0.40, 0.50, 0.68
+USER_BIAS, ITEM_BIAS, TASTE, NOISE = 0.36, 0.36, 0.62, 0.76
 ITEM_BIAS_OF_POPULARITY = 0.5
 """Correlation of an item's bias with the logarithm of its popularity."""
-GENRE_SHARE = 0.5
+GENRE_SHARE = 0.4
 """Share of the variance of item factors that is common to a genre."""
-PICKINESS = 3.0
+INTEREST, RESERVE = 4.0, 4.0
+"""Deviation of interests, and how much interest it takes before an item is likely to be picked."""
+INTEREST_IS_TASTE = 0.3
+"""Correlation of what users look at with what they like."""
+SPECTRUM_POWER = 0.7
+"""How fast factors become weaker."""
 MOVIELENS_CUMULATIVE = (0.0, 0.061, 0.175, 0.446, 0.788, 1.0)
 """Share of the ratings of MovieLens 100K up to each fifth of the scale."""
 
@@ -84,7 +90,7 @@ def synthetic(
     scale: Scale = Scale(1, 5),  # noqa: B008  (immutable)
     step: float = 1.0,
     popularity_power: float = 1.0,
-    activity_power: float = 1.0,
+    activity_power: float = 0.9,
     progress: Progress = no_progress,
 ) -> Ratings:
     """Generate ratings that look like MovieLens; the same arguments always give the same ratings.
@@ -125,11 +131,12 @@ def synthetic(
     rng = np.random.default_rng(seed)
     popularity = _popularity(items, popularity_power, rng)
     item_genres, years = _genres_and_years(items, rng)
-    spectrum = np.arange(1, factors + 1) ** -0.5
-    spectrum *= TASTE**0.5 / np.linalg.norm(spectrum) ** 0.5
+    spectrum = np.arange(1, factors + 1) ** -SPECTRUM_POWER
     item_factors = _item_factors(item_genres, spectrum, rng)
-    user_factors = (rng.standard_normal((users, factors)) * spectrum).astype(np.float32)
-    user_factors *= np.float32(TASTE) / max(_product_deviation(user_factors, item_factors), np.float32(1e-6))
+    likes, other = rng.standard_normal((2, users, factors))
+    looks = INTEREST_IS_TASTE * likes + (1 - INTEREST_IS_TASTE**2) ** 0.5 * other
+    user_factors = _with_deviation(likes * spectrum, item_factors, TASTE)
+    interests = _with_deviation(looks * spectrum, item_factors, INTEREST)
     liked = np.log(popularity)
     liked = (liked - liked.mean()) / max(liked.std(), 1e-9)
     rho = ITEM_BIAS_OF_POPULARITY
@@ -148,6 +155,7 @@ def synthetic(
     columns = _draw(
         indptr,
         popularity,
+        interests,
         user_factors,
         item_factors,
         user_bias.astype(np.float32),
@@ -174,9 +182,9 @@ def _levels(scale: Scale, step: float) -> Floats:
 
 
 def _popularity(items: int, power: float, rng: np.random.Generator) -> Doubles:
-    """Odds of being picked: (rank + a few percent)^-power with a long tail, in random order."""
+    """Odds of being picked: (rank + 2 % of the items)^-power, falling faster in the tail, in random order."""
     rank = rng.permutation(items) + 1.0
-    odds = (rank + 0.05 * items) ** -power * np.exp(-2.5 * power * rank / items)
+    odds = (rank + 0.02 * items) ** -power * np.exp(-2.5 * power * rank / items)
     return np.asarray(odds / odds.sum(), dtype=np.float64)
 
 
@@ -185,17 +193,14 @@ def _activity(users: int, items: int, ratings: int, power: float, rng: np.random
     floor = min(10, ratings // users, items)
     shares = np.exp(power * rng.standard_normal(users))
     counts = np.full(users, floor, dtype=np.int64)
-    while (left := ratings - counts.sum()) > 0:
-        room = items - counts
-        open_shares = np.where(room > 0, shares, 0.0)
-        # No one goes far beyond a third of the catalogue unless the numbers asked for leave no other way.
-        soft = np.where(counts < items / 3, open_shares, 0.0)
-        odds = soft if soft.any() else open_shares
-        extra = np.minimum(np.floor(left * odds / odds.sum()).astype(np.int64), room)
-        if not extra.any():
-            order = np.argsort(-odds, kind="stable")[: min(left, np.count_nonzero(odds))]
-            extra[order] = 1
-        counts += extra
+    # No one goes beyond a third of the catalogue unless the numbers asked for leave no other way.
+    for most in (max(floor, items // 3), items):
+        while (left := ratings - counts.sum()) > 0 and (counts < most).any():
+            odds = np.where(counts < most, shares, 0.0)
+            extra = np.minimum(np.floor(left * odds / odds.sum()).astype(np.int64), most - counts)
+            if not extra.any():
+                extra[np.argsort(-odds, kind="stable")[: min(left, np.count_nonzero(odds))]] = 1
+            counts += extra
     return counts
 
 
@@ -218,10 +223,11 @@ def _item_factors(item_genres: Booleans, spectrum: Doubles, rng: np.random.Gener
     return np.asarray(mixed * spectrum, dtype=np.float32)
 
 
-def _product_deviation(user_factors: Floats, item_factors: Floats) -> np.float32:
-    """Standard deviation of p·q over random pairs: √ Σ_ab C_ab D_ab for second moments C and D."""
+def _with_deviation(user_factors: Doubles, item_factors: Floats, deviation: float) -> Floats:
+    """Rescale the users' vectors: p·q over random pairs shall have this standard deviation, √ Σ_ab C_ab D_ab."""
     second = [factors.T @ factors / len(factors) for factors in (user_factors, item_factors)]
-    return np.float32(np.sqrt((second[0] * second[1]).sum()))
+    present = np.sqrt((second[0] * second[1]).sum())
+    return np.asarray(user_factors * (deviation / present), dtype=np.float32)
 
 
 def _titles(years: AnyArray, rng: np.random.Generator) -> Names:
@@ -242,6 +248,7 @@ def _titles(years: AnyArray, rng: np.random.Generator) -> Names:
 def _draw(
     indptr: Offsets,
     popularity: Doubles,
+    interests: Floats,
     user_factors: Floats,
     item_factors: Floats,
     user_bias: Floats,
@@ -262,8 +269,8 @@ def _draw(
     def fill(first: int) -> int:
         last = min(first + block, users)
         draw_users(
-            first, last, np.uint64(key), indptr, popularity, cumulative, user_factors, item_factors,
-            user_bias, item_bias, PICKINESS, NOISE, start, 60.0, user_index, item_index, opinions, times,
+            first, last, np.uint64(key), indptr, popularity, cumulative, interests, user_factors,
+            item_factors, user_bias, item_bias, RESERVE, NOISE, start, 60.0, user_index, item_index, opinions, times,
         )  # fmt: skip
         return last
 

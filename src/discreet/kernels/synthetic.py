@@ -39,11 +39,12 @@ def draw_users(
     indptr: Offsets,
     popularity: Doubles,
     cumulative: Doubles,
+    interests: Floats,
     user_factors: Floats,
     item_factors: Floats,
     user_bias: Floats,
     item_bias: Floats,
-    pickiness: float,
+    reserve: float,
     noise: float,
     start: Offsets,
     pace: float,
@@ -54,10 +55,13 @@ def draw_users(
 ) -> None:
     """Fill rows ``indptr[first]`` to ``indptr[last]``: distinct items in order, opinions and times.
 
-    A user picks items one after another without repetition, with odds popularity · σ(pickiness · taste),
-    where taste is the product of factors; the opinion is the sum of both biases, taste and noise.
+    A user picks items one after another without repetition, with odds popularity · σ(interest − reserve),
+    where interest is the product of the user's interests and the item's factors. The opinion is the sum of
+    both biases, taste (the product of the factors of user and item) and noise.
     """
     n_items, n_factors = item_factors.shape
+    # Where the search in the cumulative odds may begin, for each of as many equal parts of 0 to 1 as items.
+    guide = np.searchsorted(cumulative, np.arange(n_items) / n_items)
     chosen = np.zeros(n_items, dtype=np.bool_)
     for user in range(first, last):
         begin, end = indptr[user], indptr[user + 1]
@@ -68,11 +72,11 @@ def draw_users(
             # So many that drawing and rejecting would take long: weighted sampling by exponential keys.
             keys = np.empty(n_items, dtype=np.float64)
             for item in range(n_items):
-                taste = 0.0
+                interest = 0.0
                 for factor in range(n_factors):
-                    taste += user_factors[user, factor] * item_factors[item, factor]
+                    interest += interests[user, factor] * item_factors[item, factor]
                 state += _GOLDEN
-                odds = popularity[item] / (1.0 + math.exp(-pickiness * taste))
+                odds = popularity[item] / (1.0 + math.exp(reserve - interest))
                 keys[item] = -math.log(_uniform(state)) / odds
             order = np.argsort(keys)
             for place in range(count):
@@ -81,14 +85,17 @@ def draw_users(
             found = 0
             while found < count:
                 state += _GOLDEN
-                item = min(np.searchsorted(cumulative, _uniform(state)), n_items - 1)
+                where = _uniform(state)
+                item = guide[int(where * n_items)]
+                while item < n_items - 1 and cumulative[item] < where:
+                    item += 1
                 if chosen[item]:
                     continue
-                taste = 0.0
+                interest = 0.0
                 for factor in range(n_factors):
-                    taste += user_factors[user, factor] * item_factors[item, factor]
+                    interest += interests[user, factor] * item_factors[item, factor]
                 state += _GOLDEN
-                if _uniform(state) * (1.0 + math.exp(-pickiness * taste)) < 1.0:
+                if _uniform(state) * (1.0 + math.exp(reserve - interest)) < 1.0:
                     chosen[item] = True
                     found += 1
         row = begin
