@@ -1,0 +1,76 @@
+"""The ``discreet`` command: the table of its subcommands, and what becomes of an error."""
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from discreet import __version__
+from discreet.cli import data, demo, doctor, evaluation, fitting, models, recommending
+from discreet.errors import DiscreetError
+
+
+class Commands(TyperGroup):
+    """Subcommands in the order of the table below; an error becomes one sentence and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the subcommand: 2 after a bad input, 130 when interrupted, and no traceback for either."""
+        try:
+            return super().invoke(ctx)
+        except DiscreetError as error:
+            fail(str(error))
+        except BrokenPipeError:
+            raise  # the reader of our output has left: typer ends quietly
+        except OSError as error:
+            fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+
+
+def fail(sentence: str) -> None:
+    """Say what is wrong on stderr and end with 2."""
+    typer.echo(f"discreet: {sentence}", err=True)
+    raise typer.Exit(2) from None
+
+
+def version(wanted: bool) -> None:
+    """Print the version and end."""
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+# Plain help: rich would double the time that --help takes.
+app = typer.Typer(
+    cls=Commands,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    no_args_is_help=True,
+)
+app.add_typer(data.app, name="data")
+app.command()(models.models)
+app.command()(fitting.fit)
+app.command()(evaluation.evaluate)
+app.command()(evaluation.compare)
+app.command()(recommending.recommend)
+app.command()(fitting.show)
+app.command()(demo.demo)
+app.command()(doctor.doctor)
+
+
+@app.callback()
+def discreet(
+    version: Annotated[
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Recommendations whose users' ratings stay secret.
+
+    Start with `discreet demo`. Nothing here hides the ratings yet: what is fitted without a privacy budget
+    has no privacy, and every result says so.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a title that the terminal cannot show is no reason to fail

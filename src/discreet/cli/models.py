@@ -1,0 +1,52 @@
+"""``discreet models``: what can be fitted, and with which settings."""
+
+import inspect
+from typing import Any
+
+from discreet.cli.options import Json
+from discreet.cli.settings import settings_of
+from discreet.cli.tables import document, table
+
+
+def models(json: Json = False) -> None:
+    """List the models, what they are for and their settings."""
+    from discreet.models.names import MODELS
+
+    described = [describe(name, kind) for name, kind in MODELS.items()]
+    if json:
+        document(described)
+        return
+    table(
+        None,
+        ("model", "for", "learns from", "what it does, and its settings"),
+        [
+            (
+                model["model"],
+                model["kind"],
+                "raw ratings" if model["needs_raw_ratings"] else "sums",
+                "\n".join([model["does"], *_settings(model["settings"])]),
+            )
+            for model in described
+        ],
+    )
+
+
+def describe(name: str, kind: Any) -> dict[str, Any]:
+    """What is known of a model without fitting it."""
+    return {
+        "model": name,
+        "does": (inspect.getdoc(kind) or "").partition("\n")[0],
+        "kind": "ratings" if hasattr(kind, "predict") else "ranking",
+        "explains": hasattr(kind, "explain"),
+        "needs_raw_ratings": bool(getattr(kind, "raw_ratings", False)),
+        "settings": settings_of(kind),
+    }
+
+
+def _settings(settings: dict[str, Any]) -> list[str]:
+    return ["  ".join(f"{name}={shown(value)}" for name, value in settings.items())] if settings else []
+
+
+def shown(value: Any) -> str:
+    """A setting as one would type it."""
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)

@@ -1,0 +1,143 @@
+"""The options that several commands share: where the data are and how to read them, ``--set``, ``--json``."""
+
+import inspect
+import typing
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.errors import require
+
+if TYPE_CHECKING:
+    from discreet.data.ratings import Ratings
+    from discreet.evaluation.protocols import SplitProtocol
+    from discreet.types import Progress
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+Settings = Annotated[
+    list[str],
+    typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model, for example neighbours=100; repeatable."),
+]
+REPEATS = ("last", "mean", "recency")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Which ratings to work on: DATA and the options that say how to read it."""
+
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A data set by name (`discreet data list`), or a file or folder.")
+    ]
+    path: Annotated[
+        Path | None, typer.Option("--path", metavar="DIR", help="Folder in which to look for a named data set.")
+    ] = None
+    user_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of the users in a table of your own.")
+    ] = None
+    item_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the items.")] = None
+    rating_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the ratings.")] = None
+    time_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the times, if any.")] = None
+    scale: Annotated[
+        str | None, typer.Option(metavar="LOW:HIGH", help="The rating scale of the table, for example 1:5.")
+    ] = None
+    items: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Table of the items: identifiers, titles, genres.")
+    ] = None
+    repeats: Annotated[
+        str | None,
+        typer.Option(metavar="RULE", help="How to merge several ratings of one item: last, mean or recency."),
+    ] = None
+
+    def load(self, progress: "Progress") -> "Ratings":
+        """Read the ratings, one for each pair."""
+        from discreet.data.synthetic import synthetic
+
+        return synthetic(seed=1)
+
+    @property
+    def name(self) -> str:
+        """What reports call the data."""
+        return self.data
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """How the ratings are divided: one of four ways, and a seed."""
+
+    folds: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Cross-validate: every rating is held out once (default: 5)."),
+    ] = None
+    test: Annotated[
+        float | None, typer.Option(metavar="SHARE", help="Hold out a share of all ratings, for example 0.2.")
+    ] = None
+    each_user: Annotated[
+        bool, typer.Option("--each-user", help="Divide each user's ratings 8:1:1 and measure rankings.")
+    ] = False
+    held_out_users: Annotated[
+        bool, typer.Option("--held-out-users", help="Hold out a tenth of the users; 80% of their ratings are history.")
+    ] = False
+    seed: Annotated[int, typer.Option(metavar="SEED", help="Which random split.")] = 0
+    seeds: Annotated[
+        int, typer.Option(metavar="N", help="How many splits, with seeds from SEED on (not with folds).")
+    ] = 1
+
+    def protocol(self) -> "SplitProtocol":
+        """The protocol that the options name; settings out of range are refused here, before any work."""
+        from discreet.evaluation.protocols import EachUser, Folds, HeldOutUsers, HoldOut
+
+        ways = {
+            "--folds": self.folds is not None,
+            "--test": self.test is not None,
+            "--each-user": self.each_user,
+            "--held-out-users": self.held_out_users,
+        }
+        chosen = [name for name, given in ways.items() if given]
+        require(len(chosen) <= 1, f"{' and '.join(chosen)} are different ways to split: choose one")
+        if self.test is not None:
+            return HoldOut(test=self.test, seed=self.seed, repeats=self.seeds)
+        if self.each_user:
+            return EachUser(seed=self.seed, repeats=self.seeds)
+        if self.held_out_users:
+            return HeldOutUsers(seed=self.seed, repeats=self.seeds)
+        require(self.seeds == 1, "--seeds goes with --test, --each-user or --held-out-users, not with folds")
+        return Folds(count=5 if self.folds is None else self.folds, seed=self.seed)
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take groups of options: a parameter annotated with a dataclass becomes its fields.
+
+    Typer reads parameters off the signature, so the signature is what is changed; the command still
+    receives each group as one object.
+    """
+    own = inspect.signature(command, eval_str=True).parameters
+    groups = {name: own[name].annotation for name in own if is_dataclass(own[name].annotation)}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in own.items():
+        if name not in groups:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        annotations = typing.get_type_hints(groups[name], include_extras=True)
+        parameters += [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if field.default is MISSING else field.default,
+                annotation=annotations[field.name],
+            )
+            for field in fields(groups[name])
+        ]
+
+    @wraps(command)
+    def expanded(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    expanded.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return expanded

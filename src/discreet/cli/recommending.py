@@ -1,0 +1,60 @@
+"""``discreet recommend``: from a release and one person's own ratings to suggestions, and why."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.options import Json
+from discreet.cli.tables import document, note, table
+from discreet.errors import require
+
+
+def recommend(
+    release: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a release.")],
+    more_likes: Annotated[
+        list[str] | None, typer.Argument(metavar="[TITLE]...", help="More titles, after --likes.", show_default=False)
+    ] = None,
+    history: Annotated[
+        Path | None, typer.Option("--history", metavar="FILE", help="CSV or TSV with the columns item and rating.")
+    ] = None,
+    likes: Annotated[
+        list[str] | None,
+        typer.Option("--likes", metavar="TITLE", help="An item that is liked, by title or identifier; repeatable."),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", metavar="K", help="How many suggestions.")] = 10,
+    explain: Annotated[bool, typer.Option("--explain", help="Name the ratings that carried each suggestion.")] = False,
+    json: Json = False,
+) -> None:
+    """Recommend to one person, from that person's own ratings. They stay on this machine."""
+    require(k >= 1, f"k must be at least 1, got {k}")
+    require(bool(history) != bool(likes), "say what is liked: either --history FILE or --likes TITLE")
+    require(bool(likes) or not more_likes, "titles follow --likes, for example --likes 'Toy Story (1995)'")
+    from discreet.cli.histories import read_history
+    from discreet.data.history import History
+    from discreet.models.release import Release
+
+    loaded = Release.load(release)
+    catalogue = loaded.catalogue
+    if history:
+        own = read_history(history, catalogue)
+    else:
+        own = History.of_likes(catalogue, [*(likes or ()), *(more_likes or ())])
+    suggestions = loaded.recommend(own, k, explain=explain)
+    if json:
+        document(
+            {
+                "release": str(release),
+                "guarantee": str(loaded.guarantee),
+                "suggestions": [dataclasses.asdict(suggestion) for suggestion in suggestions],
+            }
+        )
+        return
+    rows = []
+    for place, suggestion in enumerate(suggestions, start=1):
+        why = "\n".join(f"{reason.title} ({reason.share:.0%})" for reason in suggestion.because)
+        rows.append((str(place), suggestion.title, f"{suggestion.score:.3g}", *((why,) if explain else ())))
+    table(None, ("", "title", "score", *(("because of",) if explain else ())), rows, right=("", "score"))
+    if len(suggestions) < k:
+        note(f"The catalogue holds no more than {len(suggestions)} other items.")

@@ -1,0 +1,124 @@
+"""A model as it is written on the command line: a name, and settings as text.
+
+``cosine`` is the model with its defaults, ``cosine:neighbours=100,shrinkage=5`` has two settings of its
+own, and ``--set neighbours=100`` or ``--set cosine.neighbours=100`` change those of the models named.
+"""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from discreet.errors import InputError, UnknownNameError
+
+
+def parse_models(texts: Sequence[str], settings: Sequence[str] = ()) -> dict[str, Any]:
+    """The models that ``texts`` name, each under the text it was written as.
+
+    >>> parse_models(["bias", "bias:item_damping=2"], ["user_damping=1"])["bias:item_damping=2"]
+    Bias(item_damping=2.0, user_damping=1.0)
+    """
+    names = {text: text.partition(":")[0] for text in texts}
+    if len(names) < len(texts):
+        raise InputError(f"the model {max(texts, key=texts.count)!r} is named twice")
+    kinds = {name: model_kind(name) for name in names.values()}
+    common: dict[str, dict[str, Any]] = {name: {} for name in kinds}
+    for setting in settings:
+        key, value = _pair(setting)
+        owner, _, key = key.rpartition(".")
+        takers = [name for name in kinds if name == owner or (not owner and key in _fields(kinds[name]))]
+        if not takers:
+            _refuse_setting(owner, key, list(kinds))
+        for name in takers:
+            common[name][key] = parse_setting(name, kinds[name], key, value)
+    models = {}
+    for text, name in names.items():
+        pairs = [_pair(part) for part in text.partition(":")[2].split(",") if part]
+        own = {key: parse_setting(name, kinds[name], key, value) for key, value in pairs}
+        models[text] = kinds[name](**common[name] | own)  # what is written beside the name wins
+    return models
+
+
+def model_kind(name: str) -> Any:
+    """The class of a model; an unknown name is an error that offers the nearest ones."""
+    from discreet.models.names import MODELS
+
+    if name not in MODELS:
+        error = UnknownNameError.among("model", name, MODELS)
+        raise UnknownNameError(f"{error}; `discreet models` lists them" if "did you mean" not in str(error) else error)
+    return MODELS[name]
+
+
+def parse_setting(name: str, kind: Any, key: str, text: str) -> Any:
+    """The value of one setting, read by the type that the model declares for it.
+
+    >>> import discreet as dc
+    >>> parse_setting("bias", dc.Bias, "item_damping", "2")
+    2.0
+    """
+    if key not in _fields(kind):
+        _refuse_setting(name, key, [name])
+    declared = typing.get_type_hints(kind)[key]
+    options = typing.get_args(declared) if _is_union(declared) else (declared,)
+    if type(None) in options and text.lower() == "none":
+        return None
+    wanted = []
+    for option in options:
+        if option is type(None):
+            wanted.append("none")
+            continue
+        words, value = _read(option, text)
+        if value is not None:
+            return value
+        wanted.append(words)
+    raise InputError(f"{key} must be {' or '.join(wanted)}, got {text!r}")
+
+
+def settings_of(kind: Any) -> dict[str, Any]:
+    """The settings of a model class, each with its default."""
+    return {field.name: field.default for field in dataclasses.fields(kind)}
+
+
+def _read(option: Any, text: str) -> tuple[str, Any]:
+    """What the option wants, in words, and the value; None where the text is something else."""
+    if typing.get_origin(option) is Literal:
+        choices = typing.get_args(option)
+        found = next((choice for choice in choices if str(choice) == text), None)
+        return "one of " + ", ".join(map(str, choices)), found
+    if option is bool:
+        found = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(text.lower())
+        return "true or false", found
+    if option in (int, float):
+        try:
+            return ("a whole number" if option is int else "a number"), option(text)
+        except ValueError:
+            return ("a whole number" if option is int else "a number"), None
+    return "text", text
+
+
+def _is_union(declared: Any) -> bool:
+    return typing.get_origin(declared) in (types.UnionType, typing.Union)
+
+
+def _fields(kind: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(kind)]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip() or not value.strip():
+        raise InputError(f"a setting is written name=value, for example neighbours=100, got {text!r}")
+    return key.strip(), value.strip()
+
+
+def _refuse_setting(owner: str, key: str, names: Sequence[str]) -> typing.NoReturn:
+    if owner and owner not in names:
+        raise UnknownNameError.among("model in this command", owner, names)
+    known = sorted({field for name in ([owner] if owner else names) for field in _fields(model_kind(name))})
+    whose = owner or " or ".join(names)
+    error = UnknownNameError.among(f"{whose} setting", key, known)
+    if "did you mean" in str(error):
+        raise error
+    has = f"it has {', '.join(known)}" if known else "it has no settings"
+    raise UnknownNameError(f"{error}; {has}")
