@@ -1,0 +1,236 @@
+"""evaluate and compare, against sums done by hand."""
+
+import json
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.data.catalogue import Catalogue, Scale
+from discreet.data.labels import Labels
+from discreet.data.ratings import Ratings
+from discreet.errors import DiscreetError, InputError, UnknownNameError
+from discreet.evaluation import measuring
+from discreet.evaluation.comparison import RANKING_METRICS, RATING_METRICS
+from discreet.models import release as release_module
+from discreet.models.release import Release
+
+RATINGS = dc.synthetic(users=80, items=50, ratings=1600, seed=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A model whose scores are written down: the score of item i is ``scores[i]``, the prediction too."""
+
+    scores: tuple[float, ...]
+
+    def fit(self, population, progress=None):
+        return Release(self, {}, population.catalogue, population.guarantee)
+
+    def score(self, release, histories):
+        return np.tile(np.array(self.scores, dtype=np.float32), (histories.n_users, 1))
+
+    def predict(self, release, histories, users, items):
+        return np.array(self.scores, dtype=np.float32)[items]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranker:
+    """The same, but it only ranks."""
+
+    scores: tuple[float, ...]
+
+    fit = Table.fit
+    score = Table.score
+
+
+def tiny(pairs: dict[tuple[int, int], float], users: int = 2, items: int = 4) -> Ratings:
+    catalogue = Catalogue.of([str(item) for item in range(items)], Scale(1, 5))
+    labels = Labels.of([str(user) for user in range(users)], what="user")
+    rows = np.array(list(pairs), dtype=np.int32).reshape(-1, 2)
+    return Ratings.of_columns(catalogue, labels, rows[:, 0], rows[:, 1], list(pairs.values()))
+
+
+TRAIN = tiny({(0, 0): 5, (1, 3): 1})
+TEST = tiny({(0, 1): 5, (0, 3): 2, (1, 2): 2})
+RELEASE = Table(scores=(4.0, 3.0, 2.0, 1.0)).fit(dc.NoPrivacy(TRAIN))
+
+
+def test_evaluate_by_hand():
+    report = dc.evaluate(RELEASE, TRAIN, TEST, metrics=["rmse", "mae", "within 0.5", "within 1", "ndcg@2", "recall@2"])
+    # Errors: 3 − 5, 1 − 2, 2 − 2.
+    assert report["rmse"] == pytest.approx(math.sqrt(5 / 3))
+    assert report["mae"] == pytest.approx(1.0)
+    assert report["within 0.5"] == pytest.approx(1 / 3)
+    assert report["within 1"] == pytest.approx(2 / 3)
+    # User 0 is offered items 1, 2 and wants 1, 3; user 1 is offered 0, 1 and wants 2.
+    assert report["recall@2"] == pytest.approx((1 / 2 + 0) / 2)
+    assert report["ndcg@2"] == pytest.approx((1 / (1 + 1 / math.log2(3)) + 0) / 2)
+    assert report.interval == "95 % intervals over the users of one split (normal)"
+
+
+def test_mask_moves_places():
+    report = dc.evaluate(RELEASE, TRAIN, TEST, mask=tiny({(0, 2): 3, (1, 0): 3}), metrics=["recall@2"])
+    assert report["recall@2"] == pytest.approx((2 / 2 + 1 / 1) / 2)
+
+
+def test_users_without_held_out_ratings_do_not_count():
+    train, test = tiny({(0, 0): 5, (1, 0): 5, (2, 3): 1}, users=3), tiny({(0, 1): 5, (2, 0): 2}, users=3)
+    report = dc.evaluate(RELEASE, train, test, metrics=["recall@1"])
+    assert report["recall@1"] == 1.0
+
+
+def test_the_cdf_is_kept():
+    cdf = dict(dc.evaluate(RELEASE, TRAIN, TEST).rows[0].cdf)
+    assert len(cdf) == 81
+    assert (cdf[0.0], cdf[1.0], cdf[2.0], cdf[4.0]) == pytest.approx((1 / 3, 2 / 3, 1, 1))
+    assert list(cdf.values()) == sorted(cdf.values())
+
+
+def test_a_model_that_only_ranks():
+    release = Ranker(scores=(4.0, 3.0, 2.0, 1.0)).fit(dc.NoPrivacy(TRAIN))
+    report = dc.evaluate(release, TRAIN, TEST)
+    assert report.metric_names == RANKING_METRICS
+    assert report.rows[0].cdf == ()
+    with pytest.raises(InputError, match="ranks items and does not predict ratings, so rmse cannot be measured"):
+        dc.evaluate(release, TRAIN, TEST, metrics=["rmse"])
+
+
+def test_batches_change_nothing(monkeypatch):
+    train, test = RATINGS.split(test=0.2, seed=1)
+    release = dc.Bias().fit(dc.NoPrivacy(train))
+    whole = dc.evaluate(release, train, test).rows[0].metrics
+    monkeypatch.setattr(release_module, "BATCH_CELLS", 7 * 50)
+    assert dc.evaluate(release, train, test).rows[0].metrics == whole
+
+
+def test_evaluate_agrees_with_recommend():
+    train, test = RATINGS.split(test=0.3, seed=4)
+    release = dc.Popularity().fit(dc.NoPrivacy(train))
+    found = []
+    for user in range(test.n_users):
+        wanted = {test.catalogue.items[item] for item in test.history_at(user).items}
+        if wanted:
+            offered = {suggestion.item for suggestion in release.recommend(train.history_at(user), k=5)}
+            found.append(len(wanted & offered) / min(5, len(wanted)))
+    assert dc.evaluate(release, train, test, metrics=["recall@5"])["recall@5"] == pytest.approx(np.mean(found))
+
+
+def test_folds_by_hand():
+    report = dc.compare({"bias": dc.Bias()}, RATINGS, dc.Folds(count=3, seed=1), data="made up")
+    each = []
+    for train, test in RATINGS.folds(3, seed=1):
+        predicted = dc.Bias().fit(dc.NoPrivacy(train)).predict(train, test.user_index, test.item_index)
+        each.append(float(np.sqrt(np.mean((predicted.astype(float) - test.values) ** 2))))
+    assert report["rmse"] == pytest.approx(np.mean(each))
+    assert report.rows[0].metrics["rmse"].values == pytest.approx(each)
+    assert (report.data, report.split) == ("made up", "3 folds of all ratings, seed 1")
+    assert report.interval == "95 % intervals over 3 folds (Student t)"
+
+
+def test_defaults_follow_the_protocol():
+    both = {"bias": dc.Bias(), "popularity": dc.Popularity()}
+    assert dc.compare({"bias": dc.Bias()}, RATINGS, dc.HoldOut()).metric_names == RATING_METRICS
+    assert dc.compare(both, RATINGS, dc.EachUser()).metric_names == RANKING_METRICS
+    assert dc.compare(both, RATINGS, dc.HeldOutUsers()).metric_names == RANKING_METRICS
+    mixed = dc.compare(both, RATINGS, dc.HoldOut())
+    assert mixed.metric_names == RATING_METRICS + RANKING_METRICS
+    assert tuple(mixed["popularity"].metrics) == RANKING_METRICS
+    asked = dc.compare(both, RATINGS, dc.EachUser(repeats=2), metrics=["recall@5", "rmse"])
+    assert tuple(asked["bias"].metrics) == ("recall@5", "rmse")
+    assert asked.interval == "95 % intervals over 2 seeds (Student t)"
+
+
+def test_json_of_a_comparison():
+    models = {"bias": dc.Bias(), "popularity": dc.Popularity()}
+    report = dc.compare(models, RATINGS, dc.Folds(count=2))
+    document = json.loads(json.dumps(report.to_json(), allow_nan=False))
+    assert set(document) == {"data", "split", "rows"}
+    for row in document["rows"]:
+        assert set(row) == {"model", "metrics", "fit_seconds", "predict_seconds", "peak_memory_mb", "guarantee"}
+        assert row["guarantee"] is None
+        assert row["fit_seconds"] >= 0
+        assert row["predict_seconds"] > 0
+        for estimate in row["metrics"].values():
+            assert estimate["low"] <= estimate["mean"] <= estimate["high"]
+    assert report["bias"].settings == {"item_damping": 5.0, "user_damping": 5.0}
+
+
+def test_progress_grows_to_the_end():
+    calls = []
+    dc.compare(
+        {"bias": dc.Bias(), "again": dc.Bias()}, RATINGS, dc.Folds(count=2), progress=lambda *call: calls.append(call)
+    )
+    done = [call[0] for call in calls]
+    assert done == sorted(done)
+    assert calls[-1][:2] == (400, 400)
+    assert any("bias, fold 2 of 2" in call[2] for call in calls)
+
+
+def test_same_seed_same_report():
+    first, second = (dc.compare({"bias": dc.Bias()}, RATINGS, dc.Folds(count=2, seed=3)) for _ in range(2))
+    assert first.rows[0].metrics == second.rows[0].metrics
+
+
+@pytest.mark.parametrize("name", ["rms", "ndcg", "ndcg@", "ndcg 10", "hits@10", "within", "mae@3", ""])
+def test_unknown_metrics(name):
+    with pytest.raises(UnknownNameError, match="there is no metric"):
+        dc.evaluate(RELEASE, TRAIN, TEST, metrics=[name])
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        (["ndcg@0"], "a metric's k must be at least 1, got 'ndcg@0'"),
+        (["recall@x"], "a metric's k must be at least 1"),
+        (["within -1"], "'within' needs a positive number after it, got 'within -1'"),
+        (["within much"], "'within' needs a positive number"),
+        ([], "metrics must be a list of names"),
+        ("rmse", "metrics must be a list of names"),
+    ],
+)
+def test_metrics_that_make_no_sense(metrics, message):
+    with pytest.raises(InputError, match=message):
+        dc.evaluate(RELEASE, TRAIN, TEST, metrics=metrics)
+
+
+def test_seen_ratings_cannot_be_ranked_but_can_be_predicted():
+    with pytest.raises(InputError, match="some held-out ratings are also in the histories"):
+        dc.evaluate(RELEASE, TRAIN, TRAIN)
+    assert dc.evaluate(RELEASE, TRAIN, TRAIN, metrics=["mae"])["mae"] == pytest.approx(0.5)
+
+
+def test_what_cannot_be_evaluated():
+    with pytest.raises(InputError, match="nothing to test on"):
+        dc.evaluate(RELEASE, TRAIN, tiny({}))
+    with pytest.raises(InputError, match="the same users in the same order"):
+        dc.evaluate(RELEASE, TRAIN, tiny({(0, 1): 3}, users=3))
+    with pytest.raises(InputError, match="at least one model"):
+        dc.compare({}, RATINGS, dc.Folds())
+    with pytest.raises(DiscreetError, match="not a number"):
+        dc.evaluate(Table(scores=(math.nan,) * 4).fit(dc.NoPrivacy(TRAIN)), TRAIN, TEST)
+
+
+def test_memory_is_told_or_unknown_but_never_fails(monkeypatch, tmp_path):
+    measuring.restart_peak_memory()
+    assert measuring.peak_memory_mb() > 10
+    monkeypatch.setattr(measuring, "_CLEAR", tmp_path / "missing" / "clear_refs")
+    monkeypatch.setattr(measuring, "_STATUS", tmp_path / "missing" / "status")
+    measuring.restart_peak_memory()
+    told = measuring.peak_memory_mb()
+    assert told is None or told > 10
+
+
+def test_peak_memory_sees_a_large_array_that_is_gone():
+    try:
+        measuring._CLEAR.write_text("5")
+    except OSError:
+        pytest.skip("this system does not let a process forget its peak memory")
+    measuring.restart_peak_memory()
+    before = measuring.peak_memory_mb()
+    np.ones(30_000_000).sum()  # 240 MB, freed at once
+    assert measuring.peak_memory_mb() > before + 150
+    measuring.restart_peak_memory()
+    assert measuring.peak_memory_mb() < before + 150
