@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from discreet.evaluation.protocols import HoldOut as HoldOut
     from discreet.evaluation.results import Report as Report
     from discreet.models.bias import Bias as Bias
+    from discreet.models.ease import EASE as EASE
+    from discreet.models.mf import MF as MF
     from discreet.models.popularity import Popularity as Popularity
     from discreet.models.release import Release as Release
     from discreet.populations.contribution import Bound as Bound
@@ -50,6 +52,8 @@ _HOMES = {
     "Report": "evaluation.results",
     "Bias": "models.bias",
     "Popularity": "models.popularity",
+    "MF": "models.mf",
+    "EASE": "models.ease",
     "Release": "models.release",
     "Bound": "populations.contribution",
     "Contribution": "populations.contribution",

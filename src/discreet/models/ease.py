@@ -1,0 +1,100 @@
+"""EASE: each item explained by all the others, in closed form.
+
+    X   users by items, 1 where a user rated an item
+    minimise  ‖X − X B‖² + λ ‖B‖²   with  diag(B) = 0
+
+    P = (XᵀX + λ I)⁻¹         B_ij = −P_ij / P_jj  off the diagonal
+
+    score of item j  =  Σ_i B_ij over the rated items i
+
+XᵀX, how many users rated both of two items, is one sum over users. B goes out. A score is a sum over the user's
+own items, so each of them can be named as a reason.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+from discreet.data.history import History
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError, require
+from discreet.models.fitting import check_population
+from discreet.models.release import Release
+from discreet.populations.contribution import Contribution
+from discreet.populations.population import Population
+from discreet.types import AnyArray, Doubles, Floats, Progress, no_progress
+
+MOST_ITEMS = 30_000  # the inverse takes items² doubles: 7 GB here
+
+
+@dataclass(frozen=True, kw_only=True)
+class EASE:
+    """A linear model of which items go together, for ranking; it looks at who rated what, not how high.
+
+    Parameters
+    ----------
+    regularisation
+        λ above. More for more users.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> release = dc.EASE(regularisation=50).fit(dc.NoPrivacy(ratings))
+    >>> release.arrays["weights"].shape
+    (30, 30)
+    """
+
+    regularisation: float = 150.0
+
+    def __post_init__(self) -> None:
+        require(self.regularisation > 0, f"regularisation must be positive, got {self.regularisation}")
+
+    def fit(self, population: Population, progress: Progress = no_progress) -> Release:
+        """Ask how many users rated each pair of items, and release the weights."""
+        check_population(self, population)
+        items = len(population.catalogue)
+        require(items <= MOST_ITEMS, f"EASE inverts a square matrix of items: at most {MOST_ITEMS}, got {items}")
+        gram = population.sum(pair_counts(items))
+        weights = weights_of_others(gram, self.regularisation)
+        return Release(self, {"weights": weights}, population.catalogue, population.guarantee)
+
+    def score(self, release: Release, histories: Ratings) -> Floats:
+        """How strongly the rated items speak for each item."""
+        return np.asarray(rated(histories) @ release.arrays["weights"], dtype=np.float32)
+
+    def explain(self, release: Release, history: History, item: int) -> Floats:
+        """The weight of each rated item for ``item``."""
+        return np.asarray(release.arrays["weights"][history.items, item])
+
+
+def rated(ratings: Ratings) -> AnyArray:
+    """1 where a user rated an item: sparse, users by items."""
+    matrix = ratings.csr.copy()
+    matrix.data = np.ones(len(ratings), dtype=np.float32)
+    return matrix  # type: ignore[return-value]
+
+
+def pair_counts(items: int) -> Contribution:
+    """How many users rated both of two items, for all pairs."""
+
+    def total(ratings: Ratings) -> Doubles:
+        matrix = rated(ratings)
+        # Counts are whole numbers far below 2²⁴, which float32 adds exactly.
+        return np.asarray((matrix.T @ matrix).toarray(), dtype=np.float64)  # type: ignore[attr-defined]
+
+    return Contribution(name="how many users rated both of two items", shape=(items, items), total=total)
+
+
+def weights_of_others(gram: Doubles, regularisation: float) -> Floats:
+    """B above: column j holds the ridge weights of all other items for item j."""
+    matrix = gram + regularisation * np.eye(len(gram))
+    factor, failed = lapack.dpotrf(matrix, lower=True, overwrite_a=True)
+    if failed:
+        raise InputError("the regularised pair counts are not positive definite: raise regularisation")
+    inverse, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    weights: Floats = (-inverse / np.diag(inverse)).astype(np.float32)
+    np.fill_diagonal(weights, 0)
+    return weights
