@@ -1,0 +1,242 @@
+"""The samplers have the law they are said to have.
+
+Statistical tests draw from seeded streams, so they cannot fail by chance once they pass; the thresholds
+are set so that a correct sampler with another seed fails with odds below one in a billion, and a scale
+that is 30% off is rejected with odds that are larger still.
+"""
+
+import math
+from collections import Counter
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from discreet.errors import InputError
+from discreet.privacy import noise
+from discreet.privacy.noise import draw_discrete_gaussian, draw_discrete_laplace
+from discreet.privacy.randomness import Randomness
+
+FALSE_ALARM = 1e-9
+DRAWS = 200_000
+LAWS = {
+    "laplace": (draw_discrete_laplace, lambda x, scale: np.exp(-np.abs(x) / scale)),
+    "gaussian": (draw_discrete_gaussian, lambda x, scale: np.exp(-(x**2) / (2 * scale**2))),
+}
+every_law = pytest.mark.parametrize("law", LAWS)
+
+
+def p_value(draws, weight, scale):
+    """Chi-square of integers against a law, over cells that expect at least 20 draws."""
+    reach = int(60 * scale) + 3
+    support = np.arange(-reach, reach + 1)
+    probability = weight(support.astype(float), scale)
+    probability /= probability.sum()
+    width = max(1, int(scale / 4))
+    cell = np.floor_divide(support, width)
+    expected = np.bincount(cell - cell[0], weights=probability) * len(draws)
+    inside = np.abs(draws) <= reach
+    observed = np.bincount(np.floor_divide(draws[inside], width) - cell[0], minlength=len(expected))
+    large = expected >= 20
+    rest = np.array([len(draws) - observed[large].sum(), len(draws) - expected[large].sum()])
+    observed, expected = np.append(observed[large], rest[0]), np.append(expected[large], max(rest[1], 1e-9))
+    return stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), df=len(expected) - 1)
+
+
+@every_law
+@pytest.mark.parametrize("scale", [0.4, 1.0, 3.7, 60.0, 900.0])
+def test_chi_square_accepts_the_law_and_rejects_a_scale_30_percent_off(law, scale):
+    draw, weight = LAWS[law]
+    draws = draw(scale, DRAWS, Randomness(seed=1))
+    assert p_value(draws, weight, scale) > FALSE_ALARM
+    for off in (0.7, 1.3):
+        assert p_value(draws, weight, off * scale) < 1e-20
+
+
+@every_law
+@pytest.mark.parametrize("scale", [2.0**20, 2.0**28.5, 2.0**44])
+def test_fine_lattices_have_the_continuous_law(law, scale):
+    """On a fine lattice the steps cannot be seen: Kolmogorov-Smirnov against the continuous law."""
+    draws = LAWS[law][0](scale, DRAWS, Randomness(seed=2)) / scale
+    ideal = stats.laplace() if law == "laplace" else stats.norm()
+    assert stats.kstest(draws, ideal.cdf).pvalue > FALSE_ALARM
+    for off in (0.7, 1.3):
+        assert stats.kstest(draws * off, ideal.cdf).pvalue < 1e-20
+
+
+@every_law
+def test_every_digit_of_a_fine_lattice_is_uniform_enough(law):
+    """A table that is off in one digit would show in the low bits, which no coarse test sees."""
+    draws = LAWS[law][0](2.0**36, DRAWS, Randomness(seed=3))
+    for shift in (0, 6, 12, 18, 24):
+        digits = (draws >> shift) & 63
+        assert stats.chisquare(np.bincount(digits, minlength=64)).pvalue > FALSE_ALARM
+
+
+@every_law
+def test_tails_and_moments(law):
+    scale = 50.0
+    draws = LAWS[law][0](scale, 1_000_000, Randomness(seed=4))
+    q = math.exp(-1 / scale)
+    variance = 2 * q / (1 - q) ** 2 if law == "laplace" else scale**2
+    assert abs(draws.mean()) < 6.2 * math.sqrt(variance / len(draws))
+    assert draws.var() == pytest.approx(variance, rel=0.02)
+    support = np.arange(-4000, 4001)
+    probability = LAWS[law][1](support.astype(float), scale)
+    probability /= probability.sum()
+    for reach in (2, 3, 4):
+        tail = probability[np.abs(support) > reach * scale].sum()
+        seen = (np.abs(draws) > reach * scale).sum()
+        assert stats.binomtest(int(seen), len(draws), tail).pvalue > FALSE_ALARM
+
+
+def test_decisions_with_a_hundred_digits_give_the_same_law():
+    """With ``doubt`` large nearly every decision takes the slow path."""
+    draws = draw_discrete_gaussian(1.3, 20_000, Randomness(seed=5), doubt=0.5)
+    weight = LAWS["gaussian"][1]
+    assert p_value(draws, weight, 1.3) > FALSE_ALARM
+    assert p_value(draws, weight, 1.3 * 1.3) < 1e-20
+
+
+@pytest.fixture
+def ninety_digits():
+    with localcontext() as context:
+        context.prec = 90
+        yield
+
+
+@pytest.mark.usefixtures("ninety_digits")
+@pytest.mark.parametrize("scale", [0.4, 46.0, 1000.0, 2.0**33])
+def test_digit_tables_against_exact_arithmetic(scale):
+    high, low, guide = noise._tables(scale)
+    for level in range(len(high)):
+        step = Decimal(4096) ** level / Decimal(scale)
+        whole = 1 - (-4096 * step).exp()
+        for k in (0, 1, 17, 1000, 4094):
+            exact = (1 - (-(k + 1) * step).exp()) / whole
+            table = (Decimal(int(high[level, k])) * 2**64 + Decimal(int(low[level, k]))) / Decimal(2) ** 128
+            assert abs(table - exact) < Decimal(2) ** -126
+        assert (np.diff(high[level].astype(object)) >= 0).all()
+        starts = np.arange(1 << 13, dtype=np.uint64) << np.uint64(51)
+        first = guide[level].astype(int)
+        assert (high[level][first] >= starts).all()
+        assert all(k == 0 or high[level][k - 1] < start for k, start in zip(first, starts, strict=True))
+
+
+def test_second_words_settle_ties():
+    """A word that equals a threshold's first half: the second word decides, by the second half."""
+    high, low, guide = noise._tables(46.0)
+    from discreet.kernels.noise import discrete_laplace
+
+    for k in (3, 200):
+        for second, digit in ((int(low[0, k]) - 1, k), (int(low[0, k]), k + 1)):
+            words = np.array([high[0, k], 0], dtype=np.uint64)
+            spare = np.zeros(64, dtype=np.uint64)
+            spare[0], spare[63] = 63, second
+            out = np.empty(1, dtype=np.int64)
+            assert discrete_laplace(words, high, low, guide, spare, out) == 1
+            assert out[0] == digit
+
+
+def test_neighbouring_laplace_outputs_have_the_right_odds():
+    """The definition itself: no output is more than e^(1/t) times likelier when the value moves by one."""
+    scale, draws = 2.0, 400_000
+    here = Counter(draw_discrete_laplace(scale, draws, Randomness(seed=6)).tolist())
+    there = Counter((1 + draw_discrete_laplace(scale, draws, Randomness(seed=7))).tolist())
+    for output in range(-4, 6):
+        ratio = math.log(here[output] / there[output])
+        error = math.sqrt(1 / here[output] + 1 / there[output])
+        assert abs(ratio) < 1 / scale + 6.2 * error
+
+
+@given(scale=st.floats(1e-3, 1e6), values=st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20))
+@settings(deadline=None, max_examples=25)
+def test_noisy_values_lie_on_the_grid_whatever_the_input(scale, values):
+    grid = noise.grid_of(scale)
+    for add in (noise.add_laplace, noise.add_gaussian):
+        noisy = add(np.array(values), scale, grid, Randomness())
+        np.testing.assert_array_equal(noisy / grid, np.rint(noisy / grid))
+
+
+def test_grid_is_a_power_of_two_and_fine():
+    for scale in (1e-3, 1.0, 17.0):
+        for cells in (1, 10_000, 3_000_000):
+            grid = noise.grid_of(scale, cells)
+            assert math.frexp(grid)[0] == 0.5
+            assert cells * grid <= scale * 2.0**-17
+
+
+def test_naive_laplace_is_distinguishable_and_ours_is_not():
+    """The floating-point attack (Mironov, CCS 2012): which doubles can be reached tells the input.
+
+    The textbook sampler b·sign·ln(u) over a 53-bit uniform u, added to 0 or to 1, reaches sets of doubles
+    that hardly meet. An attacker who checks whether an output minus the suspected input is of the form
+    b·ln(k/2**53) is right most of the time. Our outputs are multiples of the grid from either input.
+    """
+    rng = np.random.default_rng(8)
+
+    def naive(value, count):
+        uniform = rng.integers(1, 2**53, count) / 2.0**53
+        return value + np.where(rng.random(count) < 0.5, -1, 1) * np.log(uniform)
+
+    def reachable_from(value, outputs):
+        distance = np.abs(outputs - value)
+        guess = np.rint(np.exp(-distance) * 2.0**53)
+        near = guess[:, None] + np.arange(-40, 41)
+        images = np.abs(np.log(np.clip(near, 1, 2**53) / 2.0**53))
+        # Either sign: the double that the sampler would have produced from some u.
+        sign = np.sign(outputs - value)[:, None]
+        return (value + sign * images == outputs[:, None]).any(axis=1)
+
+    small = lambda outputs: outputs[(np.abs(outputs) > 0.9) & (np.abs(outputs - 1) < 2.5)]  # noqa: E731
+    from_zero = small(naive(0.0, 20_000))
+    from_one = small(naive(1.0, 20_000))
+    accuracy = (reachable_from(0.0, from_zero).mean() + (~reachable_from(0.0, from_one)).mean()) / 2
+    assert accuracy > 0.6
+
+    grid = noise.grid_of(1.0)
+    ours = [noise.add_laplace(np.full(20_000, value), 1.0, grid, Randomness(seed=9)) for value in (0.0, 1.0)]
+    for outputs in ours:
+        np.testing.assert_array_equal(outputs / grid, np.rint(outputs / grid))
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf, 2.0**46])
+@every_law
+def test_impossible_scales_are_refused(law, scale):
+    with pytest.raises(InputError, match="integer noise needs a scale"):
+        LAWS[law][0](scale, 1, Randomness())
+
+
+def test_noise_that_could_not_be_added_exactly_is_refused():
+    with pytest.raises(InputError, match="too small beside the values"):
+        noise.add_laplace(np.array([1e12]), 1e-9, noise.grid_of(1e-9), Randomness())
+
+
+def test_streams_differ_unless_seeded():
+    assert (Randomness().words(4) != Randomness().words(4)).any()
+    assert (Randomness(seed=1).words(4) != Randomness(seed=2).words(4)).any()
+    assert Randomness(seed=1).is_seeded and not Randomness().is_seeded
+
+
+def test_the_stream_is_chacha20(monkeypatch):
+    """Against the cipher used in one piece, over several blocks and a change of key."""
+    import hashlib
+
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
+
+    from discreet.privacy import randomness
+
+    monkeypatch.setattr(randomness, "BLOCK", 1024)
+    monkeypatch.setattr(randomness, "REKEY_AFTER", 3000)
+
+    def stream(key):
+        return Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
+
+    first = stream(hashlib.sha256(b"discreet: seeded, not private: 1").digest())
+    expected = first.update(bytes(2048))
+    second = stream(first.update(bytes(32)))
+    expected += second.update(bytes(1952))
+    assert Randomness(seed=1).words(500).tobytes() == expected
