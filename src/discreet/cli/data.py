@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import Json, Source, grouped
+from discreet.cli.options import Json, DataOptions, grouped
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="List, fetch and describe data sets.")
 
@@ -26,5 +26,5 @@ def fetch(
 
 @app.command()
 @grouped
-def describe(source: Source, json: Json = False) -> None:
+def describe(source: DataOptions, json: Json = False) -> None:
     """Say how many ratings, users and items there are, and how they are spread."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import Json, Settings, Source, Splitting, grouped
+from discreet.cli.options import Json, Settings, DataOptions, SplitOptions, grouped
 from discreet.cli.outputs import check_file
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models
@@ -25,8 +25,8 @@ def evaluate(
     models: Annotated[
         list[str], typer.Argument(metavar="MODEL...", help="Models by name; cosine:neighbours=100 has a setting.")
     ],
-    source: Source,
-    splitting: Splitting,
+    source: DataOptions,
+    splitting: SplitOptions,
     settings: Settings = [],  # noqa: B006 (typer copies it)
     metrics: Metrics = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page with pictures.")] = None,
@@ -46,8 +46,8 @@ def evaluate(
 
 @grouped
 def compare(
-    source: Source,
-    splitting: Splitting,
+    source: DataOptions,
+    splitting: SplitOptions,
     models: Annotated[str | None, typer.Option(metavar="NAMES", help="Only these, separated by commas.")] = None,
     settings: Settings = [],  # noqa: B006 (typer copies it)
     metrics: Metrics = None,
@@ -60,7 +60,7 @@ def compare(
 
 
 def measure(
-    models: list[str], source: Source, splitting: Splitting, settings: list[str], metrics: str | None
+    models: list[str], source: DataOptions, splitting: SplitOptions, settings: list[str], metrics: str | None
 ) -> "Report":
     """Fit and measure; everything that can be wrong with the command is found before the data are read."""
     chosen = parse_models(models, settings)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.models import shown
-from discreet.cli.options import Json, Settings, Source, grouped
+from discreet.cli.options import Json, Settings, DataOptions, grouped
 from discreet.cli.outputs import check_release_folder
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models
@@ -18,7 +18,7 @@ from discreet.cli.tables import document, facts, say
 @grouped
 def fit(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model by name (`discreet models`).")],
-    source: Source,
+    source: DataOptions,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")],
     settings: Settings = [],  # noqa: B006 (typer copies it)
     json: Json = False,

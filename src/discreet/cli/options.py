@@ -26,7 +26,7 @@ REPEATS = ("last", "mean", "recency")
 
 
 @dataclass(frozen=True)
-class Source:
+class DataOptions:
     """Which ratings to work on: DATA and the options that say how to read it."""
 
     data: Annotated[
@@ -65,7 +65,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Splitting:
+class SplitOptions:
     """How the ratings are divided: one of four ways, and a seed."""
 
     folds: Annotated[
