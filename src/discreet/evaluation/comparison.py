@@ -63,7 +63,7 @@ def evaluate(
     >>> 0 < report["mae"] < report["rmse"] < 2
     True
     """
-    names = _check_names(metrics if metrics is not None else [*RATING_METRICS, *RANKING_METRICS])
+    names = check_metrics(metrics if metrics is not None else [*RATING_METRICS, *RANKING_METRICS])
     restart_peak_memory()
     clock = time.perf_counter()
     measured = _measure(release, histories, test, mask, names)
@@ -121,7 +121,7 @@ def compare(
     True
     """
     require(len(models) > 0, "compare needs at least one model")
-    names = _check_names(metrics) if metrics is not None else _default_metrics(models, protocol)
+    names = check_metrics(metrics) if metrics is not None else _default_metrics(models, protocol)
     if ratings.has_repeats:
         raise InputError("some pairs are rated more than once: call ratings.merge('last') first")
     outcomes: dict[str, list[_Run]] = {name: [] for name in models}
@@ -251,7 +251,12 @@ def _overlap(known: Ratings, test: Ratings) -> bool:
 # ── Names of metrics ──
 
 
-def _check_names(names: Sequence[str]) -> tuple[str, ...]:
+def check_metrics(names: Sequence[str]) -> tuple[str, ...]:
+    """The same names, each once; raise if one of them is no metric.
+
+    >>> check_metrics(["rmse", "ndcg@10", "within 0.25", "rmse"])
+    ('rmse', 'ndcg@10', 'within 0.25')
+    """
     require(not isinstance(names, str) and len(names) > 0, "metrics must be a list of names, for example ['rmse']")
     for name in names:
         kind, _, number = name.partition("@" if "@" in name else " ")
