@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.models.mf import MF as MF
     from discreet.models.popularity import Popularity as Popularity
     from discreet.models.release import Release as Release
-    from discreet.populations.contribution import Bound as Bound
+    from discreet.privacy.unit import Bound as Bound
     from discreet.populations.contribution import Contribution as Contribution
     from discreet.populations.population import NoPrivacy as NoPrivacy
     from discreet.privacy.guarantee import Guarantee as Guarantee
@@ -55,7 +55,7 @@ _HOMES = {
     "MF": "models.mf",
     "EASE": "models.ease",
     "Release": "models.release",
-    "Bound": "populations.contribution",
+    "Bound": "privacy.unit",
     "Contribution": "populations.contribution",
     "NoPrivacy": "populations.population",
     "Guarantee": "privacy.guarantee",

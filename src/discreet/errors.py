@@ -7,6 +7,7 @@
     │   ├── DataError       a file of ratings: the message names file and row
     │   └── UnknownNameError     a name that is not there: the message offers the nearest ones (also a LookupError)
     ├── FetchError          a data set could not be had from anywhere
+    ├── OverspentError      it would cost more privacy than the limit allows; nothing was computed
     └── ReleaseError        a folder does not hold a release that this version can read
 
 A message is one sentence or two: what is wrong, where, and what would be right. It never carries a
@@ -49,6 +50,10 @@ class UnknownNameError(InputError, LookupError):
 
 class FetchError(DiscreetError):
     """A data set could not be had from anywhere."""
+
+
+class OverspentError(DiscreetError):
+    """It would cost more privacy than the limit allows; nothing was computed or spent."""
 
 
 class ReleaseError(DiscreetError):

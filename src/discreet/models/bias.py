@@ -16,8 +16,9 @@ from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.models.fitting import check_population
 from discreet.models.release import Release
-from discreet.populations.contribution import Bound, Contribution
+from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
+from discreet.privacy.unit import Bound
 from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 
 

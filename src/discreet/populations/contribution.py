@@ -2,22 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from discreet.data.ratings import Ratings
+from discreet.privacy.unit import Bound
 from discreet.types import AnyArray
-
-Unit = Literal["rating", "user"]
-Norm = Literal["l1", "l2"]
-
-
-@dataclass(frozen=True)
-class Bound:
-    """Adding or removing one ``unit`` moves the total by at most ``value`` in ``norm``."""
-
-    unit: Unit
-    norm: Norm
-    value: float
 
 
 @dataclass(frozen=True)

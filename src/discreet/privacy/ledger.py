@@ -1,0 +1,115 @@
+"""A limit, and everything that was spent of it; what would overspend is refused before it is computed."""
+
+import math
+import threading
+from typing import Any
+
+from discreet.errors import InputError, OverspentError, require
+from discreet.privacy.spend import Spend
+from discreet.privacy.unit import Rating, Unit, User
+
+ROUNDING = 1e-9
+
+
+class Ledger:
+    """What may be spent on one data set, and what was.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The limit. Epsilon must be positive and finite; delta 0 allows pure mechanisms only.
+    unit
+        Whose secret is kept.
+
+    Examples
+    --------
+    >>> ledger = Ledger(epsilon=1.0, unit=Rating())
+    >>> ledger.charge(Spend(what="counts", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0))
+    >>> ledger.spent, ledger.remaining
+    (0.5, 0.5)
+    >>> ledger.charge(Spend(what="sums", mechanism="laplace", norm="l1", sensitivity=2, scale=2.0))
+    Traceback (most recent call last):
+    discreet.errors.OverspentError: 'sums' would bring the spending to epsilon 1.5, which is 0.5 over the limit of 1; \
+nothing was computed
+    """
+
+    def __init__(self, epsilon: float, delta: float = 0.0, unit: Unit | None = None) -> None:
+        require(math.isfinite(epsilon) and epsilon > 0, f"epsilon must be positive and finite, got {epsilon}")
+        require(0 <= delta < 1, f"delta must lie in [0, 1), got {delta}")
+        self.epsilon, self.delta = float(epsilon), float(delta)
+        self.unit: Unit = Rating() if unit is None else unit
+        self._spends: tuple[Spend, ...] = ()
+        self._lock = threading.Lock()
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """Every look at the data, in order."""
+        return self._spends
+
+    @property
+    def spent(self) -> float:
+        """The epsilon that all spends cost together at the ledger's delta."""
+        return self.cost()
+
+    @property
+    def remaining(self) -> float:
+        """How much epsilon is left. Composition is no sum: several spends may cost less than they add up to."""
+        return max(0.0, self.epsilon - self.spent)
+
+    @property
+    def slack(self) -> float:
+        """Odds that some sampler was not its ideal: the delta of an otherwise pure guarantee."""
+        total = sum(spend.slack * spend.times for spend in self._spends)
+        return total * (1 + math.exp(min(self.epsilon, 40.0)))
+
+    def cost(self, weight: float = 1.0) -> float:
+        """What the spends cost a unit that takes part with ``weight`` times the full contribution."""
+        from discreet.privacy.accounting import epsilon_of
+
+        return epsilon_of([spend.for_weight(weight) for spend in self._spends], self.delta)
+
+    def charge(self, *spends: Spend) -> None:
+        """Book spends, all or none; one that would exceed the limit is refused and nothing is booked."""
+        from discreet.privacy.accounting import epsilon_of
+
+        with self._lock:
+            after = epsilon_of((*self._spends, *spends), self.delta)
+            if after > self.epsilon * (1 + ROUNDING):
+                names = ", ".join(repr(spend.what) for spend in spends)
+                if math.isinf(after):
+                    raise OverspentError(
+                        f"{names} adds Gaussian noise, which needs a delta above 0, and the ledger has delta 0; "
+                        "nothing was computed"
+                    )
+                raise OverspentError(
+                    f"{names} would bring the spending to epsilon {after:.4g}, which is "
+                    f"{after - self.epsilon:.4g} over the limit of {self.epsilon:g}; nothing was computed"
+                )
+            self._spends = (*self._spends, *spends)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        unit: dict[str, Any] = {"name": self.unit.name, "neighbours": self.unit.neighbours}
+        if isinstance(self.unit, User):
+            unit["max_ratings"] = self.unit.max_ratings
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "unit": unit,
+            "spends": [spend.to_json() for spend in self._spends],
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Ledger":
+        """Back from plain data; a ledger that exceeds its own limit is refused."""
+        try:
+            settings = dict(data["unit"])
+            kinds = {"rating": Rating, "user": User}
+            ledger = cls(data["epsilon"], data["delta"], kinds[settings.pop("name")](**settings))
+            ledger.charge(*(Spend.from_json(line) for line in data["spends"]))
+        except (KeyError, TypeError) as error:
+            raise InputError(f"this is not a ledger: {error}") from None
+        return ledger
+
+    def __repr__(self) -> str:
+        return f"Ledger(epsilon={self.epsilon:g}, delta={self.delta:g}, unit={self.unit}, {len(self._spends)} spends)"

@@ -1,0 +1,91 @@
+"""One line of a ledger: a mechanism that touched ratings, described as data."""
+
+import dataclasses
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from discreet.errors import InputError, require
+from discreet.privacy.unit import Norm
+
+Mechanism = Literal["laplace", "gaussian", "pure"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spend:
+    """What was looked at, and how it was hidden.
+
+    Parameters
+    ----------
+    what
+        The statistic, in words.
+    mechanism
+        ``laplace`` or ``gaussian`` noise, or ``pure`` for any other mechanism whose privacy loss never
+        exceeds ``sensitivity / scale`` (randomised response, report noisy max, …).
+    sensitivity
+        How far one unit moves the statistic in ``norm``, rounding to the lattice included.
+    scale
+        Scale of the Laplace noise, or standard deviation of the Gaussian.
+    sampling_rate
+        Each unit takes part with this probability, independently, anew each time, and in secret.
+    times
+        How often it was done, each time with fresh noise.
+    slack
+        Odds that the sampler was not the ideal one; part of delta.
+
+    Examples
+    --------
+    >>> Spend(what="counts", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0).pure_epsilon
+    0.5
+    """
+
+    what: str
+    mechanism: Mechanism
+    norm: Norm
+    sensitivity: float
+    scale: float
+    sampling_rate: float = 1.0
+    times: int = 1
+    slack: float = 0.0
+
+    def __post_init__(self) -> None:
+        require(self.mechanism in ("laplace", "gaussian", "pure"), f"there is no mechanism {self.mechanism!r}")
+        norm = "l2" if self.mechanism == "gaussian" else "l1"
+        require(self.norm == norm, f"{self.mechanism} noise hides a bound in {norm}, not in {self.norm}")
+        for name in ("sensitivity", "scale"):
+            value = getattr(self, name)
+            require(math.isfinite(value) and value > 0, f"{name} must be positive and finite, got {value}")
+        require(0 < self.sampling_rate <= 1, f"sampling_rate must lie in (0, 1], got {self.sampling_rate}")
+        require(self.times >= 1, f"times must be at least 1, got {self.times}")
+        require(0 <= self.slack < 1, f"slack must lie in [0, 1), got {self.slack}")
+
+    @property
+    def noise_multiplier(self) -> float:
+        """Scale of the noise in units of the sensitivity."""
+        return self.scale / self.sensitivity
+
+    @property
+    def pure_epsilon(self) -> float:
+        """The loss that is never exceeded, all times together; infinite for Gaussian noise."""
+        if self.mechanism == "gaussian":
+            return math.inf
+        once = 1 / self.noise_multiplier
+        # Amplification by sampling of a pure step: ln(1 + q(e^ε − 1)), not q·ε.
+        return self.times * math.log1p(self.sampling_rate * math.expm1(once))
+
+    def for_weight(self, weight: float) -> "Spend":
+        """The same look at a unit that takes part with ``weight`` times the full contribution."""
+        require(0 < weight <= 1, f"a weight lies in (0, 1], got {weight}")
+        return replace(self, sensitivity=self.sensitivity * weight)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Spend":
+        """Back from plain data."""
+        try:
+            return cls(**data)
+        except TypeError as error:
+            raise InputError(f"this is not a line of a ledger: {error}") from None

@@ -1,0 +1,95 @@
+"""Whose secret is kept: one rating, or all that one user gave; and how far it can move a statistic."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from discreet.errors import require
+
+Neighbours = Literal["add-or-remove", "replace"]
+Norm = Literal["l1", "l2"]
+UnitName = Literal["rating", "user"]
+
+
+@dataclass(frozen=True)
+class Rating:
+    """Neighbouring data sets differ in one rating.
+
+    ``add-or-remove`` hides that a rating is there at all. ``replace`` hides only its value: *which* items a
+    user rated stays unprotected.
+
+    >>> print(Rating())
+    one rating, present or absent
+    """
+
+    neighbours: Neighbours = "add-or-remove"
+    name: ClassVar[UnitName] = "rating"
+
+    def __post_init__(self) -> None:
+        _check_neighbours(self.neighbours)
+
+    def __str__(self) -> str:
+        if self.neighbours == "replace":
+            return "the value of one rating (not which items were rated)"
+        return "one rating, present or absent"
+
+
+@dataclass(frozen=True)
+class User:
+    """Neighbouring data sets differ in everything that one user gave.
+
+    Parameters
+    ----------
+    max_ratings
+        How many ratings of a user are used at most; a population picks them at random with its secret
+        key. None where the statistics bound a user of any length themselves.
+
+    >>> print(User())
+    all ratings of one user, present or absent
+    """
+
+    max_ratings: int | None = None
+    neighbours: Neighbours = "add-or-remove"
+    name: ClassVar[UnitName] = "user"
+
+    def __post_init__(self) -> None:
+        _check_neighbours(self.neighbours)
+        require(
+            self.max_ratings is None or self.max_ratings >= 1,
+            f"max_ratings must be at least 1, got {self.max_ratings}",
+        )
+
+    def __str__(self) -> str:
+        return f"all ratings of one user, {'replaced' if self.neighbours == 'replace' else 'present or absent'}"
+
+
+Unit = Rating | User
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Adding or removing one unit moves a statistic by at most ``value`` in ``norm``, in at most ``cells`` cells.
+
+    ``cells`` matters only for rounding to the lattice; 0 means all of them.
+
+    >>> Bound("rating", "l1", 1.0, cells=1)
+    Bound(unit='rating', norm='l1', value=1.0, cells=1)
+    """
+
+    unit: UnitName
+    norm: Norm
+    value: float
+    cells: int = 0
+
+    def __post_init__(self) -> None:
+        require(
+            math.isfinite(self.value) and self.value > 0,
+            f"the bound of a statistic must be positive and finite, got {self.value}",
+        )
+
+
+def _check_neighbours(neighbours: str) -> None:
+    require(
+        neighbours in ("add-or-remove", "replace"),
+        f"neighbours must be 'add-or-remove' or 'replace', got {neighbours!r}",
+    )

@@ -1,0 +1,124 @@
+"""A ledger charges first, refuses what would overspend, and survives JSON."""
+
+import json
+import math
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import InputError, OverspentError
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.spend import Spend
+from discreet.privacy.unit import Rating, User
+
+
+def laplace(epsilon, what="counts"):
+    return Spend(what=what, mechanism="laplace", norm="l1", sensitivity=1, scale=1 / epsilon)
+
+
+GAUSSIAN = Spend(what="gram", mechanism="gaussian", norm="l2", sensitivity=1, scale=5.0)
+
+
+def test_charges_until_the_limit_and_not_beyond():
+    ledger = Ledger(epsilon=1.0)
+    ledger.charge(laplace(0.4))
+    ledger.charge(laplace(0.6))
+    assert ledger.spent == pytest.approx(1.0)
+    with pytest.raises(OverspentError, match=r"'one more' would bring the spending to epsilon 1.1, which is 0.1 over"):
+        ledger.charge(laplace(0.1, "one more"))
+    assert len(ledger.spends) == 2
+
+
+def test_several_spends_are_booked_together_or_not_at_all():
+    ledger = Ledger(epsilon=1.0)
+    with pytest.raises(OverspentError):
+        ledger.charge(laplace(0.6), laplace(0.6))
+    assert ledger.spends == ()
+
+
+def test_gaussian_noise_needs_delta():
+    with pytest.raises(OverspentError, match="needs a delta above 0"):
+        Ledger(epsilon=1.0).charge(GAUSSIAN)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.inf, math.nan])
+def test_impossible_epsilon(epsilon):
+    with pytest.raises(InputError, match="epsilon must be positive and finite"):
+        Ledger(epsilon=epsilon)
+
+
+@pytest.mark.parametrize("delta", [-0.1, 1.0, 2.0, math.nan])
+def test_impossible_delta(delta):
+    with pytest.raises(InputError, match=r"delta must lie in \[0, 1\)"):
+        Ledger(epsilon=1.0, delta=delta)
+
+
+def test_impossible_units():
+    with pytest.raises(InputError, match="max_ratings must be at least 1, got 0"):
+        User(max_ratings=0)
+    with pytest.raises(InputError, match="neighbours must be"):
+        Rating(neighbours="cousins")
+
+
+@given(costs=st.lists(st.floats(0.01, 0.5), max_size=8))
+@settings(deadline=None)
+def test_never_exceeds_the_limit(costs):
+    ledger = Ledger(epsilon=1.0)
+    for cost in costs:
+        try:
+            ledger.charge(laplace(cost))
+        except OverspentError:
+            assert ledger.spent + cost > 1.0
+    assert ledger.spent <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("unit", [Rating(), Rating("replace"), User(), User(max_ratings=200, neighbours="replace")])
+def test_survives_json(unit):
+    ledger = Ledger(epsilon=2.0, delta=1e-6, unit=unit)
+    ledger.charge(GAUSSIAN, laplace(0.1))
+    again = Ledger.from_json(json.loads(json.dumps(ledger.to_json())))
+    assert again.to_json() == ledger.to_json()
+    assert again.unit == unit and again.spent == ledger.spent
+
+
+@pytest.mark.parametrize("damage", [lambda d: d.pop("unit"), lambda d: d["spends"][0].update(colour="red")])
+def test_damaged_json_is_refused(damage):
+    ledger = Ledger(epsilon=2.0)
+    ledger.charge(laplace(0.1))
+    data = json.loads(json.dumps(ledger.to_json()))
+    damage(data)
+    with pytest.raises(InputError):
+        Ledger.from_json(data)
+
+
+def test_a_forged_ledger_that_exceeds_its_limit_is_refused():
+    ledger = Ledger(epsilon=2.0)
+    ledger.charge(laplace(1.5))
+    with pytest.raises(OverspentError):
+        Ledger.from_json(ledger.to_json() | {"epsilon": 1.0})
+
+
+def test_threads_cannot_both_take_the_last_of_it():
+    ledger = Ledger(epsilon=1.0)
+    refused = []
+
+    def take():
+        try:
+            ledger.charge(laplace(0.25))
+        except OverspentError:
+            refused.append(1)
+
+    threads = [threading.Thread(target=take) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(ledger.spends) == 4 and len(refused) == 8
+
+
+def test_who_contributes_less_pays_less():
+    ledger = Ledger(epsilon=2.0, delta=1e-6, unit=User())
+    ledger.charge(GAUSSIAN)
+    assert ledger.cost(weight=0.5) < 0.6 * ledger.spent
