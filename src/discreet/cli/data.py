@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.options import Json, DataOptions, grouped
+from discreet.cli.options import DataOptions, Json, grouped
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="List, fetch and describe data sets.")
 

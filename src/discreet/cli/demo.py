@@ -1,5 +1,109 @@
-"""``discreet demo``."""
+"""``discreet demo``: the whole way in one go, from ratings to recommendations and a report."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.outputs import check_release_folder, check_writable
+from discreet.cli.progress import bar
+from discreet.cli.recommending import print_suggestions
+from discreet.cli.tables import note, say
+from discreet.errors import FetchError
+
+if TYPE_CHECKING:
+    from discreet.data.history import History
+    from discreet.data.ratings import Ratings
+    from discreet.evaluation.results import Report
+    from discreet.models.release import Recommendations
+    from discreet.types import Progress
+
+MODELS = ("bias", "popularity", "cosine", "mf", "ease")
+EXPLAINING = "cosine"
+METRICS = ("rmse", "mae", "ndcg@10")
+USER = 41  # position of the user who gets recommendations; in MovieLens-100K the one named 42
 
 
-def demo() -> None:
-    """Compare models on MovieLens-100K, recommend for one user and write a report with pictures."""
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the report and a release.")
+    ] = Path("discreet-demo"),
+) -> None:
+    """Compare models, recommend for one user, say why, and write a report with pictures."""
+    check_writable(output)
+    check_release_folder(output / "release")
+    from discreet.cli.evaluation import print_report
+    from discreet.cli.settings import parse_models
+    from discreet.evaluation.comparison import compare
+    from discreet.evaluation.protocols import HoldOut
+    from discreet.models.fitting import fit_without_privacy
+
+    models = parse_models(MODELS)
+    with bar() as progress:
+        note("Getting MovieLens-100K …")
+        name, ratings = get_ratings(progress)
+        say(f"{name}: {len(ratings):,} ratings of {ratings.n_items:,} items by {ratings.n_users:,} users.")
+        note(f"Comparing {len(models)} models (the first run compiles them, which takes a while) …")
+        report = compare(models, ratings, HoldOut(test=0.2, seed=1), data=name, progress=progress, metrics=METRICS)
+        note(f"Fitting {EXPLAINING} on all ratings …")
+        release = fit_without_privacy(models[EXPLAINING], ratings, progress)
+        history = ratings.history_at(min(USER, ratings.n_users - 1))
+        suggestions = release.recommend(history, 10, explain=True)
+        note("Drawing the report …")
+        release.save(output / "release")
+        write_report(output / "report.html", name, ratings, report, history, suggestions)
+    say("")
+    print_report(report)
+    say("")
+    say(f"For a user who rated {len(history)} items, {EXPLAINING} recommends:")
+    print_suggestions(suggestions)
+    liked = str(ratings.catalogue.titles[history.items[int(history.values.argmax())]])
+    say(f"The report is {(output / 'report.html').absolute()}")
+    say(f'Now try: discreet recommend {output / "release"} --likes "{liked}" --explain')
+
+
+def get_ratings(progress: "Progress") -> tuple[str, "Ratings"]:
+    """MovieLens-100K, or ratings that nobody gave where it cannot be had."""
+    from discreet.data.datasets import load
+    from discreet.data.synthetic import synthetic
+
+    try:
+        return "MovieLens-100K", load("ml-100k", progress=progress)
+    except FetchError as error:
+        note(f"{error}")
+        note("Using the built-in synthetic ratings instead.")
+        return "synthetic ratings", synthetic(seed=1)
+
+
+def write_report(
+    path: Path, name: str, ratings: "Ratings", report: "Report", history: "History", suggestions: "Recommendations"
+) -> None:
+    """One page with everything that the demo showed, and pictures of the data."""
+    from discreet.cli.pages import promise
+    from discreet.reports.charts import pictures_of, popularity_chart, values_chart
+    from discreet.reports.page import Facts, Pictures, Section, Suggestions, Table, Text, write_page
+
+    errors = [row for row in report.rows if "rmse" in row.metrics]
+    best = min(errors, key=lambda row: row["rmse"])
+    sections: list[Section] = [
+        Facts(
+            facts={
+                "ratings": f"{len(ratings):,}",
+                "users": f"{ratings.n_users:,}",
+                "items": f"{ratings.n_items:,}",
+                f"RMSE of {best.model}": f"{best['rmse']:.3f}",
+            }
+        ),
+        Pictures(title="How good the models are", pictures=pictures_of(report), lead=True),
+        Suggestions(recommendations=suggestions, history=history),
+        Pictures(title="What the ratings are like", pictures=[popularity_chart(ratings), values_chart(ratings)]),
+        Table(report=report),
+        Text(title="Privacy", note=promise(report)),
+        Text(title="Do it again", code="discreet demo"),
+    ]
+    write_page(
+        path,
+        title=f"Recommendations from {name}",
+        lead="Five models learned from four fifths of the ratings and were measured on the rest.",
+        sections=sections,
+    )

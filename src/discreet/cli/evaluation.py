@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import Json, Settings, DataOptions, SplitOptions, grouped
+from discreet.cli.options import DataOptions, Json, Settings, SplitOptions, grouped
 from discreet.cli.outputs import check_file
+from discreet.cli.pages import promise, write_pictures, write_report
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models
 from discreet.cli.tables import document, say, table_of_numbers
@@ -36,19 +37,23 @@ def evaluate(
     if html:
         check_file(html)
     report = measure(models, source, splitting, settings, metrics)
+    if html:
+        write_report(report, html)
     if json:
         document(report.to_json())
         return
     print_report(report)
     if html:
-        say(f"The page is in {html}.")
+        say(f"The page is {html}")
 
 
 @grouped
 def compare(
     source: DataOptions,
     splitting: SplitOptions,
-    models: Annotated[str | None, typer.Option(metavar="NAMES", help="Only these, separated by commas.")] = None,
+    models: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Which models, separated by commas (default: all).")
+    ] = None,
     settings: Settings = [],  # noqa: B006 (typer copies it)
     metrics: Metrics = None,
     output: Annotated[
@@ -56,7 +61,24 @@ def compare(
     ] = Path("discreet-comparison"),
     json: Json = False,
 ) -> None:
-    """Compare all models on one page with pictures."""
+    """Compare models in a table and on a page with pictures."""
+    page = output / "report.html"
+    check_file(page)
+    if models is None:
+        from discreet.models.names import MODELS
+
+        names = list(MODELS)
+    else:
+        names = split_names(models, "--models", "bias,popularity")
+    report = measure(names, source, splitting, settings, metrics)
+    write_report(report, page)
+    pictures = write_pictures(report, output)
+    if json:
+        document(report.to_json() | {"page": str(page), "pictures": [str(picture) for picture in pictures]})
+        return
+    print_report(report)
+    say(f"The page is {page}")
+    say(f"The pictures are {', '.join(map(str, pictures))}")
 
 
 def measure(
@@ -65,7 +87,7 @@ def measure(
     """Fit and measure; everything that can be wrong with the command is found before the data are read."""
     chosen = parse_models(models, settings)
     protocol = splitting.protocol()
-    names = parse_metrics(metrics)
+    names = None if metrics is None else split_names(metrics, "--metrics", "rmse,ndcg@10")
     from discreet.evaluation.comparison import compare
 
     with bar() as progress:
@@ -73,12 +95,10 @@ def measure(
         return compare(chosen, ratings, protocol, data=source.name, progress=progress, metrics=names)
 
 
-def parse_metrics(text: str | None) -> list[str] | None:
-    """Names of metrics, separated by commas."""
-    if text is None:
-        return None
+def split_names(text: str, option: str, example: str) -> list[str]:
+    """Names that were written with commas between them."""
     names = [name.strip() for name in text.split(",") if name.strip()]
-    require(bool(names), "--metrics needs names, for example rmse,mae")
+    require(bool(names), f"{option} needs names, for example {example}")
     return names
 
 
@@ -101,8 +121,7 @@ def print_report(report: "Report") -> None:
     )
     if report.interval:
         say(report.interval + ".")
-    for sentence in dict.fromkeys(row.guarantee for row in report.rows):
-        say(sentence or "No privacy: the models were fitted on exact ratings or exact sums of them.")
+    say(promise(report))
 
 
 def _estimate(estimate: "Estimate | None") -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.models import shown
-from discreet.cli.options import Json, Settings, DataOptions, grouped
+from discreet.cli.options import DataOptions, Json, Settings, grouped
 from discreet.cli.outputs import check_release_folder
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models

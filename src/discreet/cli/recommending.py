@@ -2,13 +2,16 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.options import Json
 from discreet.cli.tables import document, note, table
 from discreet.errors import require
+
+if TYPE_CHECKING:
+    from discreet.models.release import Recommendations
 
 
 def recommend(
@@ -51,10 +54,16 @@ def recommend(
             }
         )
         return
-    rows = []
-    for place, suggestion in enumerate(suggestions, start=1):
-        why = "\n".join(f"{reason.title} ({reason.share:.0%})" for reason in suggestion.because)
-        rows.append((str(place), suggestion.title, f"{suggestion.score:.3g}", *((why,) if explain else ())))
-    table(None, ("", "title", "score", *(("because of",) if explain else ())), rows, right=("", "score"))
+    print_suggestions(suggestions)
     if len(suggestions) < k:
         note(f"The catalogue holds no more than {len(suggestions)} other items.")
+
+
+def print_suggestions(suggestions: "Recommendations") -> None:
+    """A table, best first, with the reasons where there are some."""
+    explained = any(suggestion.because for suggestion in suggestions)
+    rows = []
+    for place, suggestion in enumerate(suggestions, start=1):
+        why = ", ".join(f"{reason.title} ({reason.share:.0%})" for reason in suggestion.because)
+        rows.append((str(place), suggestion.title, f"{suggestion.score:.3g}", *((why,) if explained else ())))
+    table(None, ("", "title", "score", *(("because of",) if explained else ())), rows, right=("", "score"))
