@@ -98,8 +98,10 @@ class Table:
             name: (min if is_error(name) else max)(row[name] for row in report.rows if name in row.metrics)
             for name in names
         }
-        columns = ["model", *(display_name(name) for name in names), *(label for _, label, _ in TIMES), "guarantee"]
-        kinds = ["text", *["number"] * (len(names) + len(TIMES)), "text"]
+        columns = ["model", *(display_name(name) for name in names), *(label for _, label, _ in TIMES)]
+        kinds = ["text", *["number"] * (len(names) + len(TIMES))]
+        if self._promised:
+            columns, kinds = [*columns, "guarantee"], [*kinds, "text"]
         head = "".join(
             f'<th scope="col" data-kind="{kind}"><button type="button">{escape(column)}</button></th>'
             for column, kind in zip(columns, kinds, strict=True)
@@ -111,8 +113,23 @@ class Table:
             self.text,
             more='<div class="scroll" tabindex="0" role="region" aria-label="Table of results">'
             f'<table class="sortable"><caption>{escape(caption)}Choose a column to sort by it.</caption>'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>",
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>" + self._settings(),
         )
+
+    @property
+    def _promised(self) -> bool:
+        return any(row.guarantee for row in self.report.rows)
+
+    def _settings(self) -> str:
+        """What every model was set to, folded away."""
+        known = [row for row in self.report.rows if row.settings]
+        entries = "".join(
+            f"<dt>{escape(row.model)}</dt><dd>"
+            + escape(", ".join(f"{name} = {value}" for name, value in row.settings.items()))
+            + "</dd>"
+            for row in known
+        )
+        return f"<details><summary>Settings of every model</summary><dl>{entries}</dl></details>" if known else ""
 
     def _row(self, row: Row, place: int, names: Sequence[str], best: Mapping[str, float]) -> str:
         cells = []
@@ -131,13 +148,13 @@ class Table:
                 if value is None
                 else f'<td data-value="{value}">{value:,.{digits}f}</td>'
             )
-        promise = escape(row.guarantee or "none")
-        settings = ", ".join(f"{name} = {value}" for name, value in row.settings.items())
+        if self._promised:
+            promise = escape(row.guarantee or "none")
+            cells.append(f'<td class="words" data-value="{promise}">{promise}</td>')
         return (
-            f'<tr data-model="{escape(row.model)}">'
-            f'<th scope="row" data-value="{escape(row.model)}" title="{escape(settings)}">'
+            f'<tr data-model="{escape(row.model)}"><th scope="row" data-value="{escape(row.model)}">'
             f'<span class="dot" style="background:var(--series{place % len(SERIES)})"></span>'
-            f'{escape(row.model)}</th>{"".join(cells)}<td data-value="{promise}">{promise}</td></tr>'
+            f"{escape(row.model)}</th>{''.join(cells)}</tr>"
         )
 
 
@@ -168,12 +185,11 @@ class Suggestions:
         if not reasons:
             return ""
         parts = "".join(
-            '<span class="reason"><span class="bar" aria-hidden="true">'
-            f'<b style="width:{100 * reason.share:.0f}%"></b></span>'
-            f"{escape(reason.title)} <span>{reason.share:.0%}</span></span>"
+            f'<li><span class="bar" aria-hidden="true"><b style="width:{100 * reason.share:.0f}%"></b></span>'
+            f"{escape(reason.title)} <span>{reason.share:.0%}</span></li>"
             for reason in reasons
         )
-        return f'<div class="because"><span class="word">because of</span>{parts}</div>'
+        return f'<ul class="because" aria-label="because of">{parts}</ul>'
 
     def _own(self) -> str:
         if self.history is None or len(self.history) == 0:

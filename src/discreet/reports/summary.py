@@ -1,0 +1,182 @@
+"""From a report to a page: which sections, in which order, with which words."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from discreet.data.history import History
+from discreet.data.ratings import Ratings
+from discreet.evaluation.results import Report
+from discreet.models.release import Recommendations
+from discreet.reports.charts import (
+    HALF,
+    Picture,
+    display_name,
+    error_chart,
+    is_error,
+    leading_metrics,
+    metric_chart,
+    ordered_rows,
+    pictures_of,
+    popularity_chart,
+    speed_chart,
+    values_chart,
+)
+from discreet.reports.page import Facts, Pictures, Section, Suggestions, Table, Text, write_page
+
+NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
+
+
+def write_report(
+    path: str | Path,
+    report: Report,
+    *,
+    title: str = "",
+    lead: str = "",
+    ratings: Ratings | None = None,
+    recommendations: Recommendations | None = None,
+    history: History | None = None,
+    recommended_by: str = "",
+    command: str = "",
+) -> Path:
+    """Write a page about a comparison of models.
+
+    Parameters
+    ----------
+    path
+        The file.
+    report
+        What :func:`discreet.compare` returned.
+    title, lead
+        The headline and what stands under it; by default they say which model came first.
+    ratings
+        The data, to draw what they look like.
+    recommendations, history, recommended_by
+        Suggestions for one user, the ratings they were made from, and the name of the model.
+    command
+        What to type to get the same page again.
+
+    Examples
+    --------
+    >>> import discreet as dc, tempfile
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> report = dc.compare({"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}, ratings, dc.Folds(count=2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(Path(folder) / "page.html", report, ratings=ratings).stat().st_size < 1_500_000
+    True
+    """
+    sections: list[Section] = [Facts(facts=_facts(report, ratings)), *_comparison(report)]
+    if recommendations is not None:
+        sections.append(
+            Suggestions(
+                recommendations=recommendations,
+                history=history,
+                text=(f"By {recommended_by}. " if recommended_by else "") + _reason_note(recommendations),
+            )
+        )
+    sections.append(Table(report=report))
+    if ratings is not None and len(ratings) > 0:
+        sections.append(_data(ratings))
+    sections.append(_privacy(report, command))
+    return write_page(path, title=title or _headline(report), lead=lead or _lead(report), sections=sections)
+
+
+def save_pictures(folder: str | Path, report: Report, kind: str = "png") -> list[Path]:
+    """Write every picture of a report into a folder, as ``png`` or ``svg``, and say where they are."""
+    paths = []
+    for picture in pictures_of(report):
+        path = Path(folder) / f"{picture.name}.{kind}"
+        picture.save(path)
+        paths.append(path)
+    return paths
+
+
+def _headline(report: Report) -> str:
+    if len(report.rows) == 1:
+        return f"How {report.rows[0].model} does on {report.data}"
+    count = len(report.rows)
+    return f"{NUMBERS[count] if count < len(NUMBERS) else count} recommenders on {report.data}"
+
+
+def _lead(report: Report) -> str:
+    parts = []
+    for metric in leading_metrics(report):
+        rows = ordered_rows(report, metric)
+        first = rows[0]
+        sentence = f"{first.model} has the {'lowest' if is_error(metric) else 'highest'} {display_name(metric)}, "
+        sentence += f"{first[metric]:.3f}"
+        if len(rows) > 1:
+            parts.append(sentence + f"; {rows[-1].model} is last with {rows[-1][metric]:.3f}.")
+        else:
+            parts.append(f"{display_name(metric)} of {first.model} is {first[metric]:.3f}.")
+    return " ".join([*parts, f"Measured on {report.split}."])
+
+
+def _facts(report: Report, ratings: Ratings | None) -> dict[str, str]:
+    facts = {}
+    for metric in leading_metrics(report):
+        best = ordered_rows(report, metric)[0]
+        facts[f"best {display_name(metric)}, {best.model}"] = f"{best[metric]:.3f}"
+    timed = [row for row in report.rows if row.fit_seconds is not None]
+    if len(timed) > 1:
+        slowest = max(timed, key=lambda row: row.fit_seconds or 0.0)
+        facts[f"longest fit, {slowest.model}"] = f"{slowest.fit_seconds:.2f} s"
+    if ratings is not None:
+        facts["ratings"] = f"{len(ratings):,}"
+        facts["users"] = f"{ratings.n_users:,}"
+        facts["items"] = f"{ratings.n_items:,}"
+    return facts
+
+
+def _comparison(report: Report) -> list[Section]:
+    sections: list[Section] = []
+    for metric in leading_metrics(report):
+        rated = "@" not in metric
+        pictures: list[Picture] = [metric_chart(report, metric)]
+        if sum(metric in row.metrics and row.fit_seconds is not None for row in report.rows) > 1:
+            pictures.append(speed_chart(report, metric))
+        if rated and any(row.cdf for row in report.rows):
+            pictures.append(error_chart(report))
+        found = next((name for name in report.metric_names if name.startswith("recall@")), "")
+        if not rated and found and found != metric:
+            pictures.append(metric_chart(report, found, width=HALF - 100))
+        sections.append(
+            Pictures(
+                title="Foreseeing ratings" if rated else "Finding what people will choose",
+                text="How close a prediction comes to a rating that the model never saw."
+                if rated
+                else "Every item is ranked for every user; what counts is how high the held-out ones come. "
+                "Items of the user's history are left out.",
+                pictures=pictures,
+                lead=True,
+            )
+        )
+    return sections
+
+
+def _data(ratings: Ratings) -> Pictures:
+    return Pictures(
+        title="The ratings themselves",
+        text=f"{len(ratings):,} ratings by {ratings.n_users:,} users of {ratings.n_items:,} items, "
+        f"on a scale from {ratings.catalogue.scale}. "
+        f"{len(ratings) / max(1, ratings.n_users * ratings.n_items):.1%} of all pairs are rated.",
+        pictures=[values_chart(ratings), popularity_chart(ratings)],
+    )
+
+
+def _reason_note(recommendations: Recommendations) -> str:
+    if any(suggestion.because for suggestion in recommendations):
+        return (
+            "Under each title: the user's own ratings that carried it, and how much of the score each of them carried."
+        )
+    return "This model does not say which ratings carried a suggestion."
+
+
+def _privacy(report: Report, command: str) -> Text:
+    promises: Sequence[str] = [f"{row.model}: {row.guarantee}" for row in report.rows if row.guarantee]
+    return Text(
+        title="What is promised to the users",
+        note=" ".join(promises)
+        or "Nothing: every model here was fitted without privacy, on exact ratings or on exact sums of them. "
+        "These are the baselines that private models are held against.",
+        code=f"# the same page again\n{command}" if command else "",
+    )
