@@ -77,9 +77,8 @@ class Ratings:
         item_index = np.asarray(item_index, dtype=np.int32)
         values = np.asarray(values, dtype=np.float32)
         times = None if times is None else _narrow(np.asarray(times))
-        if not _is_sorted(user_index, item_index):
-            order = stable_order(item_index, len(catalogue))
-            order = order[stable_order(user_index[order], len(users))]
+        order = sorting_order(user_index, item_index, len(users), len(catalogue))
+        if order is not None:
             user_index, item_index, values = user_index[order], item_index[order], values[order]
             times = None if times is None else times[order]
         return cls(catalogue, users, user_index, item_index, values, times, dict(user_facts or {}))
@@ -144,8 +143,7 @@ class Ratings:
     @cached_property
     def has_repeats(self) -> bool:
         """Whether some user rated some item more than once."""
-        same = (np.diff(self.user_index) == 0) & (np.diff(self.item_index) == 0)
-        return bool(same.any())
+        return not bool(_starts(self.user_index, self.item_index).all())
 
     def history(self, user: str) -> History:
         """The own ratings of one user, named by label."""
@@ -195,7 +193,7 @@ class Ratings:
         """``count`` pairs ``(train, test)``; every rating is in exactly one test set."""
         require(count >= 2, f"folds must be at least 2, got {count}")
         fold = np.empty(len(self), dtype=np.uint8 if count <= 256 else np.int32)
-        fold[_shuffled(len(self), seed)] = np.arange(len(self)) % count
+        fold[_shuffled(len(self), seed)] = np.resize(np.arange(count, dtype=fold.dtype), len(self))
         for number in range(count):
             yield self.select(fold != number), self.select(fold == number)
 
@@ -211,15 +209,18 @@ class Ratings:
         # Shuffle within users: sort by a random permutation, then stably by user.
         shuffled = _shuffled(len(self), seed)
         order = shuffled[stable_order(self.user_index[shuffled], self.n_users)]
-        rank = np.empty(len(self), dtype=np.int32)
-        rank[order] = np.arange(len(self)) - np.repeat(self.indptr[:-1], np.diff(self.indptr))
+        del shuffled
+        # Which of the user's ratings each one is, in the shuffled order; then the first few go to the last part.
         sizes = np.diff(self.indptr)
         part = np.zeros(len(self), dtype=np.uint8)
-        taken = np.zeros(self.n_users, dtype=np.int64)
+        begins = self.indptr[:-1].copy()
         for number in range(len(shares) - 1, 0, -1):
-            upto = np.minimum(taken + np.rint(sizes * shares[number]).astype(np.int64), sizes)
-            part[(rank >= taken[self.user_index]) & (rank < upto[self.user_index])] = number
-            taken = upto
+            ends = np.minimum(begins + np.rint(sizes * shares[number]).astype(np.int64), self.indptr[1:])
+            chosen = np.zeros(len(self) + 1, dtype=np.int8)
+            np.add.at(chosen, begins, 1)
+            np.add.at(chosen, ends, -1)
+            part[order[np.cumsum(chosen[:-1], dtype=np.int8).view(np.bool_)]] = number
+            begins = ends
         return tuple(self.select(part == number) for number in range(len(shares)))
 
     def split_users(self, test: int | float, seed: int) -> tuple["Ratings", "Ratings"]:
@@ -297,14 +298,22 @@ def stable_order(keys: AnyArray, size: int) -> AnyArray:
     return rows.tocsc().indices
 
 
-def _is_sorted(user: Indices, item: Indices) -> bool:
-    step = np.diff(user)
-    return bool(np.all((step > 0) | ((step == 0) & (np.diff(item) >= 0))))
+def sorting_order(user: AnyArray, item: AnyArray, users: int, items: int) -> AnyArray | None:
+    """Positions that sort ratings by user and then by item, stably; None when they are sorted already.
+
+    >>> sorting_order(np.array([1, 0, 0]), np.array([0, 1, 0]), 2, 2).tolist()
+    [2, 1, 0]
+    """
+    if bool(np.all((user[1:] > user[:-1]) | ((user[1:] == user[:-1]) & (item[1:] >= item[:-1])))):
+        return None
+    order = stable_order(item, items)
+    return np.asarray(order[stable_order(user[order], users)])
 
 
 def _starts(user: Indices, item: Indices) -> Booleans:
+    """Where the ratings of another pair begin."""
     starts = np.ones(len(user), dtype=np.bool_)
-    starts[1:] = (np.diff(user) != 0) | (np.diff(item) != 0)
+    starts[1:] = (user[1:] != user[:-1]) | (item[1:] != item[:-1])
     return starts
 
 

@@ -62,13 +62,13 @@ GENRES = {  # and how often each is drawn
     "Noir": 0.25,
 }
 
-_FIRST = (
+_FIRST = (  # noqa: SIM905 (a list of words reads better in lines)
     "Quiet Broken Golden Silent Distant Crimson Hidden Frozen Burning Lost Gentle Hollow Endless Midnight Paper "
     "Silver Wild Last Empty Velvet Restless Northern Painted Secret Bitter Drifting Forgotten Electric Narrow Blind "
     "Second Borrowed Crooked Tender Iron Little Scarlet Sleeping Stolen Summer Winter Wandering Invisible Perfect "
     "Reckless Savage Shallow Simple Thirsty Twisted Unlikely Vanishing Weary Yellow Amber Brave Careless Dancing"
 ).split()
-_SECOND = (
+_SECOND = (  # noqa: SIM905
     "Harbour River Garden Witness Letter Mountain Stranger Orchard Mirror Promise Station Carnival Island Shadow "
     "Lantern Voyage Window Kingdom Sparrow Bridge Detective Summer Highway Tide Violin Lighthouse Circus Desert "
     "Waltz Village Reunion Photograph Valley Neighbour Sailor Theatre Machine Prairie Duchess Echo Ferry Gambler "
@@ -131,7 +131,7 @@ def synthetic(
     rng = np.random.default_rng(seed)
     popularity = _popularity(items, popularity_power, rng)
     item_genres, years = _genres_and_years(items, rng)
-    spectrum = np.arange(1, factors + 1) ** -SPECTRUM_POWER
+    spectrum = np.arange(1, factors + 1, dtype=np.float64) ** -SPECTRUM_POWER
     item_factors = _item_factors(item_genres, spectrum, rng)
     likes, other = rng.standard_normal((2, users, factors))
     looks = INTEREST_IS_TASTE * likes + (1 - INTEREST_IS_TASTE**2) ** 0.5 * other

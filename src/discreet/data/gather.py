@@ -1,0 +1,291 @@
+"""Collect ratings batch by batch into columns: checked, numbered, sorted, and no Python object for any of them.
+
+Readers hand over batches of four columns (user, item, rating, time), each with a way to say where a row came
+from. What is kept of a rating is 16 bytes.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from discreet.data.catalogue import Catalogue, Scale
+from discreet.data.labels import Labels
+from discreet.data.ratings import MergeRule, Ratings, sorting_order
+from discreet.errors import DataError
+from discreet.types import AnyArray, Indices, Names
+
+Where = Callable[[int], str]
+"""From the position of a row in its batch to ``file, row N``."""
+
+Repeats = Literal["keep"] | MergeRule
+"""What becomes of several ratings of one item by one user: all are kept, or they are merged by a rule."""
+
+
+def rows_of(label: str, first: int) -> Where:
+    """Name rows that follow one another, the first of which is number ``first``.
+
+    >>> rows_of("u.data", 11)(2)
+    'u.data, row 13'
+    """
+    return lambda position: f"{label}, row {first + position}"
+
+
+class Numbering:
+    """Give every name a number on first sight; names known beforehand keep their places at the front.
+
+    >>> numbering = Numbering(["b"])
+    >>> numbering.encode(pl.Series(["10", "b", "9"])).tolist()
+    [1, 0, 2]
+    >>> names, renumber = numbering.finish()
+    >>> names.tolist(), renumber.tolist()
+    (['b', '9', '10'], [0, 2, 1])
+    """
+
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        names = list(known)
+        self._known = len(names)
+        self._table = pl.DataFrame(
+            {"name": names, "number": range(len(names))}, schema={"name": pl.String, "number": pl.Int32}
+        )
+
+    def encode(self, names: pl.Series) -> Indices:
+        """The number of each name."""
+        column = names.cast(pl.String).alias("name").to_frame()
+        new = column.unique(maintain_order=True).join(self._table, on="name", how="anti", maintain_order="left")
+        if new.height:
+            start = self._table.height
+            numbers = pl.Series("number", np.arange(start, start + new.height, dtype=np.int32))
+            self._table = pl.concat([self._table, new.with_columns(numbers)], rechunk=True)
+        found = column.join(self._table, on="name", how="left", maintain_order="left")["number"]
+        return np.asarray(found.to_numpy(), dtype=np.int32)
+
+    def finish(self) -> tuple[Names, Indices]:
+        """All names in their final order, and from the number given so far to the final one.
+
+        New names are put in order: by value when all are whole numbers, else by spelling.
+        """
+        names = np.array(self._table["name"].to_list(), dtype=np.str_)
+        column, new = self._table["name"][self._known :], names[self._known :]
+        if bool(column.str.contains(r"^[0-9]{1,18}$").all()):
+            places = np.lexsort((new, column.cast(pl.Int64).to_numpy()))
+        else:
+            places = np.argsort(new, kind="stable")
+        order = np.concatenate([np.arange(self._known), self._known + places])
+        renumber = np.empty(len(order), dtype=np.int32)
+        renumber[order] = np.arange(len(order), dtype=np.int32)
+        return names[order], renumber
+
+
+@dataclass(frozen=True)
+class ItemFacts:
+    """What a file of items says, one entry an item."""
+
+    items: Sequence[str]
+    titles: Sequence[str]
+    genres: Sequence[Sequence[str]]
+    years: Sequence[int]
+
+
+class Gatherer:
+    """Take batches of ratings in, give :class:`Ratings` out.
+
+    Parameters
+    ----------
+    scale
+        The declared scale; a rating outside is an error.
+    items, users
+        Items and users known beforehand, in order.
+    """
+
+    def __init__(self, scale: Scale, *, items: Iterable[str] = (), users: Iterable[str] = ()) -> None:
+        self._scale = scale
+        self._users, self._items = Numbering(users), Numbering(items)
+        self._parts: dict[str, list[AnyArray]] = {"user": [], "item": [], "rating": [], "time": []}
+        self._wheres: list[tuple[int, Where]] = []
+        self.size = 0
+
+    def add(self, batch: pl.DataFrame, where: Where) -> None:
+        """Check and keep a batch with the columns user, item, rating and perhaps time."""
+        if batch.height == 0:
+            return
+        for name in ("user", "item"):
+            missing = batch[name].is_null()
+            if bool(missing.any()):
+                raise DataError(f"{where(_first(missing))}: the {name} is missing")
+        self._parts["rating"].append(self._values(batch["rating"], where))
+        if "time" in batch.columns:
+            self._parts["time"].append(seconds(batch["time"], where))
+        self._parts["user"].append(self._users.encode(batch["user"]))
+        self._parts["item"].append(self._items.encode(batch["item"]))
+        self._wheres.append((self.size, where))
+        self.size += batch.height
+
+    def _values(self, ratings: pl.Series, where: Where) -> AnyArray:
+        values = _numbers(ratings, pl.Float32)
+        wrong = values.is_null() | ~values.is_finite()
+        if bool(wrong.any()):
+            raise DataError(f"{where(_first(wrong))}: the rating is missing or not a number")
+        outside = (values < self._scale.low) | (values > self._scale.high)
+        if bool(outside.any()):
+            raise DataError(f"{where(_first(outside))}: the rating is outside the declared scale {self._scale}")
+        return values.to_numpy()
+
+    def finish(
+        self,
+        label: str,
+        *,
+        facts: ItemFacts | None = None,
+        user_facts: Mapping[str, AnyArray] | None = None,
+        repeats: Repeats = "keep",
+    ) -> Ratings:
+        """Sort everything, and refuse or merge pairs that were given twice.
+
+        ``facts`` describes the items known beforehand; ``user_facts`` holds, for users known beforehand,
+        a column of each fact (users beyond them get an empty one).
+        """
+        ratings, order = self._sorted(label, facts, user_facts or {})
+        if repeats != "keep":
+            return ratings.merge(repeats)
+        self._refuse_duplicates(ratings, order)
+        return ratings
+
+    def finish_with_places(
+        self, label: str, *, facts: ItemFacts | None = None, user_facts: Mapping[str, AnyArray] | None = None
+    ) -> tuple[Ratings, AnyArray]:
+        """As :meth:`finish`, and which rating in the order of reading each one is."""
+        ratings, order = self._sorted(label, facts, user_facts or {})
+        self._refuse_duplicates(ratings, order)
+        return ratings, np.arange(len(ratings)) if order is None else order
+
+    def _sorted(
+        self, label: str, facts: ItemFacts | None, user_facts: Mapping[str, AnyArray]
+    ) -> tuple[Ratings, AnyArray | None]:
+        if self.size == 0:
+            raise DataError(f"{label} is empty: it holds no rating")
+        users, renumber_users = self._users.finish()
+        items, renumber_items = self._items.finish()
+        user_index = self._column("user", renumber_users)
+        item_index = self._column("item", renumber_items)
+        values = self._column("rating")
+        times = self._column("time") if self._parts["time"] else None
+        order = sorting_order(user_index, item_index, len(users), len(items))
+        if order is not None:
+            # One column at a time, so that only one is in memory twice.
+            user_index = user_index[order]
+            item_index = item_index[order]
+            values = values[order]
+            times = None if times is None else times[order]
+        ratings = Ratings(
+            catalogue=_catalogue(items, self._scale, facts),
+            users=Labels(users, what="user"),
+            user_index=user_index,
+            item_index=item_index,
+            values=values,
+            times=times,
+            user_facts={name: _padded(column, len(users)) for name, column in user_facts.items()},
+        )
+        return ratings, order
+
+    def _column(self, name: str, renumber: Indices | None = None) -> AnyArray:
+        """Join the parts of a column and let go of them."""
+        parts = self._parts.pop(name)
+        kind = np.result_type(*parts)
+        column = np.empty(sum(map(len, parts)), dtype=kind)
+        end = len(column)
+        while parts:
+            part = parts.pop()
+            column[end - len(part) : end] = part if renumber is None else renumber[part]
+            end -= len(part)
+        return column
+
+    def _refuse_duplicates(self, ratings: Ratings, order: AnyArray | None) -> None:
+        """A pair may come again at another time; at the same time, or without times, it is a mistake."""
+        user_index, item_index, times = ratings.user_index, ratings.item_index, ratings.times
+        again = np.flatnonzero((user_index[1:] == user_index[:-1]) & (item_index[1:] == item_index[:-1])) + 1
+        if len(again) == 0:
+            return
+        rows = np.union1d(again, again - 1)
+        if times is not None:
+            rows = rows[np.lexsort((rows, times[rows], item_index[rows], user_index[rows]))]
+        first, second = rows[:-1], rows[1:]
+        same = (user_index[first] == user_index[second]) & (item_index[first] == item_index[second])
+        if times is not None:
+            same &= times[first] == times[second]
+        if not same.any():
+            return
+        places = np.column_stack([first[same], second[same]])
+        if order is not None:
+            places = order[places]
+        earlier, later = np.sort(places[places.max(axis=1).argmin()]).tolist()
+        when = "" if times is None else " at the same time"
+        raise DataError(
+            f"{self._where(later)}: this user rated this item{when} before, at {self._where(earlier)}; "
+            "remove one, or choose a rule to merge them, for example repeats='last'"
+        )
+
+    def _where(self, position: int) -> str:
+        starts = [start for start, _ in self._wheres]
+        batch = int(np.searchsorted(starts, position, side="right")) - 1
+        start, where = self._wheres[batch]
+        return where(position - start)
+
+
+def seconds(times: pl.Series, where: Where) -> AnyArray:
+    """Times as whole seconds since 1970: from numbers, dates, or text that holds either."""
+    if times.dtype == pl.String:
+        numbers = times.cast(pl.Float64, strict=False)
+        if numbers.null_count() > times.null_count():
+            parsed = _parse_dates(times)
+            numbers = times if parsed is None else parsed
+        times = numbers
+    if times.dtype in (pl.Date, pl.Datetime):
+        times = times.cast(pl.Datetime("us")).dt.epoch("s")
+    if times.dtype == pl.String or not times.dtype.is_numeric():
+        raise DataError(f"{where(0)}: the time is neither a number of seconds nor a date")
+    wrong = times.is_null() if times.dtype.is_integer() else times.is_null() | ~times.is_finite()
+    if bool(wrong.any()):
+        raise DataError(f"{where(_first(wrong))}: the time is missing or neither a number of seconds nor a date")
+    whole = times.cast(pl.Int64)
+    narrow = int(whole.min()) >= -(2**31) and int(whole.max()) < 2**31  # type: ignore[arg-type]
+    return whole.cast(pl.Int32).to_numpy() if narrow else whole.to_numpy()
+
+
+def _parse_dates(times: pl.Series) -> pl.Series | None:
+    try:
+        return times.str.to_datetime(strict=False, time_unit="us")
+    except pl.exceptions.PolarsError:  # the format could not be guessed from the first of them
+        return None
+
+
+def _numbers(column: pl.Series, kind: type[pl.DataType]) -> pl.Series:
+    if column.dtype == pl.String:
+        numbers = column.cast(kind, strict=False)
+        return column.str.strip_chars().cast(kind, strict=False) if numbers.null_count() else numbers
+    if column.dtype.is_numeric():
+        return column.cast(kind, strict=False)
+    return pl.Series(column.name, [None] * len(column), dtype=kind)
+
+
+def _first(mask: pl.Series) -> int:
+    return int(mask.fill_null(True).arg_max() or 0)
+
+
+def _padded(column: AnyArray, size: int) -> AnyArray:
+    return np.concatenate([column, np.zeros(size - len(column), dtype=column.dtype)])
+
+
+def _catalogue(names: Names, scale: Scale, facts: ItemFacts | None) -> Catalogue:
+    """The catalogue: items of the file of items first; those that only ratings name follow, without facts."""
+    if facts is None:
+        return Catalogue(Labels(names, what="item"), scale, names)
+    extra = len(names) - len(facts.items)
+    return Catalogue.of(
+        names.tolist(),
+        scale,
+        titles=[*facts.titles, *names[len(facts.items) :].tolist()],
+        genres=[*facts.genres, *([()] * extra)],
+        years=[*facts.years, *([0] * extra)],
+    )

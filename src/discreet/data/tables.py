@@ -1,0 +1,331 @@
+"""Any table with named columns: CSV, TSV, Parquet, Arrow, and frames of polars, pandas and pyarrow."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.data.catalogue import Catalogue, Scale
+from discreet.data.gather import Gatherer, ItemFacts, Repeats, Where, rows_of
+from discreet.data.history import History
+from discreet.data.movielens import NO_GENRE, year_of
+from discreet.data.ratings import Ratings
+from discreet.data.sources import check_text, open_bytes
+from discreet.data.text import text_batches
+from discreet.errors import DataError, InputError, UnknownNameError
+from discreet.types import Progress, no_progress
+
+TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+PARQUET, ARROW = {".parquet", ".pq"}, {".arrow", ".feather", ".ipc"}
+BATCH = 2_000_000  # rows that are looked at together
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file has the ending of a table that :func:`read_table` reads."""
+    return _kind(path) in {*TEXT, *PARQUET, *ARROW}
+
+
+def read_table(
+    path: str | Path,
+    *,
+    scale: Scale,
+    user: str = "user",
+    item: str = "item",
+    rating: str = "rating",
+    time: str | None = None,
+    items: str | Path | None = None,
+    repeats: Repeats = "keep",
+    progress: Progress = no_progress,
+) -> Ratings:
+    """Read ratings from a CSV, TSV, Parquet or Arrow file, a bounded number of rows at a time.
+
+    Parameters
+    ----------
+    path
+        The file: ``.csv`` or ``.tsv`` (also ``.gz`` of these; UTF-8, names of the columns in the first row),
+        ``.parquet``, ``.arrow``, ``.feather``.
+    scale
+        The rating scale. It is declared, never read off the data.
+    user, item, rating, time
+        Names of the columns. Times are seconds since 1970 or dates.
+    items
+        Another table with a column of the same name as ``item``, and any of ``title``, ``genres`` (separated by
+        ``|``) and ``year``.
+    repeats
+        What becomes of several ratings of one item by one user: ``"keep"`` them (only at different times), or
+        merge them by a rule (``"last"``, ``"mean"`` or ``"recency"``, see :meth:`discreet.Ratings.merge`).
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "mine.csv"
+    >>> _ = file.write_text("who,what,stars\\nann,tea,5\\nbob,tea,2\\n")
+    >>> read_table(file, scale=Scale(1, 5), user="who", item="what", rating="stars")
+    Ratings(2 ratings, 2 users, 1 items, scale 1 to 5)
+    """
+    path = Path(path)
+    facts = (
+        None if items is None else _facts_of(_read_small(Path(items), item), item, str(items), first_row=_head(items))
+    )
+    gatherer = Gatherer(scale, items=facts.items if facts else ())
+    columns = {"user": user, "item": item, "rating": rating} | ({} if time is None else {"time": time})
+    for batch, where in _batches(path, columns, progress):
+        gatherer.add(batch, where)
+    return gatherer.finish(str(path), facts=facts, repeats=repeats)
+
+
+def from_frame(
+    frame: Any,
+    *,
+    scale: Scale,
+    user: str = "user",
+    item: str = "item",
+    rating: str = "rating",
+    time: str | None = None,
+    items: Any = None,
+    repeats: Repeats = "keep",
+) -> Ratings:
+    """Take ratings from a frame of polars or pandas or a table of pyarrow; the parameters are those of a file.
+
+    Parameters
+    ----------
+    frame
+        The ratings.
+    scale
+        The rating scale. It is declared, never read off the data.
+    user, item, rating, time
+        Names of the columns. Times are seconds since 1970 or dates.
+    items
+        Another frame with a column of the same name as ``item``, and any of ``title``, ``genres`` (lists, or text
+        separated by ``|``) and ``year``.
+    repeats
+        ``"keep"`` several ratings of one item by one user (only at different times), or merge them by a rule.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from_frame(pl.DataFrame({"user": [1, 1], "item": ["a", "b"], "rating": [4.5, 2]}), scale=Scale(0.5, 5))
+    Ratings(2 ratings, 1 users, 2 items, scale 0.5 to 5)
+    """
+    if not isinstance(scale, Scale):
+        raise InputError(f"scale must be declared as a Scale, for example Scale(1, 5), got {type(scale).__name__}")
+    facts = None
+    if items is not None:
+        described = _to_polars(
+            items, [name for name in (item, "title", "genres", "year") if name in items_columns(items)]
+        )
+        facts = _facts_of(described, item, "the frame of items", first_row=1)
+    columns = {"user": user, "item": item, "rating": rating} | ({} if time is None else {"time": time})
+    whole = _to_polars(frame, list(columns.values()))
+    gatherer = Gatherer(scale, items=facts.items if facts else ())
+    for first in range(0, whole.height, BATCH):
+        part = whole.slice(first, BATCH).select(pl.col(name).alias(role) for role, name in columns.items())
+        gatherer.add(_readable(part), rows_of("the frame", first + 1))
+    return gatherer.finish("the frame", facts=facts, repeats=repeats)
+
+
+def read_history(path: str | Path, catalogue: Catalogue) -> History:
+    """Read one user's own ratings: a CSV or TSV file with the columns ``item`` or ``title``, and ``rating``.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> catalogue = Catalogue.of(["1", "2"], Scale(1, 5), titles=["Toy Story (1995)", "GoldenEye (1995)"])
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "history.csv"
+    >>> _ = file.write_text("title,rating\\nToy Story (1995),5\\n")
+    >>> read_history(file, catalogue)
+    History(1 rating)
+    """
+    path = Path(path)
+    with open_bytes(path) as file:
+        content = file.read().removeprefix(b"\xef\xbb\xbf")
+    check_text(content, str(path), 1)
+    rows = csv.reader(content.decode("utf-8").splitlines(), delimiter=TEXT.get(_kind(path), ","))
+    header = [name.strip().lower() for name in next(rows, [])]
+    if not header:
+        raise DataError(f"{path} is empty: it needs the columns item or title, and rating")
+    named = next((name for name in ("item", "title") if name in header), None)
+    if named is None or "rating" not in header:
+        raise DataError(f"{path}, row 1: it needs the columns item or title, and rating; it has {', '.join(header)}")
+    ratings: dict[int, float] = {}
+    for row, record in enumerate(rows, start=2):
+        if not any(record):
+            continue
+        if len(record) != len(header):
+            raise DataError(
+                f"{path}, row {row}: expected {len(header)} fields, got {len(record)}; quote titles with commas"
+            )
+        try:
+            position = catalogue.find(record[header.index(named)].strip())
+            value = float(record[header.index("rating")])
+        except UnknownNameError as error:
+            raise DataError(f"{path}, row {row}: {error}") from None
+        except ValueError:
+            raise DataError(f"{path}, row {row}: the rating is missing or not a number") from None
+        if not catalogue.scale.low <= value <= catalogue.scale.high:
+            raise DataError(f"{path}, row {row}: the rating is outside the scale {catalogue.scale}")
+        if position in ratings:
+            raise DataError(f"{path}, row {row}: this item was rated before in the same file")
+        ratings[position] = value
+    if not ratings:
+        raise DataError(f"{path} holds no rating")
+    items = np.array(sorted(ratings), dtype=np.int32)
+    return History(catalogue, items, np.array([ratings[int(item)] for item in items], dtype=np.float32))
+
+
+# ── Files ──
+
+
+def _kind(path: Path) -> str:
+    """The ending that says what a file is, without that of the compression."""
+    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
+
+
+def _batches(path: Path, columns: dict[str, str], progress: Progress) -> Iterator[tuple[pl.DataFrame, Where]]:
+    kind = _kind(path)
+    if kind in TEXT:
+        with open_bytes(path) as file:
+            size = path.stat().st_size
+            for batch, where in text_batches(
+                file, str(path), separator=TEXT[kind], fields=None, columns=columns, quoted=True
+            ):
+                yield batch, where
+                progress(min(file.tell(), size), size, f"reading {path.name}")
+        return
+    lazy = _scan(path, kind)
+    try:
+        names = lazy.collect_schema().names()
+        for name in columns.values():
+            if name not in names:
+                raise DataError(f"{path}: there is no column {name!r}; the columns are {', '.join(names)}")
+        lazy = lazy.select(pl.col(name).alias(role) for role, name in columns.items())
+        height = int(lazy.select(pl.len()).collect().item())
+        for first in range(0, height, BATCH):
+            yield _readable(lazy.slice(first, BATCH).collect()), rows_of(str(path), first + 1)
+            progress(min(first + BATCH, height), height, f"reading {path.name}")
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise DataError(f"{path} cannot be read as {kind[1:]}: it is cut off or damaged ({_one_line(error)})") from None
+
+
+def _scan(path: Path, kind: str) -> pl.LazyFrame:
+    if not path.is_file():
+        raise DataError(f"{path} cannot be read: there is no such file")
+    if path.stat().st_size == 0:
+        raise DataError(f"{path} is empty: it holds no rating")
+    if kind in PARQUET:
+        return pl.scan_parquet(path)
+    if kind in ARROW:
+        return pl.scan_ipc(path)
+    raise InputError(f"{path} is no table that Discreet reads: .csv, .tsv, .parquet, .arrow or .feather")
+
+
+def _read_small(path: Path, item: str) -> pl.DataFrame:
+    """A table of items, whole."""
+    kind = _kind(path)
+    if kind not in TEXT:
+        try:
+            return _scan(path, kind).collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise DataError(f"{path} cannot be read as {kind[1:]} ({_one_line(error)})") from None
+    with open_bytes(path) as file:
+        content = file.read().removeprefix(b"\xef\xbb\xbf")
+    check_text(content, str(path), 1)
+    head = next(csv.reader(content[:100_000].decode("utf-8", "ignore").splitlines()[:1], delimiter=TEXT[kind]), [])
+    wanted = {name: name for name in (item, "title", "genres", "year") if name == item or name in head}
+    with open_bytes(path) as file:
+        batches = text_batches(file, str(path), separator=TEXT[kind], fields=None, columns=wanted, quoted=True)
+        parts = [batch for batch, _ in batches]
+    if not parts:
+        raise DataError(f"{path} is empty: it lists no item")
+    return pl.concat(parts)
+
+
+def _head(path: str | Path) -> int:
+    """The number of the first row: in text, the first is the header."""
+    return 2 if _kind(Path(path)) in TEXT else 1
+
+
+def _facts_of(frame: pl.DataFrame, item: str, label: str, first_row: int) -> ItemFacts:
+    """Titles, genres and years out of a table of items, in the order of the table."""
+    if item not in frame.columns:
+        raise DataError(f"{label}: there is no column {item!r}; the columns are {', '.join(frame.columns)}")
+    names = _readable(frame.select(pl.col(item).alias("item")))["item"].cast(pl.String)
+    for mask, what in ((names.is_null(), "has no identifier"), (~names.is_first_distinct(), "is listed twice")):
+        if bool(mask.any()):
+            raise DataError(f"{label}, row {first_row + int(mask.arg_max() or 0)}: this item {what}")
+    items = names.to_list()
+    titles = items
+    if "title" in frame.columns:
+        given = frame["title"].cast(pl.String).to_list()
+        titles = [title or name for title, name in zip(given, items, strict=True)]
+    genres: list[list[str]] = [[] for _ in items]
+    if "genres" in frame.columns:
+        column = frame["genres"]
+        split = column.cast(pl.String).str.split("|") if column.dtype != pl.List else column
+        genres = [[genre for genre in own or [] if genre and genre not in NO_GENRE] for own in split.to_list()]
+    if "year" in frame.columns:
+        numbers = frame["year"].cast(pl.Float64, strict=False).fill_null(0).fill_nan(0)
+        years = numbers.cast(pl.Int16, strict=False).fill_null(0).to_list()
+    else:
+        years = [year_of(title) for title in titles]
+    return ItemFacts(items, titles, genres, years)
+
+
+# ── Frames ──
+
+
+def items_columns(frame: Any) -> list[str]:
+    """Names of the columns of a frame of any kind."""
+    columns = getattr(frame, "column_names", None)  # pyarrow's name for them
+    return [str(name) for name in (frame.columns if columns is None else columns)]
+
+
+def _to_polars(frame: Any, names: list[str]) -> pl.DataFrame:
+    """These columns of a frame of polars, pandas or pyarrow; neither of the others is imported for it."""
+    home = type(frame).__module__.partition(".")[0]
+    if home == "polars" and hasattr(frame, "collect"):
+        frame = frame.collect()
+    if home not in ("polars", "pandas", "pyarrow") or not (hasattr(frame, "columns") or hasattr(frame, "column_names")):
+        raise InputError(f"from_frame takes a frame of polars, pandas or pyarrow, got {type(frame).__name__}")
+    known = items_columns(frame)
+    for name in names:
+        if name not in known:
+            raise DataError(f"the frame: there is no column {name!r}; the columns are {', '.join(known)}")
+    if home == "polars":
+        return pl.DataFrame(frame.select(names))
+    if home == "pyarrow":
+        converted = pl.from_arrow(frame.select(names))
+        assert isinstance(converted, pl.DataFrame)
+        return converted
+    return pl.DataFrame([_from_pandas(frame[name], name) for name in names])
+
+
+def _from_pandas(series: Any, name: str) -> pl.Series:
+    """A column of pandas: numbers and times as arrays, all else through its distinct values."""
+    kind = getattr(series.dtype, "kind", "O")
+    if isinstance(series.dtype, np.dtype) and kind in "iufbM":
+        values = series.to_numpy()
+        return pl.Series(name, values.astype("datetime64[us]") if kind == "M" else values, nan_to_null=True)
+    if len(series) and all(isinstance(value, list | tuple | np.ndarray) for value in series.iloc[:1]):
+        return pl.Series(name, [list(value) for value in series])
+    codes, distinct = series.factorize()
+    values = pl.Series(name, [None if value is None else str(value) for value in distinct], dtype=pl.String)
+    places = pl.Series(codes.astype(np.int64))
+    return values.gather(places.set(places < 0, None))
+
+
+def _readable(batch: pl.DataFrame) -> pl.DataFrame:
+    """Identifiers that pandas made floating point because some were missing are whole numbers again."""
+    for name in ("user", "item"):
+        if name in batch.columns and batch[name].dtype.is_float():
+            column = batch[name].fill_nan(None)
+            if bool((column == column.round()).all()):
+                batch = batch.with_columns(column.cast(pl.Int64))
+    return batch
+
+
+def _one_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
