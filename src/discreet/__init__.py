@@ -16,9 +16,17 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from discreet.data.catalogue import Catalogue as Catalogue
     from discreet.data.catalogue import Scale as Scale
+    from discreet.data.datasets import available as available
+    from discreet.data.datasets import fetch as fetch
+    from discreet.data.description import describe as describe
     from discreet.data.history import History as History
+    from discreet.data.loading import load as load
+    from discreet.data.movielens import read_movielens_split as read_movielens_split
+    from discreet.data.netflix import read_netflix_probe as read_netflix_probe
     from discreet.data.ratings import Ratings as Ratings
     from discreet.data.synthetic import synthetic as synthetic
+    from discreet.data.tables import from_frame as from_frame
+    from discreet.data.tables import read_history as read_history
     from discreet.evaluation.comparison import compare as compare
     from discreet.evaluation.comparison import evaluate as evaluate
     from discreet.evaluation.protocols import EachUser as EachUser
@@ -27,8 +35,10 @@ if TYPE_CHECKING:
     from discreet.evaluation.protocols import HoldOut as HoldOut
     from discreet.evaluation.results import Report as Report
     from discreet.models.bias import Bias as Bias
+    from discreet.models.cosine import Cosine as Cosine
     from discreet.models.ease import EASE as EASE
     from discreet.models.mf import MF as MF
+    from discreet.models.pearson import Pearson as Pearson
     from discreet.models.popularity import Popularity as Popularity
     from discreet.models.release import Release as Release
     from discreet.privacy.unit import Bound as Bound
@@ -43,6 +53,14 @@ _HOMES = {
     "History": "data.history",
     "Ratings": "data.ratings",
     "synthetic": "data.synthetic",
+    "available": "data.datasets",
+    "describe": "data.description",
+    "fetch": "data.datasets",
+    "from_frame": "data.tables",
+    "load": "data.loading",
+    "read_history": "data.tables",
+    "read_movielens_split": "data.movielens",
+    "read_netflix_probe": "data.netflix",
     "compare": "evaluation.comparison",
     "evaluate": "evaluation.comparison",
     "EachUser": "evaluation.protocols",
@@ -51,6 +69,8 @@ _HOMES = {
     "HoldOut": "evaluation.protocols",
     "Report": "evaluation.results",
     "Bias": "models.bias",
+    "Cosine": "models.cosine",
+    "Pearson": "models.pearson",
     "Popularity": "models.popularity",
     "MF": "models.mf",
     "EASE": "models.ease",
