@@ -1,0 +1,132 @@
+"""Cosine: items are alike when the same people rated them, and rated them alike.
+
+    y_uj = r_uj − mean − b_j − b_u + presence                          what is compared, computed at home
+    c_ij = Σ_u y_ui y_uj / (‖y_i‖ ‖y_j‖) · n_ij / (n_ij + shrinkage)   n_ij users rated both
+    s_ij = c_ij^power  for the ``neighbours`` largest positive c_ij of item i, else 0
+
+Neighbours predict, rank and explain as :mod:`discreet.models.neighbourhood` says. The release is sums over users:
+counts and sums of ratings, Σ_u y_uj², and Σ_u y_ui y_uj, the last asked for by blocks of rows.
+
+``presence`` is what having rated an item counts beside how it was rated. With 0 the cosine is a correlation of
+tastes alone, which is noise for most pairs; the larger it is, the more the cosine says who watches the same.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from discreet.data.history import History
+from discreet.data.ratings import Ratings
+from discreet.errors import require
+from discreet.kernels.gram import PRODUCTS, PRODUCTS_AND_COUNTS
+from discreet.kernels.neighbours import cosine_rows
+from discreet.models import neighbourhood
+from discreet.models.bias import item_biases
+from discreet.models.fitting import check_population
+from discreet.models.release import Release
+from discreet.populations.population import Population
+from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cosine:
+    """Item-item neighbours by cosine similarity. The neighbour model to start with.
+
+    Parameters
+    ----------
+    neighbours
+        How many items each item keeps, the most similar ones.
+    centre
+        What is taken from each rating before items are compared: ``none``, the ``item``'s mean, or the means of
+        both item and ``user``.
+    presence
+        What is then added: the weight of having rated an item at all.
+    shrinkage
+        Users without anything in common who are imagined to have rated each pair of items.
+    power
+        Similarities are raised to this power, which leaves more of the say to the nearest.
+    damping
+        Similarity of an imagined neighbour whose residual is 0: few or far neighbours say little.
+    item_damping, user_damping
+        Ratings at the mean that every item and every user is imagined to have had.
+
+    Notes
+    -----
+    The defaults were tuned for rating error on splits inside a training part of MovieLens 100K.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=200, items=100, ratings=5000, seed=1)
+    >>> release = dc.Cosine(neighbours=20).fit(dc.NoPrivacy(ratings))
+    >>> release.arrays["neighbours"].shape
+    (100, 20)
+    >>> len(release.recommend(ratings.history_at(0), k=3, explain=True))
+    3
+    """
+
+    neighbours: int = 200
+    centre: Literal["none", "item", "user"] = "user"
+    presence: float = 1.0
+    shrinkage: float = 0.0
+    power: float = 3.0
+    damping: float = 0.01
+    item_damping: float = 5.0
+    user_damping: float = 10.0
+
+    def __post_init__(self) -> None:
+        neighbourhood.require_settings(
+            self.neighbours,
+            self.centre,
+            self.shrinkage,
+            self.power,
+            self.damping,
+            item_damping=self.item_damping,
+            user_damping=self.user_damping,
+        )
+        require(self.presence >= 0, f"presence must not be negative, got {self.presence}")
+
+    @classmethod
+    def plain(cls, neighbours: int = 900) -> "Cosine":
+        """The textbook form: cosine of the raw ratings, means as they are, nothing shrunk.
+
+        >>> Cosine.plain().centre
+        'none'
+        """
+        return cls(neighbours=neighbours, centre="none", presence=0, power=1, damping=0, item_damping=0, user_damping=0)
+
+    def fit(self, population: Population, progress: Progress = no_progress) -> Release:
+        """Ask for the biases and for the products of all pairs of items, and release the nearest items."""
+        check_population(self, population)
+        mean, item_bias = item_biases(population, self.item_damping)
+        compared = neighbourhood.Compared(mean + item_bias, self.centre, self.user_damping, self.presence)
+        norms = np.sqrt(population.sum(neighbourhood.squares(len(population.catalogue), compared)))
+        neighbours, similarities = neighbourhood.nearest_items(
+            population,
+            compared,
+            PRODUCTS_AND_COUNTS if self.shrinkage > 0 else PRODUCTS,
+            lambda sums, first: cosine_rows(sums, first, norms, float(self.shrinkage)),
+            self.neighbours,
+            self.power,
+            progress,
+        )
+        arrays: dict[str, AnyArray] = {
+            "mean": np.array([mean], dtype=np.float32),
+            "item_bias": item_bias,
+            "neighbours": neighbours,
+            "similarities": similarities,
+        }
+        return Release(self, arrays, population.catalogue, population.guarantee)
+
+    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+        """Biases, plus the mean residual over the item's neighbours that the user rated."""
+        return neighbourhood.predict(release, histories, users, items, self.user_damping, self.damping)
+
+    def score(self, release: Release, histories: Ratings) -> Floats:
+        """How much each user has rated, and liked, near each item."""
+        return neighbourhood.score(release, histories, self.user_damping)
+
+    def explain(self, release: Release, history: History, item: int) -> Floats:
+        """What each rating of the history adds to the score of ``item``."""
+        return neighbourhood.explain(release, history, item, self.user_damping)

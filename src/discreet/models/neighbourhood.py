@@ -1,0 +1,224 @@
+"""What the item-item neighbour models share: whom they ask for what, and how neighbours speak for a user.
+
+A user's residual is how far a rating lies from what the biases lead to expect, and is computed at home:
+
+    x_uj = r_uj − base_j − b_u,     base_j = mean + b_j,     b_u = Σ_j (r_uj − base_j) / (n_u + user_damping)
+
+Neighbours predict by the mean of the residuals, weighted by similarity:
+
+    expected rating  =  base_i + b_u + Σ_j s_ij x_uj / (Σ_j s_ij + damping)
+
+with j over the neighbours N(i) of item i that the user rated. With ``damping`` 0 the user's bias cancels out, as
+the weights sum to 1, and this is the textbook formula r̄_i + Σ_j s_ij (r_uj − r̄_j) / Σ_j s_ij. Where no
+neighbour was rated, the biases stand alone.
+
+Ranking is by how much a user has rated near the item, more so where they liked it:
+
+    score of item i  =  Σ_j s_ij (1 + x_uj / width of the scale) / √(Σ_{j ∈ N(i)} s_ij)
+
+The root takes back part of the advantage of items that resemble everything. Every rating adds its own term, so
+the terms are the explanation.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from discreet.data.history import History
+from discreet.data.ratings import Ratings
+from discreet.errors import require
+from discreet.kernels.gram import gram_rows
+from discreet.kernels.neighbours import nearest, neighbour_means, similar_sums
+from discreet.models.bias import user_biases
+from discreet.models.release import Release
+from discreet.populations.contribution import Contribution
+from discreet.populations.population import Population
+from discreet.types import AnyArray, Doubles, Floats, Indices, Progress
+
+Centre = Literal["none", "item", "user"]
+
+BLOCK_CELLS = 1 << 20  # sums asked for at once: 8 MB, small enough for a processor's cache
+
+
+class Compared:
+    """What is compared between two items: each rating less what was expected, plus ``presence``.
+
+    Called on ratings it computes their values, at home. It remembers the last ratings it saw, because a fit asks
+    for many blocks of sums.
+    """
+
+    def __init__(self, base: AnyArray, centre: Centre, user_damping: float, presence: float = 0.0) -> None:
+        def centred(values: Floats, items: Indices, users: Indices, own: Floats) -> Floats:
+            lifted = values + np.float32(presence)
+            if centre != "none":
+                lifted -= base.astype(np.float32)[items]
+            if centre == "user":
+                lifted -= own[users]
+            return lifted
+
+        @lru_cache(maxsize=1)
+        def both_orders(ratings: Ratings) -> tuple[Floats, Floats]:
+            own = user_biases(ratings, base, user_damping)
+            columns = ratings.by_item
+            items = np.repeat(np.arange(ratings.n_items, dtype=np.int32), np.diff(columns.indptr))
+            return (
+                centred(ratings.values, ratings.item_index, ratings.user_index, own),
+                centred(columns.values, items, columns.users, own),
+            )
+
+        self._both_orders: Callable[[Ratings], tuple[Floats, Floats]] = both_orders
+
+    def __call__(self, ratings: Ratings) -> Floats:
+        """The values in the order of the ratings."""
+        return self._both_orders(ratings)[0]
+
+    def by_item(self, ratings: Ratings) -> Floats:
+        """The values in the order of ``ratings.by_item``."""
+        return self._both_orders(ratings)[1]
+
+
+def squares(size: int, compared: Compared) -> Contribution:
+    """Sum of the squares of each item's compared values."""
+    return Contribution(
+        name="sum of squares of each item",
+        shape=(size,),
+        total=lambda ratings: np.bincount(
+            ratings.item_index, weights=compared(ratings).astype(np.float64) ** 2, minlength=size
+        ),
+    )
+
+
+def pair_sums(size: int, first: int, rows: int, compared: Compared, statistics: int) -> Contribution:
+    """Sums over the users who rated two items, for a block of items against all (see ``gram_rows``)."""
+
+    def total(ratings: Ratings) -> Doubles:
+        columns = ratings.by_item
+        return gram_rows(
+            first,
+            rows,
+            (columns.indptr, columns.users, compared.by_item(ratings)),
+            (ratings.indptr, ratings.item_index, compared(ratings)),
+            statistics,
+        )
+
+    return Contribution(
+        name=f"products of pairs of items, rows {first} to {first + rows - 1}",
+        shape=(rows, size, statistics),
+        total=total,
+    )
+
+
+def nearest_items(
+    population: Population,
+    compared: Compared,
+    statistics: int,
+    similarity: Callable[[Doubles, int], Floats],
+    neighbours: int,
+    power: float,
+    progress: Progress,
+) -> tuple[Indices, Floats]:
+    """Each item's nearest items, asked for block by block, so that no items × items matrix is ever held.
+
+    ``similarity(sums, first)`` turns a block of sums, whose first row is item ``first``, into similarities.
+    """
+    size = len(population.catalogue)
+    width = max(1, min(neighbours, size - 1))
+    near, kept = np.empty((size, width), dtype=np.int32), np.empty((size, width), dtype=np.float32)
+    for first, rows in _blocks(size, statistics):
+        sums = population.sum(pair_sums(size, first, rows, compared, statistics))
+        block = slice(first, first + rows)
+        near[block], kept[block] = nearest(similarity(sums, first), width)
+        progress(first + rows, size, "comparing items")
+    return near, kept if power == 1 else kept ** np.float32(power)
+
+
+def predict(
+    release: Release, histories: Ratings, users: Indices, items: Indices, user_damping: float, damping: float
+) -> Floats:
+    """The expected rating of each pair."""
+    base, own, residuals = _at_home(release, histories, user_damping)
+    order = np.argsort(users, kind="stable")
+    means = neighbour_means(
+        users[order],
+        items[order],
+        histories.indptr,
+        histories.item_index,
+        residuals,
+        release.arrays["neighbours"],
+        release.arrays["similarities"],
+        float(damping),
+    )
+    expected = np.asarray(base[items] + own[users], dtype=np.float32)
+    expected[order] += means
+    return expected
+
+
+def score(release: Release, histories: Ratings, user_damping: float) -> Floats:
+    """Ranking scores of all items for each user."""
+    neighbours, similarities = release.arrays["neighbours"], release.arrays["similarities"]
+    # Turn the lists around, so that a rating finds the items it speaks for; those that nobody rated stay out.
+    rated = np.zeros(len(neighbours), dtype=np.bool_)
+    rated[histories.item_index] = True
+    used = rated[neighbours] & (similarities > 0)
+    starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
+    lists = sp.csr_array(
+        (_normalised(similarities)[used], neighbours[used], starts), shape=(len(neighbours), len(neighbours))
+    ).tocsc()
+    weights = _weights(release, histories, user_damping)
+    sums: Floats = similar_sums(
+        histories.indptr,
+        histories.item_index,
+        weights,
+        lists.indptr.astype(np.int64),
+        lists.indices.astype(np.int32),
+        lists.data,
+    )
+    return sums
+
+
+def explain(release: Release, history: History, item: int, user_damping: float) -> Floats:
+    """What each rating of the history adds to the score of ``item``."""
+    one = slice(item, item + 1)
+    similarities = _normalised(release.arrays["similarities"][one])[0]
+    to_all = np.zeros(len(history.catalogue), dtype=np.float32)
+    np.maximum.at(to_all, release.arrays["neighbours"][item], similarities)  # unused width says item 0, similarity 0
+    return to_all[history.items] * _weights(release, Ratings.of_history(history), user_damping)
+
+
+def require_settings(
+    neighbours: int, centre: str, shrinkage: float, power: float, damping: float, **dampings: float
+) -> None:
+    """Check the settings that the neighbour models have in common."""
+    require(neighbours >= 1, f"neighbours must be at least 1, got {neighbours}")
+    require(centre in ("none", "item", "user"), f"centre must be 'none', 'item' or 'user', got {centre!r}")
+    require(power > 0, f"power must be positive, got {power}")
+    for name, value in {"shrinkage": shrinkage, "damping": damping, **dampings}.items():
+        require(value >= 0, f"{name} must not be negative, got {value}")
+
+
+def _blocks(size: int, statistics: int) -> Iterator[tuple[int, int]]:
+    rows = max(64, BLOCK_CELLS // (size * statistics))
+    for first in range(0, size, rows):
+        yield first, min(rows, size - first)
+
+
+def _at_home(release: Release, histories: Ratings, user_damping: float) -> tuple[Floats, Floats, Floats]:
+    """Expected rating of each item, bias of each user, and residual of each rating."""
+    base: Floats = release.arrays["mean"] + release.arrays["item_bias"]
+    own = user_biases(histories, base, user_damping)
+    return base, own, histories.values - base[histories.item_index] - own[histories.user_index]
+
+
+def _weights(release: Release, histories: Ratings, user_damping: float) -> Floats:
+    _, _, residuals = _at_home(release, histories, user_damping)
+    return 1 + residuals / np.float32(release.catalogue.scale.width)
+
+
+def _normalised(similarities: Floats) -> Floats:
+    """Each row over the root of its sum."""
+    sums = similarities.sum(axis=1, keepdims=True)
+    normalised: Floats = np.divide(similarities, np.sqrt(sums), out=np.zeros_like(similarities), where=sums > 0)
+    return normalised
