@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MODELS = ("bias", "popularity", "cosine", "mf", "ease")
 EXPLAINING = "cosine"
 METRICS = ("rmse", "mae", "ndcg@10")
-USER = 41  # position of the user who gets recommendations; in MovieLens-100K the one named 42
+HISTORY = 25  # the user who gets recommendations has about this many ratings, so that single ones can be named
 
 
 def demo(
@@ -32,6 +32,8 @@ def demo(
     """Compare models, recommend for one user, say why, and write a report with pictures."""
     check_writable(output)
     check_release_folder(output / "release")
+    import numpy as np
+
     from discreet.cli.evaluation import print_report
     from discreet.cli.settings import parse_models
     from discreet.evaluation.comparison import compare
@@ -47,7 +49,7 @@ def demo(
         report = compare(models, ratings, HoldOut(test=0.2, seed=1), data=name, progress=progress, metrics=METRICS)
         note(f"Fitting {EXPLAINING} on all ratings …")
         release = fit_without_privacy(models[EXPLAINING], ratings, progress)
-        history = ratings.history_at(min(USER, ratings.n_users - 1))
+        history = ratings.history_at(int(abs(np.diff(ratings.indptr) - HISTORY).argmin()))
         suggestions = release.recommend(history, 10, explain=True)
         note("Drawing the report …")
         release.save(output / "release")
@@ -55,16 +57,16 @@ def demo(
     say("")
     print_report(report)
     say("")
-    say(f"For a user who rated {len(history)} items, {EXPLAINING} recommends:")
+    liked = [str(ratings.catalogue.titles[item]) for item in history.items[(-history.values).argsort(kind="stable")]]
+    say(f"For a user who rated {len(history)} items and liked {', '.join(liked[:3])}, {EXPLAINING} recommends:")
     print_suggestions(suggestions)
-    liked = str(ratings.catalogue.titles[history.items[int(history.values.argmax())]])
     say(f"The report is {(output / 'report.html').absolute()}")
-    say(f'Now try: discreet recommend {output / "release"} --likes "{liked}" --explain')
+    say(f'Now try: discreet recommend {output / "release"} --likes "{liked[0]}" --explain')
 
 
 def get_ratings(progress: "Progress") -> tuple[str, "Ratings"]:
     """MovieLens-100K, or ratings that nobody gave where it cannot be had."""
-    from discreet.data.datasets import load
+    from discreet.data.loading import load
     from discreet.data.synthetic import synthetic
 
     try:

@@ -22,6 +22,7 @@ def doctor(json: Json = False) -> None:
 def diagnosis() -> dict[str, str | int | None]:
     """What a person who reports a problem should send along."""
     from discreet import __version__
+    from discreet.data.datasets import cache_folder
 
     found: dict[str, str | int | None] = {"discreet": __version__, "python": platform.python_version()}
     found["system"] = f"{platform.system()} {platform.machine()}"
@@ -32,5 +33,6 @@ def diagnosis() -> dict[str, str | int | None]:
             found[library] = None
     found["cores"] = os.cpu_count()
     found["NUMBA_NUM_THREADS"] = os.environ.get("NUMBA_NUM_THREADS")
+    found["cache"] = str(cache_folder())
     found["DISCREET_DATA"] = os.environ.get("DISCREET_DATA")
     return found

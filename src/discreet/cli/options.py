@@ -13,6 +13,7 @@ import typer
 from discreet.errors import require
 
 if TYPE_CHECKING:
+    from discreet.data.gather import Repeats
     from discreet.data.ratings import Ratings
     from discreet.evaluation.protocols import SplitProtocol
     from discreet.types import Progress
@@ -22,7 +23,6 @@ Settings = Annotated[
     list[str],
     typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model, for example neighbours=100; repeatable."),
 ]
-REPEATS = ("last", "mean", "recency")
 
 
 @dataclass(frozen=True)
@@ -35,33 +35,57 @@ class DataOptions:
     path: Annotated[
         Path | None, typer.Option("--path", metavar="DIR", help="Folder in which to look for a named data set.")
     ] = None
-    user_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of the users in a table of your own.")
-    ] = None
-    item_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the items.")] = None
-    rating_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the ratings.")] = None
-    time_column: Annotated[str | None, typer.Option(metavar="NAME", help="Column of the times, if any.")] = None
+    user_column: Annotated[str, typer.Option(metavar="NAME", help="In a table: column of the users.")] = "user"
+    item_column: Annotated[str, typer.Option(metavar="NAME", help="In a table: column of the items.")] = "item"
+    rating_column: Annotated[str, typer.Option(metavar="NAME", help="In a table: column of the ratings.")] = "rating"
+    time_column: Annotated[str | None, typer.Option(metavar="NAME", help="In a table: column of the times.")] = None
     scale: Annotated[
-        str | None, typer.Option(metavar="LOW:HIGH", help="The rating scale of the table, for example 1:5.")
+        str | None, typer.Option(metavar="LOW:HIGH", help="The rating scale of a table, for example 1:5.")
     ] = None
     items: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Table of the items: identifiers, titles, genres.")
+        Path | None, typer.Option(metavar="FILE", help="A second table, of the items: title, genres, year.")
     ] = None
     repeats: Annotated[
         str | None,
         typer.Option(metavar="RULE", help="How to merge several ratings of one item: last, mean or recency."),
     ] = None
 
-    def load(self, progress: "Progress") -> "Ratings":
-        """Read the ratings, one for each pair."""
-        from discreet.data.synthetic import synthetic
+    def load(self, progress: "Progress", *, merged: bool = True) -> "Ratings":
+        """Read the ratings; with ``merged``, refuse several ratings of one item that no rule was given for."""
+        from discreet.data.catalogue import Scale
+        from discreet.data.datasets import DATA_SETS
+        from discreet.data.loading import load
+        from discreet.data.tables import is_table
 
-        return synthetic(seed=1)
+        rules: dict[str | None, Repeats] = {None: "keep", "last": "last", "mean": "mean", "recency": "recency"}
+        require(self.repeats in rules, f"--repeats must be last, mean or recency, got {self.repeats!r}")
+        scale = None if self.scale is None else Scale.parse(self.scale)
+        require(
+            scale is not None or self.data in DATA_SETS or not is_table(Path(self.data)),
+            f"{self.data} does not say its rating scale: declare it with --scale LOW:HIGH, for example --scale 1:5",
+        )
+        ratings = load(
+            self.data,
+            path=self.path,
+            scale=scale,
+            user=self.user_column,
+            item=self.item_column,
+            rating=self.rating_column,
+            time=self.time_column,
+            items=self.items,
+            repeats=rules[self.repeats],
+            progress=progress,
+        )
+        require(
+            not (merged and ratings.has_repeats),
+            f"{self.data} has several ratings of one item by one user: merge them with --repeats last, mean or recency",
+        )
+        return ratings
 
     @property
     def name(self) -> str:
-        """What reports call the data."""
-        return self.data
+        """What reports call the data: its name, or that of its file."""
+        return Path(self.data).name or self.data
 
 
 @dataclass(frozen=True)

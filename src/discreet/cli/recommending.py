@@ -20,7 +20,8 @@ def recommend(
         list[str] | None, typer.Argument(metavar="[TITLE]...", help="More titles, after --likes.", show_default=False)
     ] = None,
     history: Annotated[
-        Path | None, typer.Option("--history", metavar="FILE", help="CSV or TSV with the columns item and rating.")
+        Path | None,
+        typer.Option("--history", metavar="FILE", help="CSV or TSV with the columns title (or item) and rating."),
     ] = None,
     likes: Annotated[
         list[str] | None,
@@ -34,8 +35,8 @@ def recommend(
     require(k >= 1, f"k must be at least 1, got {k}")
     require(bool(history) != bool(likes), "say what is liked: either --history FILE or --likes TITLE")
     require(bool(likes) or not more_likes, "titles follow --likes, for example --likes 'Toy Story (1995)'")
-    from discreet.cli.histories import read_history
     from discreet.data.history import History
+    from discreet.data.tables import read_history
     from discreet.models.release import Release
 
     loaded = Release.load(release)

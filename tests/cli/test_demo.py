@@ -1,0 +1,29 @@
+import discreet as dc
+from discreet.errors import FetchError
+
+
+def test_the_demo_goes_all_the_way_without_a_network(discreet, tmp_path, monkeypatch):
+    def fail(*_arguments, **_named):
+        raise FetchError("ml-100k could not be had: there is no network")
+
+    small = dc.synthetic(users=80, items=60, ratings=1600, seed=1)
+    monkeypatch.setattr("discreet.data.loading.load", fail)
+    monkeypatch.setattr("discreet.data.synthetic.synthetic", lambda **_: small)
+    outcome = discreet("demo", "-o", tmp_path / "demo")
+    assert outcome.code == 0
+    assert "ml-100k could not be had" in outcome.err
+    assert "Using the built-in synthetic ratings instead." in outcome.err
+    for word in ("bias", "cosine", "ease", "because of", "No privacy", str(tmp_path / "demo" / "report.html")):
+        assert word in outcome.out
+    page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
+    assert page.count("<svg") >= 4
+    assert "because of" in page
+    assert dc.Release.load(tmp_path / "demo" / "release").catalogue.fingerprint == small.catalogue.fingerprint
+
+
+def test_the_demo_needs_a_place_to_write(discreet, tmp_path):
+    (tmp_path / "demo").write_text("taken")
+    outcome = discreet("demo", "-o", tmp_path / "demo")
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert (tmp_path / "demo").read_text() == "taken"

@@ -1,0 +1,119 @@
+import json
+
+import pytest
+
+SCALE = ("--scale", "1:5")
+
+
+def test_the_json_document_has_the_promised_shape(discreet, table):
+    outcome = discreet("evaluate", "bias", "popularity", table, *SCALE, "--folds", 2, "--seed", 3, "--json")
+    assert outcome.code == 0
+    assert outcome.err == ""
+    document = json.loads(outcome.out)
+    assert set(document) == {"data", "split", "rows"}
+    assert document["split"] == "2 folds of all ratings, seed 3"
+    assert [row["model"] for row in document["rows"]] == ["bias", "popularity"]
+    for row in document["rows"]:
+        assert set(row) == {"model", "metrics", "fit_seconds", "predict_seconds", "peak_memory_mb", "guarantee"}
+        assert row["guarantee"] is None
+        for estimate in row["metrics"].values():
+            assert estimate["low"] <= estimate["mean"] <= estimate["high"]
+    assert "rmse" in document["rows"][0]["metrics"]
+    assert "rmse" not in document["rows"][1]["metrics"]
+
+
+def test_people_get_a_table_and_the_truth_about_privacy(discreet, table):
+    outcome = discreet("evaluate", "bias:item_damping=0", "bias", table, *SCALE, "--test", 0.3, "--seeds", 2)
+    assert outcome.code == 0
+    assert "bias:item_damping=0" in outcome.out
+    assert "30% of all ratings held out, seeds 0 to 1" in outcome.out
+    assert "No privacy" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("way", "split"),
+    [
+        (("--each-user",), "ratings of each user 80:10:10, seed 0"),
+        (("--held-out-users", "--seed", 5), "10% of the users held out, 80% of their ratings as history, seed 5"),
+        (("--test", 0.2), "20% of all ratings held out, seed 0"),
+        ((), "5 folds of all ratings, seed 0"),
+    ],
+)
+def test_ways_to_split(discreet, table, way, split):
+    outcome = discreet("evaluate", "popularity", table, *SCALE, *way, "--metrics", "ndcg@5,recall@5", "--json")
+    document = json.loads(outcome.out)
+    assert document["split"] == split
+    assert list(document["rows"][0]["metrics"]) == ["ndcg@5", "recall@5"]
+
+
+def test_settings_reach_the_model(discreet, table):
+    rows = []
+    for setting in ("item_damping=1000000", "bias.item_damping=1000000", "item_damping=1"):
+        document = json.loads(discreet("evaluate", "bias", table, *SCALE, "--set", setting, "--json").out)
+        rows.append(document["rows"][0]["metrics"]["rmse"]["mean"])
+    assert rows[0] == rows[1] != rows[2]
+
+
+def test_bad_requests_end_with_2_and_a_sentence(discreet, table, tmp_path):
+    requests = {
+        ("--folds", 1): "folds must be at least 2, got 1",
+        ("--test", 1.5): "test must be a share between 0 and 1, got 1.5",
+        ("--test", "nan"): "test must be a share between 0 and 1, got nan",
+        ("--seed", -1): "seed must be a whole number from 0 on, got -1",
+        ("--test", 0.2, "--seeds", 0): "repeats must be at least 1, got 0",
+        ("--seeds", 2): "--seeds goes with --test, --each-user or --held-out-users, not with folds",
+        ("--folds", 5, "--test", 0.2): "--folds and --test are different ways to split: choose one",
+        ("--each-user", "--held-out-users"): "--each-user and --held-out-users are different ways to split: choose one",
+        ("--metrics", "rmze"): "there is no metric 'rmze'; did you mean 'rmse'?",
+        ("--metrics", ","): "--metrics needs names, for example rmse,ndcg@10",
+        ("--metrics", "ndcg@0"): "a metric's k must be at least 1, got 'ndcg@0'",
+        ("--set", "depth=3"): "there is no bias setting 'depth'; it has item_damping, user_damping",
+        ("--html", tmp_path): f"{tmp_path} is a folder: name a file to write to",
+        ("--folds", 100_000): "100000 folds need at least 100000 ratings",
+    }
+    for arguments, sentence in requests.items():
+        outcome = discreet("evaluate", "bias", table, *SCALE, *arguments, "--json")
+        assert outcome.code == 2, arguments
+        assert outcome.out == "", arguments
+        assert outcome.err == f"discreet: {sentence}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_wrong_usage_ends_with_2_too(discreet, table):
+    for arguments in (
+        ("evaluate",),
+        ("evaluate", "bias"),
+        ("evaluate", "bias", table, "--folds", "many"),
+        ("evalute",),
+    ):
+        outcome = discreet(*arguments)
+        assert outcome.code == 2
+        assert outcome.out == ""
+        assert "Error:" in outcome.err
+
+
+def test_evaluate_writes_a_page(discreet, table, tmp_path):
+    outcome = discreet("evaluate", "bias", table, *SCALE, "--html", tmp_path / "page.html")
+    assert f"The page is {tmp_path}/page.html" in outcome.out
+    assert "<svg" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_compare_writes_a_page_and_pictures(discreet, table, tmp_path):
+    outcome = discreet(
+        "compare", table, *SCALE, "--models", "bias,popularity", "--test", 0.2, "-o", tmp_path / "out", "--json"
+    )
+    document = json.loads(outcome.out)
+    assert [row["model"] for row in document["rows"]] == ["bias", "popularity"]
+    assert document["page"] == str(tmp_path / "out" / "report.html")
+    names = {"report.html", "rmse.png", "ndcg-100.png", "ndcg-100-and-time.png", "errors.png"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == names
+    assert all((tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG") for name in names - {"report.html"})
+
+
+def test_compare_is_refused_before_the_work_starts(discreet, table, tmp_path):
+    (tmp_path / "out").write_text("taken")
+    for arguments in (("--models", "bias,bia"), ("--models", ","), ()):
+        outcome = discreet("compare", table, *SCALE, *arguments, "-o", tmp_path / "out")
+        assert outcome.code == 2
+        assert outcome.err.startswith("discreet: ")
+    assert (tmp_path / "out").read_text() == "taken"
