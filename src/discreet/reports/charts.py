@@ -4,7 +4,7 @@ altair is imported here only, and only when a picture is drawn. Every colour sta
 one of ten series), so that a page can give each role another colour in the dark: see ``reports/style.py``.
 """
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
 from discreet.evaluation.results import Report, Row
 from discreet.reports.files import write_whole
+from discreet.reports.placing import place_names
 from discreet.reports.style import FONT, INK, LINE, PALE, QUIET, SERIES
 
 WIDTH, HALF = 620, 430  # a picture across the page, and one of two beside each other
@@ -161,7 +162,7 @@ def metric_chart(report: Report, metric: str, *, width: int = WIDTH) -> Picture:
     ]
     best = rows[0]
     return Picture(
-        name=metric.replace("@", "-").replace(" ", "-"),
+        name=_file_name(metric),
         title=f"{best.model} comes first by {label}" if len(rows) > 1 else f"{label} of {best.model}",
         caption=f"{_meaning(metric)} {report.interval or '95 % intervals'}, drawn as bars; {better}.",
         alt=f"{label} of {_count(len(rows), 'model')}, best first: "
@@ -174,42 +175,58 @@ def speed_chart(report: Report, metric: str) -> Picture:
     """Accuracy against the time that the fit took."""
     import altair as alt
 
-    label = display_name(metric)
+    label, width, height = display_name(metric), HALF, 290
     rows = [row for row in ordered_rows(report, metric) if row.fit_seconds is not None]
     require(len(rows) > 0, f"no model of the report has both {metric!r} and a fit time")
-    values = [
-        {
-            "model": row.model,
-            "seconds": max(row.fit_seconds or 0.0, 1e-4),
-            "mean": row[metric],
-            "note": f"{row.model}: {label} {row[metric]:.4f}, fitted in {_seconds(row.fit_seconds)}",
-        }
-        for row in rows
-    ]
-    base = _chart(values).encode(
+    seconds = np.maximum([row.fit_seconds or 0.0 for row in rows], 1e-4)
+    means = np.array([row[metric] for row in rows])
+    room = 0.15 * max(means.max() - means.min(), 1e-3)
+    across = np.log10([seconds.min() / 2.2, seconds.max() * 2.2])
+    bottom, top = means.min() - room, means.max() + room
+    if is_error(metric):
+        bottom, top = top, bottom
+    x = (np.log10(seconds) - across[0]) / (across[1] - across[0]) * width
+    y = (top - means) / (top - bottom) * height
+    places = place_names([row.model for row in rows], list(zip(x.tolist(), y.tolist(), strict=True)), width, height)
+    dots = _chart(
+        [
+            {
+                "model": row.model,
+                "seconds": float(seconds[number]),
+                "mean": row[metric],
+                "note": f"{row.model}: {label} {row[metric]:.4f}, fitted in {_seconds(row.fit_seconds)}",
+            }
+            for number, row in enumerate(rows)
+        ]
+    ).encode(
         x=alt.X(
             "seconds:Q",
-            scale=alt.Scale(type="log", padding=34),
-            axis=alt.Axis(title="seconds to fit, log scale", format="~g", tickCount=4),
+            scale=alt.Scale(type="log", domain=(10**across).tolist(), nice=False),
+            axis=alt.Axis(title="seconds to fit, log scale", format="~g", values=_ticks(*(10**across).tolist())),
         ),
         y=alt.Y(
             "mean:Q",
-            scale=alt.Scale(zero=False, padding=18, reverse=is_error(metric)),
+            scale=alt.Scale(domain=[float(bottom), float(top)], nice=False, zero=False),
             axis=alt.Axis(title=f"{label}, better is up", tickCount=5),
         ),
         color=_model_colour(report, legend=False),
+        description="note:N",
     )
-    dots = base.mark_circle(size=130, opacity=1).encode(description="note:N")
-    names = base.mark_text(dy=-14, fontSize=12, fontWeight=500).encode(text="model:N", color=alt.value(INK))
-    quickest = min(rows, key=lambda row: row.fit_seconds or 0.0)
+    names = _chart(
+        [
+            {"name": row.model, "x": place.x, "y": place.y}
+            for row, place in zip(rows, places, strict=True)
+            if place is not None
+        ]
+    ).encode(x=alt.X("x:Q", scale=None), y=alt.Y("y:Q", scale=None), text="name:N")
+    layers = [dots.mark_circle(size=130, opacity=1), names.mark_text(align="left", fontSize=12, color=INK)]
     return Picture(
-        name=f"{metric.replace('@', '-').replace(' ', '-')}-and-time",
+        name=f"{_file_name(metric)}-and-time",
         title="What accuracy costs in time",
         caption="Each dot is a model: up is better, left is quicker. Times are means over the splits on this machine.",
         alt=f"{label} against seconds to fit: "
-        + ", ".join(f"{row.model} {row[metric]:.3f} in {_seconds(row.fit_seconds)}" for row in rows)
-        + f"; {quickest.model} is the quickest",
-        chart=_styled(alt.layer(dots, names).properties(width=HALF, height=290)),
+        + ", ".join(f"{row.model} {row[metric]:.3f} in {_seconds(row.fit_seconds)}" for row in rows),
+        chart=_styled(alt.layer(*layers).properties(width=width, height=height)),
     )
 
 
@@ -379,7 +396,7 @@ def _meaning(metric: str) -> str:
     if kind == "ndcg":
         return f"NDCG@{k}: how many held-out items are among the {k} best, early places counting more."
     if kind == "recall":
-        return f"Recall@{k}: the share of held-out items among the {k} best."
+        return f"Recall@{k}: the share of held-out items found among the {k} best."
     if kind == "rmse":
         return "RMSE: how far predictions lie from held-out ratings, large errors counting more."
     if kind == "mae":
@@ -393,10 +410,16 @@ def _seconds(seconds: float | None) -> str:
     return f"{seconds:.3f} s" if seconds < 1 else f"{seconds:.1f} s"
 
 
+def _ticks(low: float, high: float) -> list[float]:
+    """Powers of ten between two numbers, with 2 and 5 times them where there are only a few."""
+    powers = [10.0**power for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
+    steps = (1.0,) if high / low > 300 else (1.0, 3.0) if high / low > 30 else (1.0, 2.0, 5.0)
+    return [power * step for power in powers for step in steps if low <= power * step <= high]
+
+
+def _file_name(metric: str) -> str:
+    return metric.replace("@", "-").replace(" ", "-")
+
+
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def series_colour(names: Sequence[str], name: str) -> str:
-    """The colour that ``name`` has among ``names``."""
-    return colours(len(names))[list(names).index(name)]

@@ -1,6 +1,7 @@
 """SVG that comes from a renderer, made fit to stand inside a page."""
 
 import re
+import zlib
 from html import escape
 
 _OPEN = re.compile(r"<svg\b[^>]*>")
@@ -17,4 +18,7 @@ def inline(svg: str, alt: str) -> str:
         raise ValueError("the renderer returned no SVG")
     box = re.search(r'viewBox="([^"]*)"', opened.group())
     size = box.group(1) if box else "0 0 600 400"
-    return f'<svg viewBox="{size}" role="img" aria-label="{escape(alt)}">{svg[opened.end() :]}'
+    own = f"p{zlib.crc32(alt.encode()):08x}-"  # two pictures on a page may both call a part "clip0"
+    body = re.sub(r'\bid="', f'id="{own}', svg[opened.end() :])
+    body = re.sub(r"url\(#", f"url(#{own}", body)
+    return f'<svg viewBox="{size}" role="img" aria-label="{escape(alt)}">{body}'

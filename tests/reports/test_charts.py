@@ -1,0 +1,158 @@
+"""Pictures hold the numbers of the report, and say them in words."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.data.catalogue import Catalogue, Scale
+from discreet.data.labels import Labels
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError
+from discreet.evaluation.results import Estimate, Report, Row
+from discreet.reports.charts import (
+    error_chart,
+    leading_metrics,
+    metric_chart,
+    ordered_rows,
+    pictures_of,
+    popularity_chart,
+    speed_chart,
+    values_chart,
+)
+from discreet.reports.placing import DOT, HEIGHT, LETTER, place_names
+
+
+def row(model: str, rmse: float, ndcg: float | None = None, seconds: float | None = 0.5) -> Row:
+    metrics = {"rmse": Estimate(rmse, rmse - 0.01, rmse + 0.01)}
+    if ndcg is not None:
+        metrics["ndcg@10"] = Estimate(ndcg, ndcg - 0.01, ndcg + 0.01)
+    cdf = ((0.0, 0.1), (0.5, 0.4), (1.0, 0.73), (1.5, 0.95), (4.0, 1.0))
+    return Row(model, metrics, seconds, 0.1, 100.0, cdf=cdf)
+
+
+REPORT = Report("films", "5 folds", (row("b", 0.95, 0.1), row("a", 0.91, 0.3, 2.0), row("c", 0.93)), "95 % intervals")
+
+
+def test_best_first_whatever_best_means():
+    assert [each.model for each in ordered_rows(REPORT, "rmse")] == ["a", "c", "b"]
+    assert [each.model for each in ordered_rows(REPORT, "ndcg@10")] == ["a", "b"]
+    assert leading_metrics(REPORT) == ["rmse", "ndcg@10"]
+
+
+def test_a_metric_in_words():
+    picture = metric_chart(REPORT, "rmse")
+    assert picture.title == "a comes first by RMSE"
+    assert picture.alt == "RMSE of 3 models, best first: a 0.910, c 0.930, b 0.950"
+    assert "95 % intervals" in picture.caption
+
+
+def test_the_numbers_are_in_the_drawing():
+    svg = metric_chart(REPORT, "rmse").svg()
+    for words in ("0.910", "0.930", "0.950", "a: RMSE 0.9100 (0.9000 to 0.9200)"):
+        assert words in svg
+
+
+def test_time_against_accuracy():
+    picture = speed_chart(REPORT, "rmse")
+    assert "a 0.910 in 2.0 s" in picture.alt
+    svg = picture.svg()
+    assert "a: RMSE 0.9100, fitted in 2.0 s" in svg
+    untimed = Report("films", "as given", (row("a", 0.9, seconds=None),))
+    with pytest.raises(InputError, match="a fit time"):
+        speed_chart(untimed, "rmse")
+
+
+def test_models_that_tie_or_take_no_time_can_be_drawn():
+    same = Report("films", "5 folds", (row("a", 0.9, seconds=0.0), row("b", 0.9, seconds=0.0)))
+    for picture in pictures_of(same):
+        assert picture.svg().startswith("<svg")
+
+
+def test_errors_in_words():
+    assert error_chart(REPORT).title == "73% of held-out ratings are foreseen within 1"
+
+
+def test_what_is_not_there_cannot_be_drawn():
+    with pytest.raises(InputError, match="no model of the report has the metric 'mae'"):
+        metric_chart(REPORT, "mae")
+    with pytest.raises(InputError, match="no model of the report predicts ratings"):
+        error_chart(Report("films", "s", (Row("a", {"ndcg@10": Estimate(0.1, 0.1, 0.1)}),)))
+
+
+def ratings_of(items: list[int], values: list[float], size: int) -> Ratings:
+    catalogue = Catalogue.of([str(item) for item in range(size)], Scale(1, 5))
+    users = list(range(len(items)))
+    return Ratings.of_columns(catalogue, Labels.of([str(user) for user in users], what="user"), users, items, values)
+
+
+def test_long_tail_by_hand():
+    # Ten items: the first has 11 ratings, nine have one each.
+    ratings = ratings_of([0] * 11 + list(range(1, 10)), [3] * 20, 12)
+    picture = popularity_chart(ratings)
+    assert picture.title == "One item in ten gets 55% of the ratings"
+    assert "10 items that anybody rated" in picture.caption
+
+
+def test_ratings_by_hand():
+    picture = values_chart(ratings_of([0, 1, 2, 3], [4, 4, 4, 2], 4))
+    assert picture.title == "The most common rating is 4"
+    assert picture.alt == "Bar chart of ratings given: 2: 25%, 4: 75%"
+    assert "their mean is 3.50" in picture.caption
+
+
+def test_a_continuous_scale_is_binned():
+    values = np.random.default_rng(1).uniform(1, 5, 500)
+    picture = values_chart(ratings_of([0] * 500, values.tolist(), 1))
+    assert picture.alt.count("%") == 20
+
+
+def test_nothing_to_draw():
+    empty = ratings_of([], [], 3)
+    for draw in (popularity_chart, values_chart):
+        with pytest.raises(InputError, match="no ratings to draw"):
+            draw(empty)
+
+
+def test_files(tmp_path):
+    picture = values_chart(dc.synthetic(users=20, items=10, ratings=100, seed=1))
+    picture.save(tmp_path / "new" / "ratings.png")
+    picture.save(tmp_path / "ratings.svg")
+    assert (tmp_path / "new" / "ratings.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "ratings.svg").read_text(encoding="utf-8").startswith("<svg")
+    with pytest.raises(InputError, match=r"saved as \.svg or \.png, got 'ratings\.gif'"):
+        picture.save(tmp_path / "ratings.gif")
+
+
+@given(
+    st.lists(
+        st.tuples(st.text("abc", min_size=1, max_size=12), st.floats(10, 390), st.floats(10, 290)),
+        min_size=1,
+        max_size=15,
+    )
+)
+def test_names_cover_nothing(points):
+    names, dots = [name for name, _, _ in points], [(x, y) for _, x, y in points]
+    places = place_names(names, dots, 400, 300)
+    boxes = []
+    for number, place in enumerate(places):
+        if place is None:
+            continue
+        box = (place.x, place.y - HEIGHT / 2, place.x + LETTER * len(names[number]), place.y + HEIGHT / 2)
+        assert box[0] >= 0
+        assert box[1] >= 0
+        assert box[2] <= 400
+        assert box[3] <= 300
+        others = [(x - DOT, y - DOT, x + DOT, y + DOT) for other, (x, y) in enumerate(dots) if other != number]
+        for a, b, c, d in [*boxes, *others]:
+            assert box[2] <= a or box[0] >= c or box[3] <= b or box[1] >= d
+        boxes.append(box)
+
+
+def test_importing_reports_does_not_import_altair():
+    code = "import discreet.reports.summary, sys; sys.exit('altair' in sys.modules or 'vl_convert' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
