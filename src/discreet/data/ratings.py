@@ -169,6 +169,9 @@ class Ratings:
 
     def select_users(self, positions: AnyArray) -> "Ratings":
         """The users at these increasing positions, renumbered from 0, with all their ratings."""
+        positions = np.asarray(positions)
+        if len(positions) > 0 and positions[-1] - positions[0] + 1 == len(positions):
+            return self._user_block(int(positions[0]), int(positions[-1]) + 1)
         chosen = np.zeros(self.n_users, dtype=np.bool_)
         chosen[positions] = True
         renumber = np.cumsum(chosen, dtype=np.int32) - np.int32(1)
@@ -178,6 +181,19 @@ class Ratings:
             users=Labels(self.users.names[chosen], what=self.users.what),
             user_index=renumber[kept.user_index],
             user_facts={name: column[chosen] for name, column in self.user_facts.items()},
+        )
+
+    def _user_block(self, first: int, end: int) -> "Ratings":
+        """Neighbouring users, without a copy: batches of users cost nothing but their own ratings."""
+        rows = slice(self.indptr[first], self.indptr[end])
+        return replace(
+            self,
+            users=Labels(self.users.names[first:end], what=self.users.what),
+            user_index=self.user_index[rows] - np.int32(first),
+            item_index=self.item_index[rows],
+            values=self.values[rows],
+            times=None if self.times is None else self.times[rows],
+            user_facts={name: column[first:end] for name, column in self.user_facts.items()},
         )
 
     # ── Splitting. Seeds are fine here: nothing private depends on them. ──

@@ -151,7 +151,8 @@ class Report:
     @property
     def metric_names(self) -> tuple[str, ...]:
         """The metrics that some row has, in order."""
-        return tuple(dict.fromkeys(name for row in self.rows for name in row.metrics))
+        fullest_first = sorted(self.rows, key=lambda row: -len(row.metrics))
+        return tuple(dict.fromkeys(name for row in fullest_first for name in row.metrics))
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain dictionaries, lists, strings and numbers, ready for ``json.dumps``."""

@@ -21,11 +21,10 @@ def top_items(scores: Floats, k: int) -> Indices:
     for user in range(users):
         places = best[user]
         size = 0
-        for item in range(items):
+        item = 0
+        while item < items and size < k:
             score = scores[user, item]
-            if not score > -np.inf:
-                continue
-            if size < k:
+            if score > -np.inf:
                 here = size
                 size += 1
                 while here > 0 and score <= kept[(here - 1) // 2]:
@@ -33,8 +32,12 @@ def top_items(scores: Floats, k: int) -> Indices:
                     kept[here], places[here] = kept[above], places[above]
                     here = above
                 kept[here], places[here] = score, item
-            elif score > kept[0]:
-                _sink(kept, places, size, score, item)
+            item += 1
+        worst = kept[0]
+        for later in range(item, items):
+            if scores[user, later] > worst:
+                _sink(kept, places, size, scores[user, later], later)
+                worst = kept[0]
         for last in range(size - 1, 0, -1):  # take the worst off the heap, again and again
             score, item = kept[last], places[last]
             kept[last], places[last] = kept[0], places[0]
