@@ -34,17 +34,29 @@ if TYPE_CHECKING:
     from discreet.evaluation.protocols import HeldOutUsers as HeldOutUsers
     from discreet.evaluation.protocols import HoldOut as HoldOut
     from discreet.evaluation.results import Report as Report
+    from discreet.models.als import ALS as ALS
+    from discreet.models.bayesian_mf import BayesianMF as BayesianMF
     from discreet.models.bias import Bias as Bias
     from discreet.models.cosine import Cosine as Cosine
     from discreet.models.ease import EASE as EASE
+    from discreet.models.implicit_als import ImplicitALS as ImplicitALS
     from discreet.models.mf import MF as MF
     from discreet.models.pearson import Pearson as Pearson
+    from discreet.models.pnbm import PNBM as PNBM
     from discreet.models.popularity import Popularity as Popularity
     from discreet.models.release import Release as Release
-    from discreet.privacy.unit import Bound as Bound
     from discreet.populations.contribution import Contribution as Contribution
+    from discreet.populations.local import LocalDevices as LocalDevices
     from discreet.populations.population import NoPrivacy as NoPrivacy
+    from discreet.populations.trusted import TrustedServer as TrustedServer
     from discreet.privacy.guarantee import Guarantee as Guarantee
+    from discreet.privacy.guarantee import Loss as Loss
+    from discreet.privacy.ledger import Ledger as Ledger
+    from discreet.privacy.randomness import Randomness as Randomness
+    from discreet.privacy.spend import Spend as Spend
+    from discreet.privacy.unit import Bound as Bound
+    from discreet.privacy.unit import Rating as Rating
+    from discreet.privacy.unit import User as User
 
 # Where each public name lives. Loaded on first use, so that `import discreet` is quick and light.
 _HOMES = {
@@ -71,13 +83,25 @@ _HOMES = {
     "Bias": "models.bias",
     "Cosine": "models.cosine",
     "Pearson": "models.pearson",
+    "PNBM": "models.pnbm",
     "Popularity": "models.popularity",
     "MF": "models.mf",
     "EASE": "models.ease",
+    "ALS": "models.als",
+    "ImplicitALS": "models.implicit_als",
+    "BayesianMF": "models.bayesian_mf",
     "Release": "models.release",
     "Bound": "privacy.unit",
     "Contribution": "populations.contribution",
     "NoPrivacy": "populations.population",
+    "TrustedServer": "populations.trusted",
+    "LocalDevices": "populations.local",
+    "Ledger": "privacy.ledger",
+    "Spend": "privacy.spend",
+    "Rating": "privacy.unit",
+    "User": "privacy.unit",
+    "Loss": "privacy.guarantee",
+    "Randomness": "privacy.randomness",
     "Guarantee": "privacy.guarantee",
 }
 

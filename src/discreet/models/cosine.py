@@ -102,14 +102,13 @@ class Cosine:
         mean, item_bias = item_biases(population, self.item_damping)
         compared = neighbourhood.Compared(mean + item_bias, self.centre, self.user_damping, self.presence)
         norms = np.sqrt(population.sum(neighbourhood.squares(len(population.catalogue), compared)))
+        statistics = PRODUCTS_AND_COUNTS if self.shrinkage > 0 else PRODUCTS
         neighbours, similarities = neighbourhood.nearest_items(
-            population,
-            compared,
-            PRODUCTS_AND_COUNTS if self.shrinkage > 0 else PRODUCTS,
+            neighbourhood.blocks_of_sums(population, compared, statistics, progress),
             lambda sums, first: cosine_rows(sums, first, norms, float(self.shrinkage)),
+            len(population.catalogue),
             self.neighbours,
             self.power,
-            progress,
         )
         arrays: dict[str, AnyArray] = {
             "mean": np.array([mean], dtype=np.float32),

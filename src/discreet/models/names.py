@@ -1,10 +1,14 @@
 """The one table of names: what the command line and saved releases call each model."""
 
+from discreet.models.als import ALS
+from discreet.models.bayesian_mf import BayesianMF
 from discreet.models.bias import Bias
 from discreet.models.cosine import Cosine
 from discreet.models.ease import EASE
+from discreet.models.implicit_als import ImplicitALS
 from discreet.models.mf import MF
 from discreet.models.pearson import Pearson
+from discreet.models.pnbm import PNBM
 from discreet.models.popularity import Popularity
 
 MODELS = {
@@ -12,6 +16,10 @@ MODELS = {
     "popularity": Popularity,
     "cosine": Cosine,
     "pearson": Pearson,
+    "pnbm": PNBM,
     "mf": MF,
     "ease": EASE,
+    "als": ALS,
+    "implicit-als": ImplicitALS,
+    "bayesian-mf": BayesianMF,
 }

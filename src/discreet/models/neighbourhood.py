@@ -111,27 +111,34 @@ def pair_sums(size: int, first: int, rows: int, compared: Compared, statistics: 
     )
 
 
+def blocks_of_sums(
+    population: Population, compared: Compared, statistics: int, progress: Progress
+) -> Iterator[tuple[int, Doubles]]:
+    """Ask for the sums of all pairs, a block of items at a time: ``(first item, sums)``."""
+    size = len(population.catalogue)
+    rows = max(64, BLOCK_CELLS // (size * statistics))
+    for first in range(0, size, rows):
+        block = min(rows, size - first)
+        yield first, population.sum(pair_sums(size, first, block, compared, statistics))
+        progress(first + block, size, "comparing items")
+
+
 def nearest_items(
-    population: Population,
-    compared: Compared,
-    statistics: int,
+    blocks: Iterator[tuple[int, Doubles]],
     similarity: Callable[[Doubles, int], Floats],
+    size: int,
     neighbours: int,
     power: float,
-    progress: Progress,
 ) -> tuple[Indices, Floats]:
-    """Each item's nearest items, asked for block by block, so that no items × items matrix is ever held.
+    """Each item's nearest items, found block by block, so that no items × items matrix is ever held.
 
     ``similarity(sums, first)`` turns a block of sums, whose first row is item ``first``, into similarities.
     """
-    size = len(population.catalogue)
     width = max(1, min(neighbours, size - 1))
     near, kept = np.empty((size, width), dtype=np.int32), np.empty((size, width), dtype=np.float32)
-    for first, rows in _blocks(size, statistics):
-        sums = population.sum(pair_sums(size, first, rows, compared, statistics))
-        block = slice(first, first + rows)
-        near[block], kept[block] = nearest(similarity(sums, first), width)
-        progress(first + rows, size, "comparing items")
+    for first, sums in blocks:
+        rows = slice(first, first + len(sums))
+        near[rows], kept[rows] = nearest(similarity(sums, first), width)
     return near, kept if power == 1 else kept ** np.float32(power)
 
 
@@ -197,12 +204,6 @@ def require_settings(
     require(power > 0, f"power must be positive, got {power}")
     for name, value in {"shrinkage": shrinkage, "damping": damping, **dampings}.items():
         require(value >= 0, f"{name} must not be negative, got {value}")
-
-
-def _blocks(size: int, statistics: int) -> Iterator[tuple[int, int]]:
-    rows = max(64, BLOCK_CELLS // (size * statistics))
-    for first in range(0, size, rows):
-        yield first, min(rows, size - first)
 
 
 def _at_home(release: Release, histories: Ratings, user_damping: float) -> tuple[Floats, Floats, Floats]:

@@ -96,14 +96,13 @@ class Pearson:
         """Ask for the biases and for the moments of all pairs of items, and release the nearest items."""
         check_population(self, population)
         mean, item_bias = item_biases(population, self.item_damping)
+        compared = neighbourhood.Compared(mean + item_bias, self.centre, self.user_damping)
         neighbours, similarities = neighbourhood.nearest_items(
-            population,
-            neighbourhood.Compared(mean + item_bias, self.centre, self.user_damping),
-            MOMENTS,
+            neighbourhood.blocks_of_sums(population, compared, MOMENTS, progress),
             lambda sums, first: pearson_rows(sums, first, float(self.shrinkage)),
+            len(population.catalogue),
             self.neighbours,
             self.power,
-            progress,
         )
         arrays: dict[str, AnyArray] = {
             "mean": np.array([mean], dtype=np.float32),
