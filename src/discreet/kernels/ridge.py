@@ -11,8 +11,9 @@ of ratings. With ``base`` holding a share of VᵀV it is also the half-step of i
 import numpy as np
 from numba import njit, prange
 
-from discreet.types import Floats, Indices, Offsets
+from discreet.types import AnyArray, Floats, Indices, Offsets
 
+TINY = np.float32(1e-12)  # a pivot that rounding took below 0
 # Sums may be taken in any order and products fused, which lets them be vectorised; nothing is approximated.
 REORDER = {"reassoc", "contract", "nsz"}
 
@@ -47,10 +48,9 @@ def gather(
 
 
 @njit(cache=True, fastmath=REORDER)
-def cholesky(matrix: Floats) -> None:
+def cholesky(matrix: AnyArray) -> None:
     """Overwrite the lower triangle of a positive definite matrix by its Cholesky factor, row by row."""
     d = matrix.shape[0]
-    tiny = np.float32(1e-12)
     for a in range(d):
         for b in range(a):
             total = matrix[a, b]
@@ -60,7 +60,7 @@ def cholesky(matrix: Floats) -> None:
         total = matrix[a, a]
         for k in range(a):
             total -= matrix[a, k] * matrix[a, k]
-        matrix[a, a] = np.sqrt(max(total, tiny))
+        matrix[a, a] = np.sqrt(max(total, TINY))
 
 
 @njit(cache=True, fastmath=REORDER)
