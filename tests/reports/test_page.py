@@ -266,9 +266,10 @@ def test_pictures_of_a_report_are_saved(report, tmp_path):
     assert [path.name for path in paths] == [
         "rmse.svg",
         "rmse-and-time.svg",
+        "errors.svg",
         "ndcg-100.svg",
         "ndcg-100-and-time.svg",
-        "errors.svg",
+        "recall-20.svg",
     ]
     assert all(path.read_text(encoding="utf-8").startswith("<svg") for path in paths)
 

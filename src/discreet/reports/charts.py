@@ -5,6 +5,7 @@ one of ten series), so that a page can give each role another colour in the dark
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ class Picture:
         What it shows, for people who cannot see it.
     chart
         The altair chart.
+    wide
+        Whether it goes across the page.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Picture:
     caption: str
     alt: str
     chart: Any
+    wide: bool = False
 
     def svg(self) -> str:
         """The picture as SVG text, without a background."""
@@ -78,14 +82,21 @@ def pictures_of(report: Report) -> list[Picture]:
     >>> [picture.name for picture in pictures_of(report)]
     ['rmse', 'rmse-and-time', 'errors']
     """
-    pictures = []
-    for metric in leading_metrics(report):
-        pictures.append(metric_chart(report, metric))
-        timed = [row for row in report.rows if metric in row.metrics and row.fit_seconds is not None]
-        if len(timed) > 1:
-            pictures.append(speed_chart(report, metric))
-    if any(row.cdf for row in report.rows):
-        pictures.append(error_chart(report))
+    return [picture for metric in leading_metrics(report) for picture in pictures_for(report, metric)]
+
+
+def pictures_for(report: Report, metric: str) -> list[Picture]:
+    """The pictures that belong to one leading metric: itself across the page, then what goes with it."""
+    pictures = [metric_chart(report, metric)]
+    if sum(metric in row.metrics and row.fit_seconds is not None for row in report.rows) > 1:
+        pictures.append(speed_chart(report, metric))
+    if "@" not in metric:
+        if any(row.cdf for row in report.rows):
+            pictures.append(error_chart(report))
+    else:
+        recall = next((name for name in report.metric_names if name.startswith("recall@") and name != metric), None)
+        if recall is not None:
+            pictures.append(metric_chart(report, recall, width=HALF - 100))
     return pictures
 
 
@@ -147,7 +158,7 @@ def metric_chart(report: Report, metric: str, *, width: int = WIDTH) -> Picture:
     better = "lower is better" if is_error(metric) else "higher is better"
     base = _chart(values).encode(
         y=alt.Y("model:N", sort=order, axis=alt.Axis(title=None, labelFontSize=13, domain=False, labelPadding=10)),
-        color=_model_colour(report, legend=False),
+        color=_model_colour(report),
     )
     axis = alt.Axis(title=f"{label} ({better})", tickCount=5, grid=True)
     scale = alt.Scale(domain=[low - room, high + room], zero=False, nice=False)
@@ -168,6 +179,7 @@ def metric_chart(report: Report, metric: str, *, width: int = WIDTH) -> Picture:
         alt=f"{label} of {_count(len(rows), 'model')}, best first: "
         + ", ".join(f"{row.model} {row[metric]:.3f}" for row in rows),
         chart=_styled(alt.layer(*layers).properties(width=width, height=max(60, 34 * len(rows)))),
+        wide=width >= WIDTH,
     )
 
 
@@ -209,7 +221,7 @@ def speed_chart(report: Report, metric: str) -> Picture:
             scale=alt.Scale(domain=[float(bottom), float(top)], nice=False, zero=False),
             axis=alt.Axis(title=f"{label}, better is up", tickCount=5),
         ),
-        color=_model_colour(report, legend=False),
+        color=_model_colour(report),
         description="note:N",
     )
     names = _chart(
@@ -255,7 +267,7 @@ def error_chart(report: Report) -> Picture:
             scale=alt.Scale(domain=[0, 1]),
             axis=alt.Axis(title="share of held-out ratings", format=".0%", tickCount=5),
         ),
-        color=_model_colour(report, legend=len(rows) > 1),
+        color=_model_colour(report, [row.model for row in rows] if len(rows) > 1 else []),
     )
     lines = base.mark_line(strokeWidth=2.2, interpolate="monotone")
     touch = base.mark_circle(size=60, opacity=0).encode(description="note:N")
@@ -347,13 +359,14 @@ def values_chart(ratings: Ratings) -> Picture:
     )
 
 
-def _model_colour(report: Report, *, legend: bool) -> Any:
-    """One colour for each model, the same in every picture of a report."""
+def _model_colour(report: Report, named: Sequence[str] = ()) -> Any:
+    """One colour for each model, the same in every picture of a report; a legend of the ones to be named."""
     import altair as alt
 
     models = [row.model for row in report.rows]
-    shown = alt.Legend(title=None, orient="bottom", columns=4, symbolType="circle", symbolOpacity=1) if legend else None
-    return alt.Color("model:N", scale=alt.Scale(domain=models, range=colours(len(models))), legend=shown)
+    legend = alt.Legend(title=None, orient="bottom", columns=4, symbolType="circle", values=list(named))
+    scale = alt.Scale(domain=models, range=colours(len(models)))
+    return alt.Color("model:N", scale=scale, legend=legend if named else None)
 
 
 def colours(count: int) -> list[str]:

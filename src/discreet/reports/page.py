@@ -66,7 +66,7 @@ class Text:
 
 @dataclass(frozen=True, kw_only=True)
 class Pictures:
-    """Pictures side by side; the first goes across the page where ``lead`` is true."""
+    """Pictures side by side; where ``lead`` is true the wide ones go across the page."""
 
     title: str
     pictures: Sequence[Picture]
@@ -76,9 +76,9 @@ class Pictures:
     def html(self) -> str:
         """Figures with captions."""
         figures = "".join(
-            f'<figure class="{"wide" if self.lead and place == 0 else "half"}"><h3>{escape(picture.title)}</h3>'
+            f'<figure class="{"wide" if self.lead and picture.wide else "half"}"><h3>{escape(picture.title)}</h3>'
             f"{inline(picture.svg(), picture.alt)}<figcaption>{escape(picture.caption)}</figcaption></figure>"
-            for place, picture in enumerate(self.pictures)
+            for picture in self.pictures
         )
         return _section(self.title, self.text, more=f'<div class="pictures">{figures}</div>')
 

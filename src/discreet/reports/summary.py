@@ -8,17 +8,13 @@ from discreet.data.ratings import Ratings
 from discreet.evaluation.results import Report
 from discreet.models.release import Recommendations
 from discreet.reports.charts import (
-    HALF,
-    Picture,
     display_name,
-    error_chart,
     is_error,
     leading_metrics,
-    metric_chart,
     ordered_rows,
+    pictures_for,
     pictures_of,
     popularity_chart,
-    speed_chart,
     values_chart,
 )
 from discreet.reports.page import Facts, Pictures, Section, Suggestions, Table, Text, write_page
@@ -64,7 +60,7 @@ def write_report(
     ...     write_report(Path(folder) / "page.html", report, ratings=ratings).stat().st_size < 1_500_000
     True
     """
-    sections: list[Section] = [Facts(facts=_facts(report, ratings)), *_comparison(report)]
+    sections: list[Section] = [Facts(facts=_facts(report, ratings)), *comparison_sections(report)]
     if recommendations is not None:
         sections.append(
             Suggestions(
@@ -127,29 +123,18 @@ def _facts(report: Report, ratings: Ratings | None) -> dict[str, str]:
     return facts
 
 
-def _comparison(report: Report) -> list[Section]:
+def comparison_sections(report: Report) -> list[Section]:
+    """The pictures of a report, those of predicted ratings and those of rankings apart."""
+    ratings = ("Foreseeing ratings", "How close a prediction comes to a rating that the model never saw.")
+    rankings = (
+        "Finding what people will choose",
+        "Every item is ranked for every user; what counts is how high the held-out ones come. "
+        "Items of the user's history are left out.",
+    )
     sections: list[Section] = []
     for metric in leading_metrics(report):
-        rated = "@" not in metric
-        pictures: list[Picture] = [metric_chart(report, metric)]
-        if sum(metric in row.metrics and row.fit_seconds is not None for row in report.rows) > 1:
-            pictures.append(speed_chart(report, metric))
-        if rated and any(row.cdf for row in report.rows):
-            pictures.append(error_chart(report))
-        found = next((name for name in report.metric_names if name.startswith("recall@")), "")
-        if not rated and found and found != metric:
-            pictures.append(metric_chart(report, found, width=HALF - 100))
-        sections.append(
-            Pictures(
-                title="Foreseeing ratings" if rated else "Finding what people will choose",
-                text="How close a prediction comes to a rating that the model never saw."
-                if rated
-                else "Every item is ranked for every user; what counts is how high the held-out ones come. "
-                "Items of the user's history are left out.",
-                pictures=pictures,
-                lead=True,
-            )
-        )
+        title, text = rankings if "@" in metric else ratings
+        sections.append(Pictures(title=title, text=text, pictures=pictures_for(report, metric), lead=True))
     return sections
 
 
