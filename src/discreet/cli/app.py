@@ -68,8 +68,8 @@ def discreet(
 ) -> None:
     """Recommendations whose users' ratings stay secret.
 
-    Start with `discreet demo`. Nothing here hides the ratings yet: what is fitted without a privacy budget
-    has no privacy, and every result says so.
+    Start with `discreet demo`. What is fitted without a privacy budget has no privacy, and every result
+    says so.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

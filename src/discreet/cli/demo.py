@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from discreet.data.ratings import Ratings
     from discreet.evaluation.results import Report
     from discreet.models.release import Recommendations
-    from discreet.types import Progress
 
 MODELS = ("bias", "popularity", "cosine", "mf", "ease")
 EXPLAINING = "cosine"
 METRICS = ("rmse", "mae", "ndcg@10")
-HISTORY = 25  # the user who gets recommendations has about this many ratings, so that single ones can be named
+HISTORY = 30  # the user who gets recommendations has about this many ratings, so that single ones can be named
 
 
 def demo(
@@ -41,19 +40,20 @@ def demo(
     from discreet.models.fitting import fit_without_privacy
 
     models = parse_models(MODELS)
+    note("Getting MovieLens-100K …")
+    name, ratings = get_ratings()
+    say(f"{name}: {len(ratings):,} ratings of {ratings.n_items:,} items by {ratings.n_users:,} users.")
+    note(f"Comparing {len(models)} models (the first run compiles them, which takes a while) …")
     with bar() as progress:
-        note("Getting MovieLens-100K …")
-        name, ratings = get_ratings(progress)
-        say(f"{name}: {len(ratings):,} ratings of {ratings.n_items:,} items by {ratings.n_users:,} users.")
-        note(f"Comparing {len(models)} models (the first run compiles them, which takes a while) …")
         report = compare(models, ratings, HoldOut(test=0.2, seed=1), data=name, progress=progress, metrics=METRICS)
-        note(f"Fitting {EXPLAINING} on all ratings …")
+    note(f"Fitting {EXPLAINING} on all ratings …")
+    with bar() as progress:
         release = fit_without_privacy(models[EXPLAINING], ratings, progress)
-        history = ratings.history_at(int(abs(np.diff(ratings.indptr) - HISTORY).argmin()))
-        suggestions = release.recommend(history, 10, explain=True)
-        note("Drawing the report …")
-        release.save(output / "release")
-        write_report(output / "report.html", name, ratings, report, history, suggestions)
+    history = ratings.history_at(int(abs(np.diff(ratings.indptr) - HISTORY).argmin()))
+    suggestions = release.recommend(history, 10, explain=True)
+    note("Drawing the report …")
+    release.save(output / "release")
+    write_report(output / "report.html", name, ratings, report, history, suggestions)
     say("")
     print_report(report)
     say("")
@@ -64,15 +64,16 @@ def demo(
     say(f'Now try: discreet recommend {output / "release"} --likes "{liked[0]}" --explain')
 
 
-def get_ratings(progress: "Progress") -> tuple[str, "Ratings"]:
+def get_ratings() -> tuple[str, "Ratings"]:
     """MovieLens-100K, or ratings that nobody gave where it cannot be had."""
     from discreet.data.loading import load
     from discreet.data.synthetic import synthetic
 
     try:
-        return "MovieLens-100K", load("ml-100k", progress=progress)
+        with bar() as progress:
+            return "MovieLens-100K", load("ml-100k", progress=progress)
     except FetchError as error:
-        note(f"{error}")
+        note(f"{error}.")
         note("Using the built-in synthetic ratings instead.")
         return "synthetic ratings", synthetic(seed=1)
 

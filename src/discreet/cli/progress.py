@@ -14,16 +14,17 @@ def bar() -> Iterator[ShowProgress]:
         yield lambda done, total, what: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        MofNCompleteColumn(),
+        TaskProgressColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as drawn:
+    # stdout is left alone: what is printed there is the result, and may be piped elsewhere.
+    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as drawn:
         task = drawn.add_task("starting", total=None)
 
         def show(done: int, total: int, what: str) -> None:
