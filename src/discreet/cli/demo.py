@@ -9,7 +9,7 @@ from discreet.cli.outputs import check_release_folder, check_writable
 from discreet.cli.progress import bar
 from discreet.cli.recommending import print_suggestions
 from discreet.cli.tables import note, say
-from discreet.errors import FetchError
+from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from discreet.data.history import History
@@ -72,7 +72,7 @@ def get_ratings() -> tuple[str, "Ratings"]:
     try:
         with bar() as progress:
             return "MovieLens-100K", load("ml-100k", progress=progress)
-    except FetchError as error:
+    except DiscreetError as error:  # no network, no place to keep it, a damaged file: the demo goes on all the same
         note(f"{error}.")
         note("Using the built-in synthetic ratings instead.")
         return "synthetic ratings", synthetic(seed=1)
