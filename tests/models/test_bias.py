@@ -11,7 +11,7 @@ import discreet as dc
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.models.bias import item_counts, item_sums
+from discreet.models.bias import item_counts, item_statistics
 
 CATALOGUE = dc.Catalogue.of(["a", "b", "c"], dc.Scale(1, 5))
 
@@ -49,35 +49,68 @@ def test_negative_damping_is_refused(setting):
         dc.Bias(**{setting: -1})
 
 
-contributions = [item_counts(3), item_sums(3, 3.0, 2.0)]
+SCALE = CATALOGUE.scale
+contributions = [
+    item_counts(3),
+    item_counts(3, dc.User()),
+    item_statistics(3, SCALE),
+    item_statistics(3, SCALE, dc.User()),
+]
+every_contribution = pytest.mark.parametrize(
+    "contribution", contributions, ids=lambda c: f"{c.name} {c.bounds[0].unit}"
+)
 triples = st.dictionaries(st.tuples(st.integers(0, 3), st.integers(0, 2)), st.integers(1, 5), max_size=12).map(
     lambda cells: [(user, item, value) for (user, item), value in cells.items()]
 )
 
 
-@pytest.mark.parametrize("contribution", contributions, ids=lambda c: c.name)
+def length(moved, norm):
+    return np.abs(moved).sum() if norm == "l1" else np.sqrt((moved**2).sum())
+
+
+@every_contribution
 @given(rows=triples)
-def test_removing_any_rating_moves_the_sum_no_further_than_its_bound(contribution, rows):
+def test_removing_any_unit_moves_the_sum_no_further_than_its_bound(contribution, rows):
     whole = contribution.total(ratings_of(rows))
-    for left_out in range(len(rows)):
-        moved = whole - contribution.total(ratings_of(rows[:left_out] + rows[left_out + 1 :]))
-        for bound in contribution.bounds:
-            norm = np.abs(moved).sum() if bound.norm == "l1" else np.sqrt((moved**2).sum())
-            assert norm <= bound.value + 1e-9
+    for bound in contribution.bounds:
+        for unit in rows if bound.unit == "rating" else range(4):
+            rest = [row for row in rows if (row != unit if bound.unit == "rating" else row[0] != unit)]
+            moved = whole - contribution.total(ratings_of(rest))
+            assert length(moved, bound.norm) <= bound.value + 1e-9
+            assert bound.cells == 0 or np.count_nonzero(np.abs(moved) > 1e-9) <= bound.cells
 
 
-@pytest.mark.parametrize("contribution", contributions, ids=lambda c: c.name)
+@every_contribution
 def test_bounds_are_attained(contribution):
     """A bound that nothing reaches would buy noise for nothing."""
-    worst = max(
-        np.abs(contribution.total(ratings_of([(0, item, value)]))).sum()
-        for item, value in itertools.product(range(3), (1, 5))
-    )
-    assert worst == pytest.approx(contribution.bounds[0].value)
+    for bound in contribution.bounds:
+        worst = max(
+            length(contribution.total(ratings_of([(0, item, value)])), bound.norm)
+            for item, value in itertools.product(range(3), (1, 5))
+        )
+        assert worst == pytest.approx(bound.value)
 
 
-@pytest.mark.parametrize("contribution", contributions, ids=lambda c: c.name)
+@every_contribution
 @given(rows=triples)
 def test_sums_are_additive_over_users(contribution, rows):
     parts = [contribution.total(ratings_of([row for row in rows if row[0] == user])) for user in range(4)]
     np.testing.assert_allclose(sum(parts), contribution.total(ratings_of(rows)), atol=1e-9)
+
+
+def test_with_hardly_any_noise_the_private_bias_is_the_exact_one():
+    ratings = dc.synthetic(users=200, items=50, ratings=4000, seed=1)
+    undamped = dc.Bias(item_damping=0)  # damping pulls towards the line in log weight, which only noise calls for
+    exact = undamped.fit(dc.NoPrivacy(ratings))
+    private = undamped.fit(dc.TrustedServer(ratings, dc.Ledger(epsilon=10_000.0)))
+    np.testing.assert_allclose(private.arrays["item_bias"], exact.arrays["item_bias"], atol=0.01)
+    np.testing.assert_allclose(private.arrays["mean"], exact.arrays["mean"], atol=0.01)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0])
+@pytest.mark.parametrize(("unit", "delta"), [(dc.Rating(), 0.0), (dc.User(), 1e-6)])
+def test_noise_never_makes_biases_absurd(unit, delta, epsilon):
+    ratings = dc.synthetic(users=100, items=80, ratings=2000, seed=1)
+    release = dc.Bias().fit(dc.TrustedServer(ratings, dc.Ledger(epsilon, delta, unit)))
+    assert np.isfinite(release.arrays["item_bias"]).all()
+    assert np.abs(release.arrays["item_bias"]).max() < 4

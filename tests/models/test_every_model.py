@@ -20,7 +20,7 @@ from discreet.models.release import ExplainingModel
 from discreet.populations.population import NoPrivacy
 
 NOT_PERSONAL = {"bias", "popularity"}
-USERS, ITEMS = 60, 24
+USERS, ITEMS = 61, 24
 
 
 def block_world() -> Ratings:

@@ -141,6 +141,40 @@ def test_second_words_settle_ties():
             assert out[0] == digit
 
 
+@pytest.mark.usefixtures("ninety_digits")
+@pytest.mark.parametrize("x", [0, 1, 2**27, -5 * 2**26])
+def test_rounded_gaussian_against_the_error_function(x):
+    """The power series against the integral it stands for, and its nearness to 1 that the proof uses."""
+    mpmath = pytest.importorskip("mpmath")
+    sigma = 2.0**26 * 1.25
+    with mpmath.workdps(120):
+        to = mpmath.mpf(sigma) * mpmath.sqrt(2)
+        mass = (mpmath.erf((abs(x) + 0.5) / to) - mpmath.erf((abs(x) - 0.5) / to)) / 2
+        exact = mass * sigma * mpmath.sqrt(2 * mpmath.pi) * mpmath.exp(mpmath.mpf(x) ** 2 / (2 * sigma**2))
+        series = mpmath.mpf(str(noise._rounded_to_discrete(x, Decimal(sigma) ** 2)))
+        assert abs(series - exact) < mpmath.mpf(10) ** -60
+        assert abs(exact - 1) < 2.0**-45
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_odds_never_exceed_one_and_doubles_err_less_than_the_doubt(rounded):
+    """The slow path and the fast path agree far better than the margin in which the slow one is asked."""
+    sigma = 2.0**28.3
+    scale = math.floor(sigma) + 1.0
+    for deviations in np.linspace(-12, 12, 97):
+        candidate = round(deviations * sigma)
+        exact = noise._threshold(candidate, sigma, rounded)
+        distance = (abs(float(candidate)) - sigma * sigma / scale) / sigma
+        fast = Decimal(math.exp(-0.5 * distance * distance) * 2.0**64) * 2**64
+        assert exact < 2**128
+        assert abs(fast / exact - 1) < Decimal(noise._DOUBT) / 8
+
+
+def test_rounded_gaussian_needs_a_fine_lattice():
+    with pytest.raises(InputError, match="at least 2"):
+        noise.draw_rounded_gaussian(1000.0, 1, Randomness())
+
+
 def test_neighbouring_laplace_outputs_have_the_right_odds():
     """The definition itself: no output is more than e^(1/t) times likelier when the value moves by one."""
     scale, draws = 2.0, 400_000

@@ -33,7 +33,7 @@ class Popularity:
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask how often each item was rated, and release that."""
         check_population(self, population)
-        counts = population.sum(item_counts(len(population.catalogue))).astype(np.float32)
+        counts = population.sum(item_counts(len(population.catalogue), population.unit)).astype(np.float32)
         return Release(self, {"counts": counts}, population.catalogue, population.guarantee)
 
     def score(self, release: Release, histories: Ratings) -> Floats:

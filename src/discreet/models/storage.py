@@ -45,7 +45,7 @@ def save(release: Release, folder: Path) -> None:
             "discreet": discreet.__version__,
             "model": name,
             "settings": dataclasses.asdict(release.model),  # type: ignore[call-overload]
-            "guarantee": {"reason": release.guarantee.reason},
+            "guarantee": release.guarantee.to_json(),
             "scale": [release.catalogue.scale.low, release.catalogue.scale.high],
             "genres": release.catalogue.genres,
             "catalogue_fingerprint": release.catalogue.fingerprint,
@@ -102,7 +102,7 @@ def _load(folder: Path, card: dict[str, Any]) -> Release:
         model = MODELS[card["model"]](**card["settings"])
     except (TypeError, InputError) as error:
         raise ReleaseError(f"{folder} holds settings that this version cannot use: {error}") from None
-    return Release(model, arrays, catalogue, Guarantee(card["guarantee"]["reason"]))
+    return Release(model, arrays, catalogue, Guarantee.from_json(card["guarantee"]))
 
 
 def read_card(folder: Path) -> dict[str, Any]:

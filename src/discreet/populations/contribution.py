@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from discreet.data.ratings import Ratings
-from discreet.privacy.unit import Bound
+from discreet.errors import InputError
+from discreet.privacy.unit import Bound, Norm, UnitName
 from discreet.types import AnyArray
 
 
@@ -31,3 +32,12 @@ class Contribution:
     shape: tuple[int, ...]
     total: Callable[[Ratings], AnyArray]
     bounds: tuple[Bound, ...] = ()
+
+    def bound(self, unit: UnitName, norm: Norm) -> Bound:
+        """What is proven for a unit in a norm; where nothing is, no noise can hide this statistic."""
+        for bound in self.bounds:
+            if bound.unit == unit and bound.norm == norm:
+                return bound
+        raise InputError(
+            f"{self.name!r} has no proven bound for the unit {unit} in {norm}, so no noise can make it private"
+        )

@@ -14,7 +14,7 @@ from dp_accounting.pld.common import DifferentialPrivacyParameters
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 from discreet.errors import InputError
-from discreet.privacy.spend import Spend
+from discreet.privacy.spend import Spend, amplified
 
 CALIBRATION_TOLERANCE = 1e-4
 
@@ -28,14 +28,17 @@ def epsilon_of(spends: Sequence[Spend], delta: float) -> float:
     """
     if not spends:
         return 0.0
-    epsilon = sum(spend.pure_epsilon for spend in spends)
+    pure = sum(spend.pure_epsilon for spend in spends)
+    if delta == 0:
+        return pure
     slack = sum(spend.slack * spend.times for spend in spends)
-    # A sampler that is off with odds s costs s on either side: delta + (1 + e^ε)·s in all. It is looked up
-    # with a generous e^ε, since s is many orders below delta.
-    left = delta - slack * (1 + math.exp(min(epsilon, 40.0)))
-    if left <= 0:
-        return epsilon
-    return min(epsilon, _composed(tuple(spends), left))
+    if slack > 0:
+        # A sampler that is off with odds s adds (1 + e^ε)·s to delta. With what epsilon is at half of delta in
+        # place of ε this is enough, as long as it takes no more than the other half.
+        slack *= 1 + math.exp(min(_composed(tuple(spends), delta / 2), 700.0))
+        if slack > delta / 2:
+            return pure
+    return min(pure, _composed(tuple(spends), delta - slack))
 
 
 def delta_of(spends: Sequence[Spend], epsilon: float) -> float:
@@ -98,7 +101,7 @@ def _loss(spends: tuple[Spend, ...]) -> PrivacyLossDistribution:
 
 def _loss_of_one(spend: Spend) -> PrivacyLossDistribution:
     if spend.mechanism == "pure":  # dominated by randomised response between two answers
-        once = math.log1p(spend.sampling_rate * math.expm1(1 / spend.noise_multiplier))
+        once = amplified(1 / spend.noise_multiplier, spend.sampling_rate)
         return pld.from_privacy_parameters(DifferentialPrivacyParameters(once, 0.0))
     build = pld.from_gaussian_mechanism if spend.mechanism == "gaussian" else pld.from_laplace_mechanism
     return build(spend.scale, sensitivity=spend.sensitivity, sampling_prob=spend.sampling_rate)

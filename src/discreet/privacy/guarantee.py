@@ -1,11 +1,77 @@
 """What a release promises to the people whose ratings it was made of."""
 
+import dataclasses
+import math
 from dataclasses import dataclass
+from typing import Any, Literal
+
+from discreet.errors import InputError, require
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.unit import Unit, unit_from_json, unit_to_json
+
+Tuning = Literal["public", "paid", "unpaid"]
+_TUNING = {
+    "public": "Settings were chosen without looking at these ratings.",
+    "paid": "Settings were chosen on these ratings, and the search is paid for in the ledger.",
+    "unpaid": "Settings were tuned on these ratings, and that was not paid for.",
+}
 
 
 @dataclass(frozen=True)
+class Loss:
+    """How much anyone's odds about a unit can change: by a factor e^epsilon, except with probability delta.
+
+    >>> print(Loss(1.0, 1e-6))
+    epsilon 1, delta 1e-06
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        require(
+            math.isfinite(self.epsilon) and self.epsilon >= 0 and 0 <= self.delta < 1,
+            f"a privacy loss needs a finite epsilon and a delta in [0, 1), got {self.epsilon} and {self.delta}",
+        )
+
+    def for_group(self, size: int) -> "Loss":
+        """The loss of ``size`` units together (group privacy): kε, and δ(e^(kε) − 1)/(e^ε − 1).
+
+        This is how a guarantee for one rating becomes one for a user, where a user has at most ``size`` ratings.
+
+        >>> Loss(0.5).for_group(4)
+        Loss(epsilon=2.0, delta=0.0)
+        """
+        require(size >= 1, f"a group has at least 1 member, got {size}")
+        if self.delta == 0 or size == 1:
+            return Loss(size * self.epsilon, self.delta)
+        growth = size if self.epsilon == 0 else math.expm1(size * self.epsilon) / math.expm1(self.epsilon)
+        return Loss(size * self.epsilon, min(self.delta * growth, 1 - 2.0**-53))
+
+    def __str__(self) -> str:
+        return f"epsilon {self.epsilon:.4g}" + (f", delta {self.delta:.3g}" if self.delta else "")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Guarantee:
     """The promise that travels inside a release.
+
+    Parameters
+    ----------
+    reason
+        In one sentence: why it holds, or why it does not.
+    proven
+        The loss that is proven, or None.
+    claimed
+        The loss that a publication claims, where it differs from what is proven.
+    unit
+        Whose secret is kept.
+    protects_from, exposed_to
+        Who learns no more than that, and who sees the ratings all the same.
+    tuning
+        Whether the settings were chosen by looking at these ratings.
+    seeded
+        Whether the noise can be drawn again by whoever knows the seed; then nothing is proven.
 
     Examples
     --------
@@ -14,16 +80,111 @@ class Guarantee:
     """
 
     reason: str
+    proven: Loss | None = None
+    claimed: Loss | None = None
+    unit: Unit | None = None
+    protects_from: tuple[str, ...] = ()
+    exposed_to: tuple[str, ...] = ()
+    tuning: Tuning = "public"
+    seeded: bool = False
+
+    def __post_init__(self) -> None:
+        require(
+            self.proven is None or (self.unit is not None and not self.seeded and self.tuning != "unpaid"),
+            "a proven guarantee needs a unit, noise that was not seeded, and settings that were paid for or public",
+        )
 
     @classmethod
     def none(cls, reason: str) -> "Guarantee":
         """No promise at all, and why."""
-        return cls(reason)
+        return cls(reason=reason)
 
-    @property
-    def is_none(self) -> bool:
-        """Whether nothing is promised. So far there is no other kind."""
-        return True
+    @classmethod
+    def of_ledger(
+        cls,
+        ledger: Ledger,
+        *,
+        protects_from: tuple[str, ...],
+        exposed_to: tuple[str, ...] = (),
+        tuning: Tuning = "public",
+        seeded: bool = False,
+    ) -> "Guarantee":
+        """What a ledger proves, unless the noise was seeded or the settings were tuned for free."""
+        reason = "every look at the ratings is in the ledger, with noise fitted to its proven sensitivity"
+        if seeded:
+            reason = "the noise was seeded, so whoever knows the seed can take it away"
+        elif tuning == "unpaid":
+            reason = "the settings were tuned on these ratings, and that was not paid for"
+        return cls(
+            reason=reason,
+            proven=None if seeded or tuning == "unpaid" else Loss(ledger.spent, max(ledger.delta, ledger.slack)),
+            unit=ledger.unit,
+            protects_from=protects_from,
+            exposed_to=exposed_to,
+            tuning=tuning,
+            seeded=seeded,
+        )
 
     def __str__(self) -> str:
-        return f"No privacy: {self.reason}."
+        return " ".join(self.sentences())
+
+    def sentences(self) -> list[str]:
+        """In plain words, the most important first."""
+        if self.proven is None:
+            lines = [f"No privacy: {self.reason}."]
+            if self.claimed is not None:
+                lines = [f"Claimed, not proven: {self.claimed} for {self.unit}.", f"Why not: {self.reason}."]
+            return lines
+        assert self.unit is not None
+        whom = " and ".join(self.protects_from) or "nobody"
+        what = "took part" if self.unit.name == "user" else "gave a rating"
+        if self.unit.neighbours == "replace":
+            what = (
+                "gave these ratings or quite others"
+                if self.unit.name == "user"
+                else "gave a rating this value or another"
+            )
+        else:
+            what = f"whether or not they {what}"
+        lines = [
+            f"Proven: whoever sees this release ({whom}) learns almost the same about a user {what}: {self.proven}.",
+            f"Their odds change by a factor of at most {math.exp(min(self.proven.epsilon, 700)):.3g}"
+            + (f", except with probability {self.proven.delta:.2g}." if self.proven.delta else "."),
+        ]
+        if self.claimed is not None:
+            lines.append(f"Claimed: {self.claimed}.")
+        if self.exposed_to:
+            lines.append(f"Not hidden from {' and '.join(self.exposed_to)}.")
+        lines.append(_TUNING[self.tuning])
+        return lines
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "reason": self.reason,
+            "proven": None if self.proven is None else dataclasses.asdict(self.proven),
+            "claimed": None if self.claimed is None else dataclasses.asdict(self.claimed),
+            "unit": None if self.unit is None else unit_to_json(self.unit),
+            "protects_from": list(self.protects_from),
+            "exposed_to": list(self.exposed_to),
+            "tuning": self.tuning,
+            "seeded": self.seeded,
+            "sentence": str(self),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Guarantee":
+        """Back from plain data."""
+        try:
+            return cls(
+                reason=data["reason"],
+                proven=None if data["proven"] is None else Loss(**data["proven"]),
+                claimed=None if data["claimed"] is None else Loss(**data["claimed"]),
+                unit=None if data["unit"] is None else unit_from_json(data["unit"]),
+                protects_from=tuple(data["protects_from"]),
+                exposed_to=tuple(data["exposed_to"]),
+                tuning=data["tuning"],
+                seeded=data["seeded"],
+            )
+        except (KeyError, TypeError) as error:
+            raise InputError(f"this is not a guarantee: {error}") from None

@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.errors import InputError, OverspentError, require
 from discreet.privacy.spend import Spend
-from discreet.privacy.unit import Rating, Unit, User
+from discreet.privacy.unit import Rating, Unit, unit_from_json, unit_to_json
 
 ROUNDING = 1e-9
 
@@ -89,13 +89,10 @@ nothing was computed
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
-        unit: dict[str, Any] = {"name": self.unit.name, "neighbours": self.unit.neighbours}
-        if isinstance(self.unit, User):
-            unit["max_ratings"] = self.unit.max_ratings
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
-            "unit": unit,
+            "unit": unit_to_json(self.unit),
             "spends": [spend.to_json() for spend in self._spends],
         }
 
@@ -103,9 +100,7 @@ nothing was computed
     def from_json(cls, data: dict[str, Any]) -> "Ledger":
         """Back from plain data; a ledger that exceeds its own limit is refused."""
         try:
-            settings = dict(data["unit"])
-            kinds = {"rating": Rating, "user": User}
-            ledger = cls(data["epsilon"], data["delta"], kinds[settings.pop("name")](**settings))
+            ledger = cls(data["epsilon"], data["delta"], unit_from_json(data["unit"]))
             ledger.charge(*(Spend.from_json(line) for line in data["spends"]))
         except (KeyError, TypeError) as error:
             raise InputError(f"this is not a ledger: {error}") from None

@@ -1,8 +1,9 @@
 """Whose secret is kept: one rating, or all that one user gave; and how far it can move a statistic."""
 
+import dataclasses
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from discreet.errors import require
 
@@ -64,6 +65,22 @@ class User:
 
 
 Unit = Rating | User
+
+
+def unit_to_json(unit: Unit) -> dict[str, Any]:
+    """As plain data."""
+    return {"name": unit.name, **dataclasses.asdict(unit)}
+
+
+def unit_from_json(data: dict[str, Any]) -> Unit:
+    """Back from plain data.
+
+    >>> unit_from_json(unit_to_json(User(max_ratings=200)))
+    User(max_ratings=200, neighbours='add-or-remove')
+    """
+    settings = dict(data)
+    kinds: dict[str, type[Rating] | type[User]] = {"rating": Rating, "user": User}
+    return kinds[settings.pop("name")](**settings)
 
 
 @dataclass(frozen=True)

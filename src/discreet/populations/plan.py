@@ -1,0 +1,85 @@
+"""How much noise a contribution needs for its share of a budget."""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from discreet.errors import InputError, require
+from discreet.populations.contribution import Contribution
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.noise import SAMPLER_DISTANCE, add_gaussian, add_laplace, grid_of
+from discreet.privacy.randomness import Randomness
+from discreet.privacy.spend import Spend
+from discreet.types import Doubles
+
+Noise = Literal["laplace", "gaussian"]
+
+FLOAT_MARGIN = 2.0**-20
+"""Sums of doubles round, so neighbouring totals may differ by a little more than their bound: so much is allowed."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Noise for one contribution: its line in the ledger, and the lattice it is drawn on."""
+
+    spend: Spend
+    grid: float
+
+    def add_noise(self, total: Doubles, randomness: Randomness) -> Doubles:
+        """Round to the lattice and add the noise."""
+        add = add_laplace if self.spend.mechanism == "laplace" else add_gaussian
+        return add(total, self.spend.scale, self.grid, randomness)
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise on each cell."""
+        return self.spend.scale * (math.sqrt(2) if self.spend.mechanism == "laplace" else 1.0)
+
+
+def noise_for(ledger: Ledger) -> Noise:
+    """Laplace noise for one rating, which touches few cells; Gaussian for a user, who touches many."""
+    return "gaussian" if ledger.unit.name == "user" and ledger.delta > 0 else "laplace"
+
+
+def plan_noise(contribution: Contribution, share: float, ledger: Ledger, noise: Noise, *, factor: float = 1.0) -> Plan:
+    """The least noise with which a contribution costs its share of the ledger's limit.
+
+    Shares add up: of epsilon for Laplace noise; of μ² for Gaussian noise, where μ = sensitivity / σ, since
+    the squares of μ add up. ``factor`` multiplies the bound, for neighbours that move a statistic twice.
+    """
+    require(0 < share <= 1, f"the share of a budget lies in (0, 1], got {share}")
+    if ledger.unit.neighbours == "replace":
+        factor *= 2  # remove one, add another
+    bound = contribution.bound(ledger.unit.name, "l1" if noise == "laplace" else "l2")
+    size = math.prod(contribution.shape)
+    cells = factor * (bound.cells or size)
+    reach = cells if noise == "laplace" else math.sqrt(cells)  # what rounding adds, in grid steps
+    sensitivity = factor * bound.value * (1 + FLOAT_MARGIN)
+    if noise == "laplace":
+        multiplier = 1 / (share * ledger.epsilon)
+    else:
+        multiplier = _gaussian_multiplier(ledger.epsilon, ledger.delta) / math.sqrt(share)
+    grid = grid_of(sensitivity * multiplier, reach)
+    sensitivity += reach * grid
+    spend = Spend(
+        what=contribution.name,
+        mechanism=noise,
+        norm=bound.norm,
+        sensitivity=sensitivity,
+        scale=sensitivity * multiplier,
+        slack=float(np.minimum(size * SAMPLER_DISTANCE, 0.5)),
+    )
+    return Plan(spend, grid)
+
+
+@lru_cache(maxsize=64)
+def _gaussian_multiplier(epsilon: float, delta: float) -> float:
+    from discreet.privacy.accounting import gaussian_noise_multiplier
+
+    if delta == 0:
+        raise InputError("Gaussian noise needs a delta above 0, for example 1e-6; with delta 0 use Laplace noise")
+    # A thousandth of delta is kept for the samplers, and a hair of noise for the last digit of the search.
+    return gaussian_noise_multiplier(epsilon, delta * 0.999) * (1 + 1e-9)

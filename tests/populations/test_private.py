@@ -1,0 +1,146 @@
+"""Populations that hide: what they charge, how much noise they add, what they promise."""
+
+import math
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.errors import InputError, OverspentError
+
+RATINGS = dc.synthetic(users=40, items=30, ratings=500, seed=1)
+COUNTS = dc.Contribution(
+    "counts",
+    (30,),
+    lambda ratings: np.bincount(ratings.item_index, minlength=30),
+    (dc.Bound("rating", "l1", 1.0, cells=1), dc.Bound("rating", "l2", 1.0, cells=1)),
+)
+UNBOUNDED = dc.Contribution("squares", (1,), lambda ratings: np.array([(ratings.values**2).sum()]))
+EXACT = COUNTS.total(RATINGS)
+POPULATIONS = [dc.TrustedServer, dc.LocalDevices]
+every_population = pytest.mark.parametrize("population", POPULATIONS)
+
+
+@every_population
+def test_charges_the_share_it_was_asked_for(population):
+    ledger = dc.Ledger(epsilon=2.0)
+    asked = population(RATINGS, ledger)
+    asked.sum(COUNTS, share=0.25)
+    assert ledger.spent == pytest.approx(0.5)
+    asked.sum(COUNTS, share=0.75)
+    assert ledger.spent == pytest.approx(2.0)
+    with pytest.raises(OverspentError):
+        asked.sum(COUNTS, share=0.01)
+
+
+def test_shares_of_gaussian_noise_add_up_to_the_limit():
+    ledger = dc.Ledger(epsilon=2.0, delta=1e-6)
+    server = dc.TrustedServer(RATINGS, ledger, noise="gaussian")
+    for share in (0.1, 0.2, 0.3, 0.4):
+        server.sum(COUNTS, share=share)
+    assert 0.99 * 2.0 <= ledger.spent <= 2.0
+    with pytest.raises(OverspentError):
+        server.sum(COUNTS, share=0.01)
+
+
+@every_population
+def test_refuses_before_it_computes(population):
+    looked = []
+    spying = dc.Contribution(
+        "spy", (1,), lambda ratings: looked.append(1) or np.zeros(1), (dc.Bound("rating", "l1", 1.0),)
+    )
+    ledger = dc.Ledger(epsilon=1.0)
+    ledger.charge(dc.Spend(what="before", mechanism="laplace", norm="l1", sensitivity=1, scale=1.25))
+    with pytest.raises(OverspentError):
+        population(RATINGS, ledger).sum(spying, share=0.5)
+    assert looked == []
+    assert len(ledger.spends) == 1
+
+
+@every_population
+def test_refuses_what_has_no_bound_for_the_unit(population):
+    ledger = dc.Ledger(epsilon=1.0)
+    with pytest.raises(InputError, match="'squares' has no proven bound for the unit rating"):
+        population(RATINGS, ledger).sum(UNBOUNDED)
+    with pytest.raises(InputError, match="'counts' has no proven bound for the unit user"):
+        population(RATINGS, dc.Ledger(1.0, 1e-6, dc.User())).sum(COUNTS)
+    assert ledger.spends == ()
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_the_noise_of_a_server_has_the_deviation_it_says(noise):
+    """2,700 draws: a deviation 30% off lies more than 15 standard errors away."""
+    samples = []
+    for seed in range(90):
+        server = dc.TrustedServer(RATINGS, dc.Ledger(1.0, 1e-6), noise=noise, randomness=dc.Randomness(seed))
+        samples.append(server.sum(COUNTS) - EXACT)
+    said = dc.TrustedServer(RATINGS, dc.Ledger(1.0, 1e-6), noise=noise).deviation(COUNTS)
+    assert np.std(samples) == pytest.approx(said, rel=0.15)
+    expected = math.sqrt(2) if noise == "laplace" else 1 / 0.2367
+    assert said == pytest.approx(expected, rel=0.01)
+
+
+def test_the_noise_of_devices_adds_up():
+    samples = []
+    for seed in range(30):
+        devices = dc.LocalDevices(RATINGS, dc.Ledger(1.0), randomness=dc.Randomness(seed))
+        samples.append(devices.sum(COUNTS) - EXACT)
+    said = dc.LocalDevices(RATINGS, dc.Ledger(1.0)).deviation(COUNTS)
+    assert said == pytest.approx(math.sqrt(2 * 40), rel=0.01)
+    assert np.std(samples) == pytest.approx(said, rel=0.15)
+    assert abs(np.mean(samples)) < 6 * said / math.sqrt(900)
+
+
+def test_replacing_needs_twice_the_noise_of_adding_or_removing():
+    once = dc.TrustedServer(RATINGS, dc.Ledger(1.0)).deviation(COUNTS)
+    twice = dc.TrustedServer(RATINGS, dc.Ledger(1.0, unit=dc.Rating("replace"))).deviation(COUNTS)
+    assert twice == pytest.approx(2 * once, rel=1e-4)
+
+
+def test_a_device_that_could_hold_another_history_needs_twice_the_noise():
+    bounded = dc.Contribution("one", (1,), lambda ratings: np.ones(1), (dc.Bound("user", "l2", 1.0),))
+    ledger = dc.Ledger(1.0, 1e-6, dc.User())
+    server, devices = dc.TrustedServer(RATINGS, ledger), dc.LocalDevices(RATINGS, ledger)
+    assert devices.deviation(bounded) == pytest.approx(2 * math.sqrt(40) * server.deviation(bounded), rel=1e-4)
+
+
+@every_population
+def test_answers_lie_on_the_lattice(population):
+    answer = population(RATINGS, dc.Ledger(1.0)).sum(COUNTS)
+    step = 2.0**-28
+    np.testing.assert_array_equal(answer / step, np.rint(answer / step))
+
+
+@every_population
+def test_promises_what_the_ledger_says(population):
+    asked = population(RATINGS, dc.Ledger(1.0))
+    asked.sum(COUNTS, share=0.5)
+    guarantee = asked.guarantee
+    assert guarantee.proven.epsilon == pytest.approx(0.5)
+    assert 0 < guarantee.proven.delta < 1e-20  # the samplers' own
+    assert ("the recommender" in guarantee.protects_from) == (population is dc.LocalDevices)
+
+
+@every_population
+def test_seeded_noise_promises_nothing(population):
+    guarantee = population(RATINGS, dc.Ledger(1.0), randomness=dc.Randomness(seed=1)).guarantee
+    assert guarantee.proven is None and guarantee.seeded
+    assert "seeded" in str(guarantee)
+
+
+@every_population
+def test_tuning_that_was_not_paid_for_promises_nothing(population):
+    guarantee = population(RATINGS, dc.Ledger(1.0), tuning="unpaid").guarantee
+    assert guarantee.proven is None
+    assert "tuned on these ratings" in str(guarantee)
+
+
+def test_gaussian_noise_without_delta_is_refused():
+    with pytest.raises(InputError, match="needs a delta above 0"):
+        dc.TrustedServer(RATINGS, dc.Ledger(1.0), noise="gaussian").sum(COUNTS)
+
+
+@pytest.mark.parametrize("share", [0, -1, 1.5])
+def test_impossible_shares_are_refused(share):
+    with pytest.raises(InputError, match="share of a budget"):
+        dc.TrustedServer(RATINGS, dc.Ledger(1.0)).sum(COUNTS, share=share)
