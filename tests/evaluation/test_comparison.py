@@ -1,5 +1,6 @@
 """evaluate and compare, against sums done by hand."""
 
+import dataclasses
 import json
 import math
 from dataclasses import dataclass
@@ -172,6 +173,30 @@ def test_progress_grows_to_the_end():
 def test_same_seed_same_report():
     first, second = (dc.compare({"bias": dc.Bias()}, RATINGS, dc.Folds(count=2, seed=3)) for _ in range(2))
     assert first.rows[0].metrics == second.rows[0].metrics
+
+
+@dataclass(frozen=True)
+class Promise:
+    """Stands in for a guarantee."""
+
+    proven: str | None = None
+    claimed: str | None = None
+
+    def __str__(self) -> str:
+        return f"proven {self.proven}, claimed {self.claimed}"
+
+
+@pytest.mark.parametrize(
+    ("promise", "said"),
+    [
+        (Promise(), None),
+        (Promise(proven="epsilon 1"), "proven epsilon 1, claimed None"),
+        (Promise(claimed="epsilon 1"), "proven None, claimed epsilon 1"),
+    ],
+)
+def test_what_is_promised_is_said(promise, said):
+    release = dataclasses.replace(RELEASE, guarantee=promise)
+    assert dc.evaluate(release, TRAIN, TEST).to_json()["rows"][0]["guarantee"] == said
 
 
 @pytest.mark.parametrize("name", ["rms", "ndcg", "ndcg@", "ndcg 10", "hits@10", "within", "mae@3", ""])

@@ -345,7 +345,8 @@ def _settings(model: Any) -> dict[str, Any]:
 
 
 def _promise(release: Release) -> str | None:
-    return None if release.guarantee.is_none else str(release.guarantee)
+    guarantee = release.guarantee
+    return None if guarantee.proven is None and guarantee.claimed is None else str(guarantee)
 
 
 def _part_of(progress: Progress, start: int, total: int, what: str) -> Progress:
