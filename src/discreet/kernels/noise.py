@@ -51,13 +51,12 @@ def discrete_laplace(
 
 @njit(cache=True)
 def thin_to_gaussian(
-    candidates: AnyArray, words: AnyArray, sigma: float, centre: float, doubt: float, out: AnyArray, doubtful: AnyArray
+    candidates: AnyArray, words: AnyArray, sigma: float, centre: float, doubt: float, out: AnyArray
 ) -> tuple[int, int]:
     """Keep each candidate y with odds exp(−(|y| − centre)² / 2σ²), as far as doubles can tell.
 
-    Kept ones go to ``out`` in order. Where the word lies within a share ``doubt`` of the threshold, the
-    decision is left open: the candidate's position goes to ``doubtful``, and nothing more is kept after it.
-    Returns how many were kept and how many candidates were settled.
+    Kept ones go to ``out`` in order. Where the word lies within a share ``doubt`` of the threshold, it
+    stops and leaves the decision open. Returns how many were kept and how many candidates were settled.
     """
     kept = 0
     for position in range(len(candidates)):
@@ -65,7 +64,6 @@ def thin_to_gaussian(
         threshold = np.exp(-0.5 * distance * distance) * 2.0**64
         word = float(words[position])
         if abs(word - threshold) <= doubt * threshold + 2.0**12:
-            doubtful[0] = position
             return kept, position
         if word < threshold:
             out[kept] = candidates[position]
