@@ -15,7 +15,7 @@ from typing import Any
 
 from discreet.data import movielens
 from discreet.data.catalogue import Scale
-from discreet.data.fetching import Copy, download, unpack_copy
+from discreet.data.fetching import Copy, copy_whole, download, unpack_copy
 from discreet.data.netflix import is_netflix
 from discreet.data.ratings import Ratings
 from discreet.data.sources import Source
@@ -208,7 +208,7 @@ def fetch(name: str, path: str | Path | None = None, progress: Progress = no_pro
     name
         One of those that :func:`available` lists.
     path
-        Folder to look in first and to put it in; the cache unless given.
+        Folder to have it in, which is made if need be; the cache unless given.
     progress
         Called with the number of bytes that have come.
 
@@ -220,10 +220,12 @@ def fetch(name: str, path: str | Path | None = None, progress: Progress = no_pro
     entry = find_data_set(name)
     if entry.name == SYNTHETIC:
         return None
-    place = locate(entry, path)
+    folder = cache_folder() if path is None else Path(path)
+    place = locate(entry) if path is None else _in_folder(entry, folder)
     if place is not None:
         return place
-    folder = cache_folder() if path is None else Path(path)
+    if path is not None and (place := locate(entry)) is not None:
+        return copy_whole(place, folder / (f"{name}.zip" if place.is_file() else name))
     advice = "put its files in a folder, and name that with --path or the variable DISCREET_DATA"
     if not entry.downloads:
         raise FetchError(f"{name} cannot be downloaded; {advice}")
@@ -253,11 +255,15 @@ def locate(entry: DataSet, path: str | Path | None = None) -> Path | None:
         raise InputError(f"there is no folder {path}")
     named = os.environ.get("DISCREET_DATA")
     for folder in (path, named or None, cache_folder()):
-        if folder is None or not Path(folder).exists():
-            continue
-        for candidate in _candidates(entry, Path(folder)):
-            if candidate.exists() and _holds(entry, candidate):
-                return candidate
+        if folder is not None and (place := _in_folder(entry, Path(folder))) is not None:
+            return place
+    return None
+
+
+def _in_folder(entry: DataSet, folder: Path) -> Path | None:
+    for candidate in _candidates(entry, folder):
+        if candidate.exists() and _holds(entry, candidate):
+            return candidate
     return None
 
 

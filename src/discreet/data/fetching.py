@@ -72,6 +72,17 @@ def beside(target: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def copy_whole(place: Path, target: Path) -> Path:
+    """Copy a file or a folder, whole or not at all."""
+    with beside(target) as folder:
+        if place.is_dir():
+            shutil.copytree(place, folder / "copy", copy_function=shutil.copyfile)
+        else:
+            shutil.copyfile(place, folder / "copy")
+        (folder / "copy").replace(target)
+    return target
+
+
 def download(
     address: str, target: Path, *, md5: str | None, size: int | None, progress: Progress = no_progress
 ) -> None:
@@ -120,7 +131,7 @@ def unpack_copy(copy: Copy, target: Path, *, md5: str | None = None) -> None:
         made.mkdir()
         for name, content in contents.items():
             (made / name).write_bytes(content)
-        if not target.exists():
+        if not target.exists():  # another process may have been quicker
             made.replace(target)
 
 

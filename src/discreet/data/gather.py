@@ -237,13 +237,11 @@ def seconds(times: pl.Series, where: Where) -> AnyArray:
     """Times as whole seconds since 1970: from numbers, dates, or text that holds either."""
     if times.dtype == pl.String:
         numbers = times.cast(pl.Float64, strict=False)
-        if numbers.null_count() > times.null_count():
-            parsed = _parse_dates(times)
-            numbers = times if parsed is None else parsed
-        times = numbers
+        dates = _dates(times) if numbers.null_count() == len(times) else None
+        times = numbers if dates is None else dates
     if times.dtype in (pl.Date, pl.Datetime):
         times = times.cast(pl.Datetime("us")).dt.epoch("s")
-    if times.dtype == pl.String or not times.dtype.is_numeric():
+    if not times.dtype.is_numeric():
         raise DataError(f"{where(0)}: the time is neither a number of seconds nor a date")
     wrong = times.is_null() if times.dtype.is_integer() else times.is_null() | ~times.is_finite()
     if bool(wrong.any()):
@@ -253,7 +251,7 @@ def seconds(times: pl.Series, where: Where) -> AnyArray:
     return whole.cast(pl.Int32).to_numpy() if narrow else whole.to_numpy()
 
 
-def _parse_dates(times: pl.Series) -> pl.Series | None:
+def _dates(times: pl.Series) -> pl.Series | None:
     try:
         return times.str.to_datetime(strict=False, time_unit="us")
     except pl.exceptions.PolarsError:  # the format could not be guessed from the first of them

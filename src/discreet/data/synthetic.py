@@ -76,6 +76,7 @@ _SECOND = (  # noqa: SIM905
     "Umbrella Verdict Whistle Yard Zeppelin Ambush Boulevard Cathedral Daughter"
 ).split()
 _PATTERNS = ("{0} {1}", "The {0} {1}", "A {0} {1}", "My {0} {1}", "{0} {1} at Dawn", "Return to {0} {1}")
+BLOCK = 4096  # users that are drawn together
 _FIRST_YEAR, _LAST_YEAR = 1931, 2000
 _SITE_OPENED, _SITE_SPAN = 874_000_000, 200 * 86_400  # seconds: ratings fall into some 200 days from late 1997
 
@@ -264,7 +265,7 @@ def _draw(
     user_index, item_index = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
     opinions, times = np.empty(size, dtype=np.float32), np.empty(size, dtype=np.int32)
     cumulative = np.cumsum(popularity)
-    block = max(1, min(4096, users // 8))
+    block = max(1, min(BLOCK, users // 8))
 
     def fill(first: int) -> int:
         last = min(first + block, users)

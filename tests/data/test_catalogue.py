@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.data.labels import Labels
+from discreet.errors import InputError, UnknownNameError
+
+SCALE = dc.Scale(1, 5)
+
+
+def catalogue(**changes):
+    given = {"titles": ["Up", "Down", "Up"], "genres": [["War"], [], ["War", "Drama"]], "years": [1990, 0, 2000]}
+    return dc.Catalogue.of(["1", "2", "3"], SCALE, **(given | changes))
+
+
+def test_finding_by_title_and_by_identifier():
+    found = catalogue()
+    assert [found.find(name) for name in ("Up", "Down", "3")] == [0, 1, 2]
+    with pytest.raises(UnknownNameError, match="there is no item 'Dwn'; did you mean 'Down'"):
+        found.find("Dwn")
+
+
+def test_the_fingerprint_covers_everything():
+    changes = [{"titles": ["Up", "Down", "U"]}, {"genres": [[], [], ["War", "Drama"]]}, {"years": [1990, 0, 2001]}]
+    prints = {catalogue(**change).fingerprint for change in [{}, *changes]}
+    assert len(prints) == 4 and catalogue().fingerprint in prints
+    assert dc.Catalogue.of(["1"], SCALE).fingerprint != dc.Catalogue.of(["1"], dc.Scale(0, 5)).fingerprint
+    catalogue().require_same(catalogue())
+    with pytest.raises(InputError, match="different catalogues"):
+        catalogue().require_same(catalogue(years=[1, 2, 3]))
+
+
+def test_wrong_shapes_and_repeated_items():
+    with pytest.raises(InputError, match="3 items but 1 titles"):
+        catalogue(titles=["a"])
+    with pytest.raises(InputError, match="one row for each of the 3 items"):
+        catalogue(years=[1])
+    with pytest.raises(InputError, match="every item must be named once"):
+        dc.Catalogue.of(["1", "1"], SCALE)
+
+
+def test_scales():
+    assert dc.Scale.parse("0.5:5") == dc.Scale(0.5, 5) and dc.Scale(1, 5).width == 4
+    for wrong in ("1-5", "a:b", "1:2:3"):
+        with pytest.raises(InputError, match="LOW:HIGH"):
+            dc.Scale.parse(wrong)
+    for low, high in ((5, 1), (1, 1), (float("nan"), 5), (1, float("inf"))):
+        with pytest.raises(InputError, match="low below high"):
+            dc.Scale(low, high)
+
+
+def test_labels():
+    labels = Labels.of(["b", "a"], what="user")
+    assert list(labels) == ["b", "a"] and "a" in labels and "c" not in labels
+    assert labels.indices(["a", "b"]).tolist() == [1, 0]
+    with pytest.raises(UnknownNameError, match="there is no user 'c'"):
+        labels.index("c")
+
+
+def test_histories():
+    history = dc.History.of(catalogue(), {"Down": 2, "1": 5})
+    assert history.items.tolist() == [0, 1] and history.values.tolist() == [5, 2]
+    assert dc.History.of_likes(catalogue(), ["Down"]).values.tolist() == [5]
+    with pytest.raises(InputError, match="outside the scale 1 to 5"):
+        dc.History.of(catalogue(), {"Down": 6})
+    with pytest.raises(InputError, match="outside the scale 1 to 5"):
+        dc.History.of(catalogue(), {"Down": float("nan")})
+    with pytest.raises(InputError, match="names one item twice"):
+        dc.History.of(catalogue(), {"Down": 2, "2": 3})
+    with pytest.raises(UnknownNameError, match="there is no item"):
+        dc.History.of(catalogue(), {"Left": 2})
+    with pytest.raises(InputError, match="increasing order"):
+        dc.History(catalogue(), np.array([1, 0], dtype=np.int32), np.array([1, 2], dtype=np.float32))

@@ -1,0 +1,280 @@
+import gzip
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import discreet as dc
+from discreet.data import sources, text
+from discreet.data.tables import read_history, read_table
+from discreet.errors import DataError, InputError
+
+SCALE = dc.Scale(1, 5)
+FRAME = pl.DataFrame(
+    {
+        "who": ["bob", "ann", "ann", "cyd"],
+        "what": [10, 9, 10, 9],
+        "stars": [3.0, 5.0, 1.5, 4.0],
+        "when": [30, 20, 10, 40],
+        "note": ["a,b", 'say "x"', "two\nlines", ""],
+    }
+)
+COLUMNS = {"user": "who", "item": "what", "rating": "stars"}
+ITEMS = pl.DataFrame(
+    {
+        "what": [9, 10, 11],
+        "title": ["Nine (1999)", "Ten", "Eleven"],
+        "genres": ["Drama|War", "(no genres listed)", "War"],
+    }
+)
+
+
+def check(ratings, *, timed=True):
+    assert ratings.users.names.tolist() == ["ann", "bob", "cyd"]
+    assert ratings.catalogue.items.names.tolist()[:2] == ["9", "10"]
+    assert ratings.user_index.tolist() == [0, 0, 1, 2] and ratings.item_index.tolist() == [0, 1, 1, 0]
+    assert ratings.values.tolist() == [5, 1.5, 3, 4]
+    assert (ratings.times.tolist() if timed else ratings.times) == ([20, 10, 30, 40] if timed else None)
+
+
+@pytest.fixture(params=["csv", "tsv", "csv.gz", "parquet", "arrow", "feather"])
+def file(request, tmp_path):
+    path = tmp_path / f"ratings.{request.param}"
+    match request.param:
+        case "csv":
+            FRAME.write_csv(path)
+        case "tsv":
+            FRAME.write_csv(path, separator="\t")
+        case "csv.gz":
+            path.write_bytes(gzip.compress(FRAME.write_csv().encode()))
+        case "parquet":
+            FRAME.write_parquet(path)
+        case _:
+            FRAME.write_ipc(path)
+    return path
+
+
+def test_files(file):
+    check(dc.load(file, scale=SCALE, time="when", **COLUMNS))
+    check(dc.load(str(file), scale=(1, 5), **COLUMNS), timed=False)
+
+
+def test_small_blocks_give_the_same(tmp_path, monkeypatch):
+    path = tmp_path / "ratings.csv"
+    FRAME.write_csv(path)
+    for size in (1, 7, 30):
+        monkeypatch.setattr(
+            text,
+            "record_blocks",
+            lambda f, label, quoted, n=size: sources.record_blocks(f, label, quoted=quoted, size=n),
+        )
+        check(read_table(path, scale=SCALE, time="when", **COLUMNS))
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow"])
+def test_a_table_of_items(tmp_path, ending):
+    FRAME.write_csv(tmp_path / "ratings.csv")
+    path = tmp_path / f"items.{ending}"
+    if ending in ("csv", "tsv"):
+        ITEMS.write_csv(path, separator="," if ending == "csv" else "\t")
+    else:
+        (ITEMS.write_parquet if ending == "parquet" else ITEMS.write_ipc)(path)
+    ratings = dc.load(tmp_path / "ratings.csv", scale=SCALE, time="when", items=path, **COLUMNS)
+    check(ratings)
+    catalogue = ratings.catalogue
+    assert catalogue.items.names.tolist() == ["9", "10", "11"] and catalogue.titles.tolist()[0] == "Nine (1999)"
+    assert catalogue.genres == ("Drama", "War") and catalogue.years.tolist() == [1999, 0, 0]
+    assert catalogue.item_genres.tolist() == [[True, True], [False, False], [False, True]]
+
+
+@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "pandas object", "pandas category", "pyarrow", "batch"])
+def test_frames(kind):
+    frames = {
+        "polars": lambda: FRAME,
+        "lazy": FRAME.lazy,
+        "pandas": lambda: pd.DataFrame({name: FRAME[name].to_list() for name in FRAME.columns}),
+        "pandas object": lambda: pd.DataFrame({name: FRAME[name].to_list() for name in FRAME.columns}, dtype=object),
+        "pandas category": lambda: pd.DataFrame({name: FRAME[name].to_list() for name in FRAME.columns}).astype(
+            {"who": "category", "when": "datetime64[s]"}
+        ),
+        "pyarrow": lambda: pa.table(FRAME.to_arrow()),
+        "batch": lambda: pa.table(FRAME.to_arrow()).combine_chunks().to_batches()[0],
+    }
+    check(dc.from_frame(frames[kind](), scale=SCALE, time="when", **COLUMNS))
+
+
+def test_frames_of_items():
+    for items in (ITEMS, pd.DataFrame({name: ITEMS[name].to_list() for name in ITEMS.columns}), ITEMS.to_arrow()):
+        catalogue = dc.from_frame(FRAME, scale=SCALE, items=items, **COLUMNS).catalogue
+        assert catalogue.titles.tolist() == ["Nine (1999)", "Ten", "Eleven"] and catalogue.genres == ("Drama", "War")
+    listed = ITEMS.with_columns(pl.col("genres").str.split("|"), year=pl.Series([2001, None, 7]))
+    catalogue = dc.from_frame(FRAME, scale=SCALE, items=listed, **COLUMNS).catalogue
+    assert catalogue.genres == ("Drama", "War") and catalogue.years.tolist() == [2001, 0, 7]
+
+
+def test_whole_numbers_that_pandas_made_floating_point():
+    frame = pd.DataFrame({"user": [1.0, 2.0], "item": [7, 7], "rating": [1, 2]})
+    assert dc.from_frame(frame, scale=SCALE).users.names.tolist() == ["1", "2"]
+    frame.loc[1, "user"] = np.nan
+    with pytest.raises(DataError, match="the frame, row 2: the user is missing"):
+        dc.from_frame(frame, scale=SCALE)
+
+
+def test_times_as_dates():
+    frame = {"user": ["a"], "item": ["b"], "rating": [1]}
+    for times in (
+        ["1970-01-02"],
+        ["1970-01-02 00:00:00"],
+        pl.Series(["1970-01-02"]).str.to_date(),
+        ["86400.0"],
+        [86400],
+    ):
+        ratings = dc.from_frame(pl.DataFrame(frame | {"t": times}), scale=SCALE, time="t")
+        assert ratings.times.tolist() == [86400]
+    late = dc.from_frame(pl.DataFrame(frame | {"t": [2**40]}), scale=SCALE, time="t")
+    assert late.times.dtype == np.int64
+
+
+def test_names_that_look_like_numbers_keep_their_zeros(tmp_path):
+    (tmp_path / "r.csv").write_text("user,item,rating\n007,1,5\n7,1,4\n")
+    assert dc.load(tmp_path / "r.csv", scale=SCALE).users.names.tolist() == ["007", "7"]
+
+
+def test_neither_pandas_nor_pyarrow_is_imported():
+    code = (
+        "import discreet as dc, polars as pl, sys;"
+        "dc.from_frame(pl.DataFrame({'user': [1], 'item': [1], 'rating': [1]}), scale=dc.Scale(1, 5));"
+        "assert not {'pandas', 'pyarrow', 'numba'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty"),
+        ("user,item,rating\n", "is empty: it holds no rating"),
+        ("user,item,stars\na,b,1\n", "row 1: there is no column 'rating'; the columns are user, item, stars"),
+        ("user,item,rating\na,b,1\na,c,good\n", "row 3: the rating is missing or not a number"),
+        ("user,item,rating\na,b,NaN\n", "row 2: the rating is missing or not a number"),
+        ("user,item,rating\na,b,inf\n", "row 2: the rating is missing or not a number"),
+        ("user,item,rating\na,b,1\n\na,c,\n", "row 4: the rating is missing or not a number"),
+        ("user,item,rating\na,b,1\na,c,5.5\n", "row 3: the rating is outside the declared scale 1 to 5"),
+        ("user,item,rating\na,b,1\nc,b,2\na,b,3\n", "row 4: this user rated this item before, at .*, row 2"),
+        ("user,item,rating\na,b,1,2\n", "row 2: there are 4 fields where 3 are expected"),
+        ("user,item,rating\n,b,1\n", "row 2: the user is missing"),
+        ("user,item,rating\na,,1\n", "row 2: the item is missing"),
+        ('user,item,rating\na,"b,1\nc,d,2\n', "row [23]"),
+    ],
+)
+def test_a_bad_row_is_named(tmp_path, content, message):
+    path = tmp_path / "bad.csv"
+    path.write_text(content)
+    with pytest.raises(DataError, match=r"bad\.csv.*" + message) as caught:
+        dc.load(path, scale=SCALE)
+    assert "\n" not in str(caught.value)
+
+
+def test_encodings(tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_bytes("user,item,rating\na,b,1\né,b,1\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r"bad\.csv, row 3: this is not text in UTF-8"):
+        dc.load(path, scale=SCALE)
+    path.write_text("user,item,rating\na,b,1\n", encoding="utf-16")
+    with pytest.raises(DataError, match=r"bad\.csv, row 1: this is not text in UTF-8"):
+        dc.load(path, scale=SCALE)
+    path.write_text("user,item,rating\né,b,1\n", encoding="utf-8-sig")
+    assert dc.load(path, scale=SCALE).users.names.tolist() == ["é"]
+
+
+def test_repeats_without_times_can_be_merged(tmp_path):
+    path = tmp_path / "twice.csv"
+    path.write_text("user,item,rating\na,b,1\na,b,4\na,b,4\n")
+    assert dc.load(path, scale=SCALE, repeats="last").values.tolist() == [4]
+    assert dc.load(path, scale=SCALE, repeats="mean").values.tolist() == [3]
+    assert dc.load(path, scale=SCALE, repeats="recency").values.tolist() == [3.5]
+    with pytest.raises(InputError, match="repeats must be 'keep', 'last', 'mean' or 'recency', got 'first'"):
+        dc.load(path, scale=SCALE, repeats="first")
+
+
+def test_damaged_files_and_other_endings(tmp_path):
+    for name in ("a.parquet", "a.arrow"):
+        (tmp_path / name).write_bytes(b"no such thing" * 9)
+        with pytest.raises(DataError, match=f"{name} cannot be read as"):
+            dc.load(tmp_path / name, scale=SCALE)
+        (tmp_path / name).write_bytes(b"")
+        with pytest.raises(DataError, match=f"{name} is empty"):
+            dc.load(tmp_path / name, scale=SCALE)
+    FRAME.write_parquet(tmp_path / "b.parquet")
+    with pytest.raises(DataError, match=r"b\.parquet: there is no column 'user'; the columns are who, what"):
+        dc.load(tmp_path / "b.parquet", scale=SCALE)
+    (tmp_path / "c.csv.gz").write_bytes(gzip.compress(b"user,item,rating\na,b,1\n" * 99)[:-20])
+    with pytest.raises(DataError, match=r"c\.csv\.gz is damaged or cut off"):
+        dc.load(tmp_path / "c.csv.gz", scale=SCALE)
+    (tmp_path / "d.xls").write_text("x")
+    with pytest.raises(DataError, match=r"d\.xls is in no format"):
+        dc.load(tmp_path / "d.xls", scale=SCALE)
+    with pytest.raises(DataError, match=r"there is no file or folder .*e\.csv"):
+        dc.load(tmp_path / "e.csv", scale=SCALE)
+
+
+def test_the_scale_must_be_declared(tmp_path):
+    FRAME.write_csv(tmp_path / "r.csv")
+    with pytest.raises(InputError, match=r"does not say its rating scale: declare it, for example scale=Scale\(1, 5\)"):
+        dc.load(tmp_path / "r.csv")
+    with pytest.raises(InputError, match="scale must be declared as a Scale"):
+        dc.from_frame(FRAME, scale="1:5")
+
+
+def test_frames_that_are_wrong():
+    with pytest.raises(InputError, match="takes a frame of polars, pandas or pyarrow, got list"):
+        dc.from_frame([1, 2], scale=SCALE)
+    with pytest.raises(DataError, match="the frame: there is no column 'user'; the columns are who, what"):
+        dc.from_frame(FRAME, scale=SCALE)
+    with pytest.raises(DataError, match="the frame is empty"):
+        dc.from_frame(FRAME.head(0), scale=SCALE, **COLUMNS)
+    with pytest.raises(DataError, match="the frame, row 2: the rating is missing or not a number"):
+        dc.from_frame(FRAME.with_columns(stars=pl.Series([1.0, None, 2.0, 3.0])), scale=SCALE, **COLUMNS)
+    with pytest.raises(DataError, match="the frame of items, row 2: this item is listed twice"):
+        dc.from_frame(FRAME, scale=SCALE, items=pl.DataFrame({"what": [9, 9]}), **COLUMNS)
+    with pytest.raises(DataError, match="the frame of items: there is no column 'what'"):
+        dc.from_frame(FRAME, scale=SCALE, items=pl.DataFrame({"id": [9, 9]}), **COLUMNS)
+
+
+class TestHistory:
+    CATALOGUE = dc.Catalogue.of(["1", "2", "3"], SCALE, titles=["Toy Story (1995)", "Good, the Bad, The (1966)", "Up"])
+
+    def read(self, tmp_path, content):
+        path = tmp_path / "mine.csv"
+        path.write_text(content)
+        return read_history(path, self.CATALOGUE)
+
+    def test_by_title_and_by_identifier(self, tmp_path):
+        history = self.read(tmp_path, 'title,rating\nUp,2\n"Good, the Bad, The (1966)",5\n')
+        assert history.items.tolist() == [1, 2] and history.values.tolist() == [5, 2]
+        assert self.read(tmp_path, "rating,item\n4,3\n3,1\n").items.tolist() == [0, 2]
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("", r" is empty: it needs the columns item or title, and rating"),
+            ("title,rating\n", r" holds no rating"),
+            ("title,stars\nUp,2\n", r", row 1: it needs the columns item or title, and rating; it has title, stars"),
+            (
+                "title,rating\nUp,2\nToy Stry (1995),3\n",
+                r", row 3: there is no item .* did you mean 'Toy Story \(1995\)'",
+            ),
+            ("title,rating\nUp,two\n", r", row 2: the rating is missing or not a number"),
+            ("title,rating\nUp,nan\n", r", row 2: the rating is outside the scale 1 to 5"),
+            ("title,rating\nUp,9\n", r", row 2: the rating is outside the scale 1 to 5"),
+            ("title,rating\nUp,1\n3,2\n", r", row 3: this item was rated before"),
+            ("title,rating\nGood, the Bad, The (1966),1\n", r", row 2: expected 2 fields, got 4; quote titles"),
+        ],
+    )
+    def test_a_bad_row_is_named(self, tmp_path, content, message):
+        with pytest.raises(DataError, match=r"mine\.csv" + message):
+            self.read(tmp_path, content)
