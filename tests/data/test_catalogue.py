@@ -53,8 +53,11 @@ def test_labels():
     labels = Labels.of(["b", "a"], what="user")
     assert list(labels) == ["b", "a"] and "a" in labels and "c" not in labels
     assert labels.indices(["a", "b"]).tolist() == [1, 0]
-    with pytest.raises(UnknownNameError, match="there is no user 'c'"):
-        labels.index("c")
+    with pytest.raises(UnknownNameError, match="there is no item 'aa'; did you mean 'a'"):
+        Labels.of(["b", "a"], what="item").index("aa")
+    with pytest.raises(UnknownNameError) as caught:
+        labels.index("secret-name")
+    assert str(caught.value) == "there is no user of that name"
 
 
 def test_histories():

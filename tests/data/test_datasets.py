@@ -144,6 +144,12 @@ def test_the_order_of_places(tiny, movielens, tmp_path, monkeypatch):
         dc.load("ml-100k", path=tmp_path / "missing")
 
 
+def test_a_variable_that_leads_nowhere(monkeypatch, caplog, tmp_path):
+    monkeypatch.setenv("DISCREET_DATA", str(tmp_path / "gone"))
+    assert locate(find_data_set("ml-100k")) is None
+    assert "DISCREET_DATA names" in caplog.text
+
+
 def test_the_cache_follows_the_system(monkeypatch, tmp_path):
     assert cache_folder() == tmp_path / "cache"
     monkeypatch.delenv("DISCREET_CACHE")
@@ -176,6 +182,9 @@ def test_a_declared_scale_must_be_the_own_one(movielens):
 def test_paths_to_single_files_and_other_folders(movielens, tmp_path):
     assert len(dc.load(movielens("ml-100k") / "u.data")) == 5
     assert len(dc.load(movielens("ml-1m") / "ratings.dat")) == 5
+    file = movielens("csv") / "ratings.csv"
+    assert dc.load(file).catalogue.genres
+    assert not dc.load(file, user="userId", item="movieId", scale=(0.5, 5)).catalogue.genres
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "a.txt").write_text("x")
     with pytest.raises(DataError, match="holds neither MovieLens nor the Netflix Prize"):

@@ -254,6 +254,8 @@ def locate(entry: DataSet, path: str | Path | None = None) -> Path | None:
     if path is not None and not Path(path).exists():
         raise InputError(f"there is no folder {path}")
     named = os.environ.get("DISCREET_DATA")
+    if named and not Path(named).exists():
+        _log.warning("DISCREET_DATA names %s, which is not there", named)
     for folder in (path, named or None, cache_folder()):
         if folder is not None and (place := _in_folder(entry, Path(folder))) is not None:
             return place

@@ -49,10 +49,12 @@ class Labels:
         return {name: position for position, name in enumerate(self.names.tolist())}
 
     def index(self, name: str) -> int:
-        """Position of ``name``; an unknown name is an error that offers the nearest ones."""
+        """Position of ``name``; an unknown name is an error that offers the nearest ones, unless they are users'."""
         try:
             return self.positions[name]
         except KeyError:
+            if self.what == "user":  # who else is there is nobody's business, and messages end up in logs
+                raise UnknownNameError("there is no user of that name") from None
             raise UnknownNameError.among(self.what, name, self.positions) from None
 
     def indices(self, names: Iterable[str]) -> Indices:

@@ -69,7 +69,8 @@ def load(
         if isinstance(data, Path) or place.suffix or len(place.parts) > 1:
             raise DataError(f"there is no file or folder {place}")
         find_data_set(data)
-    if place.name.lower() in ("u.data", "ratings.dat"):
+    of_movielens = place.name == "ratings.csv" and declared is None and place.with_name("movies.csv").exists()
+    if of_movielens or place.name in ("u.data", "ratings.dat"):
         place = place.parent
     if place.is_file() and is_table(place):
         if declared is None:

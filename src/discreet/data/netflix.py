@@ -66,7 +66,7 @@ def read_netflix_probe(path: str | Path, *, progress: Progress = no_progress) ->
     source = Source.of(Path(path))
     if PROBE not in source:
         raise DataError(f"{path} has no file {PROBE}")
-    ratings = read_netflix(path, repeats="last", progress=progress)
+    ratings = read_netflix(path, progress=progress).merge("last")
     held_out = np.zeros(len(ratings), dtype=np.bool_)
     movie: str | None = None
     for block, where in _blocks(source, [PROBE]):

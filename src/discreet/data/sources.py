@@ -35,8 +35,9 @@ class Source:
     def of(cls, path: Path, *, nested: bool = True) -> "Source":
         """List a folder (and, if ``nested``, the folders just inside it) or an archive."""
         if path.is_dir():
-            found = [*(path.glob("*/*") if nested else ()), *path.iterdir()]  # what lies higher up wins
-            return cls(path, {file.name.lower(): str(file) for file in sorted(found, key=_depth) if file.is_file()})
+            with _whole(path):
+                found = [*(path.glob("*/*") if nested else ()), *path.iterdir()]  # what lies higher up wins
+                return cls(path, {file.name.lower(): str(file) for file in sorted(found, key=_depth) if file.is_file()})
         with _whole(path), zipfile.ZipFile(path) as archive:
             members = [member for member in archive.namelist() if not member.endswith("/") and "__MACOSX" not in member]
             ordered = sorted(members, key=lambda member: (-member.count("/"), member))

@@ -80,7 +80,7 @@ def read_table(
 def from_frame(
     frame: Any,
     *,
-    scale: Scale,
+    scale: Scale | tuple[float, float],
     user: str = "user",
     item: str = "item",
     rating: str = "rating",
@@ -110,6 +110,7 @@ def from_frame(
     >>> from_frame(pl.DataFrame({"user": [1, 1], "item": ["a", "b"], "rating": [4.5, 2]}), scale=Scale(0.5, 5))
     Ratings(2 ratings, 1 users, 2 items, scale 0.5 to 5)
     """
+    scale = Scale(*scale) if isinstance(scale, tuple) else scale
     if not isinstance(scale, Scale):
         raise InputError(f"scale must be declared as a Scale, for example Scale(1, 5), got {type(scale).__name__}")
     facts = None
