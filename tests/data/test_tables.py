@@ -179,6 +179,16 @@ def test_a_bad_row_is_named(tmp_path, content, message):
     assert "\n" not in str(caught.value)
 
 
+def test_a_quote_that_never_closes_does_not_fill_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "LONGEST_RECORD", 100)
+    path = tmp_path / "bad.csv"
+    path.write_text('user,item,rating\na,"b,1\n' + "a,c,1\n" * 50)
+    with pytest.raises(
+        DataError, match=r"bad\.csv, row 2: a quote that is opened here or further down is never closed"
+    ):
+        dc.load(path, scale=SCALE)
+
+
 def test_encodings(tmp_path):
     path = tmp_path / "bad.csv"
     path.write_bytes("user,item,rating\na,b,1\né,b,1\n".encode("latin-1"))

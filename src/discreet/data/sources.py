@@ -14,6 +14,8 @@ import numpy as np
 from discreet.errors import DataError
 
 BLOCK = 32 * 2**20  # bytes of text that are parsed at once
+LONGEST_RECORD = 2**24
+BREAK = b"\n"
 
 
 @dataclass(frozen=True)
@@ -117,9 +119,12 @@ def record_blocks(file: IO[bytes], label: str, *, quoted: bool, size: int = BLOC
         block = carry + chunk
         end = _end_of_records(block, quoted)
         block, carry = block[:end], block[end:]
+        if len(carry) > LONGEST_RECORD:
+            what = "a quote that is opened here or further down is never closed" if quoted else "this row never ends"
+            raise DataError(f"{label}, row {row + block.count(BREAK)}: {what}")
         if block:
             check_text(block, label, row)
-            row += block.count(b"\n")
+            row += block.count(BREAK)
             yield block
     if carry.strip():
         check_text(carry, label, row)
@@ -136,16 +141,16 @@ def check_text(block: bytes, label: str, row: int) -> None:
     except UnicodeDecodeError as error:
         at = error.start
     if at >= 0:
-        row += block.count(b"\n", 0, at)
+        row += block.count(BREAK, 0, at)
         raise DataError(f"{label}, row {row}: this is not text in UTF-8; save the file as UTF-8")
 
 
 def _end_of_records(block: bytes, quoted: bool) -> int:
     if not quoted or b'"' not in block:
-        return block.rfind(b"\n") + 1
+        return block.rfind(BREAK) + 1
     content = np.frombuffer(block, dtype=np.uint8)
     open_quote = np.cumsum(content == ord('"'), dtype=np.int32) & 1
-    ends = np.flatnonzero((content == ord("\n")) & (open_quote == 0))
+    ends = np.flatnonzero((content == BREAK[0]) & (open_quote == 0))
     return int(ends[-1]) + 1 if len(ends) else 0
 
 

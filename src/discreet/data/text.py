@@ -1,6 +1,7 @@
 """Tables written as text, read in bounded blocks, with the number of every row at hand."""
 
 import csv
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO
 
@@ -91,7 +92,7 @@ def _parse(
 
 def _what_is_wrong(text: bytes, label: str, row: int, separator: str, width: int, quoted: bool) -> str:
     """Find the row that does not fit, slowly: this happens once."""
-    lines = text.decode("utf-8").splitlines(keepends=True)
+    lines = io.StringIO(text.decode("utf-8"), newline="")
     number = -1
     records = (
         csv.reader(lines, delimiter=separator, strict=True)
