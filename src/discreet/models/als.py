@@ -83,7 +83,7 @@ class ALS:
                 item_bias = np.ascontiguousarray(solved[:, -1])
             progress(sweep + 1, self.sweeps, "sweeps")
         arrays = {"mean": np.array([mean], np.float32), "item_bias": item_bias, "item_factors": item_factors}
-        return Release(self, arrays, population.catalogue, population.guarantee)
+        return Release.of(self, population, arrays)
 
     def _penalty(self) -> Floats:
         return np.full(self.factors + self.biased, self.regularisation, dtype=np.float32)

@@ -98,7 +98,7 @@ class BayesianMF:
             "item_covariances": covariances,
             "user_precision": user_precision.astype(np.float32),
         }
-        return Release(self, arrays, population.catalogue, population.guarantee)
+        return Release.of(self, population, arrays)
 
     def _fold_in(self, release: Release, histories: Ratings) -> tuple[Floats, Floats, Floats]:
         arrays, unit = release.arrays, release.catalogue.scale.width / 4

@@ -71,7 +71,7 @@ class Bias:
         check_population(self, population)
         mean, item_bias = item_biases(population, self.item_damping)
         arrays: dict[str, AnyArray] = {"mean": np.array([mean], dtype=np.float32), "item_bias": item_bias}
-        return Release(self, arrays, population.catalogue, population.guarantee)
+        return Release.of(self, population, arrays)
 
     def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """Mean plus item bias plus the user's own bias."""

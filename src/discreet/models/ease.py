@@ -58,7 +58,7 @@ class EASE:
         require(items <= MOST_ITEMS, f"EASE inverts a square matrix of items: at most {MOST_ITEMS}, got {items}")
         gram = population.sum(pair_counts(items))
         weights = weights_of_others(gram, self.regularisation)
-        return Release(self, {"weights": weights}, population.catalogue, population.guarantee)
+        return Release.of(self, population, {"weights": weights})
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """How strongly the rated items speak for each item."""

@@ -79,7 +79,7 @@ class ImplicitALS:
             base = self.unobserved_weight * (gram + self.regularisation * users * np.eye(d))
             item_factors = solve_items(np.asarray(statistics), base.astype(np.float32), 1.0, penalty)
             progress(sweep + 1, self.sweeps, "sweeps")
-        return Release(self, {"item_factors": item_factors}, population.catalogue, population.guarantee)
+        return Release.of(self, population, {"item_factors": item_factors})
 
     def _fold_in(self, histories: Ratings, item_factors: Floats) -> Floats:
         weights = np.diff(histories.indptr) + self.unobserved_weight * len(item_factors)

@@ -34,7 +34,7 @@ class Popularity:
         """Ask how often each item was rated, and release that."""
         check_population(self, population)
         counts = population.sum(item_counts(len(population.catalogue), population.unit)).astype(np.float32)
-        return Release(self, {"counts": counts}, population.catalogue, population.guarantee)
+        return Release.of(self, population, {"counts": counts})
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """The counts, the same for every user."""

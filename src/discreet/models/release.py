@@ -1,7 +1,7 @@
 """What a fit returns: everything that leaves the ratings, and nothing about any user."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, overload, runtime_checkable
 
@@ -11,7 +11,9 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
+from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.spend import Spend
 from discreet.types import AnyArray, Floats, Indices
 
 BATCH_CELLS = 16_000_000  # scores held at once: 64 MB
@@ -104,6 +106,11 @@ class Release:
         The public items.
     guarantee
         What is promised to the users whose ratings were used.
+    spends
+        Every look at the ratings that went into it: the lines of the ledger.
+    sources
+        For each array, which of these looks it was made from. A proven guarantee needs them for every array: a
+        release whose ledger does not cover something it contains cannot be built as proven.
 
     Examples
     --------
@@ -120,10 +127,30 @@ class Release:
     arrays: Mapping[str, AnyArray]
     catalogue: Catalogue
     guarantee: Guarantee
+    spends: tuple[Spend, ...] = ()
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for array in self.arrays.values():
             array.setflags(write=False)
+        if self.guarantee.proven is None:
+            return
+        booked = {spend.what for spend in self.spends}
+        for name in self.arrays:
+            sources = self.sources.get(name, ())
+            if not sources or not booked.issuperset(sources):
+                raise InputError(
+                    f"the array {name!r} is not covered by the ledger, so this release cannot promise anything; "
+                    "make it from the sums of a population, or release it without a guarantee"
+                )
+
+    @classmethod
+    def of(cls, model: Model, population: Population, arrays: Mapping[str, AnyArray]) -> "Release":
+        """What a model made of a population's answers, and of nothing else: so every look covers every array."""
+        spends = population.spends
+        looks = tuple(dict.fromkeys(spend.what for spend in spends))
+        sources = dict.fromkeys(arrays, looks)
+        return cls(model, arrays, population.catalogue, population.guarantee, spends, sources)
 
     @property
     def predicts_ratings(self) -> bool:

@@ -17,6 +17,7 @@ from discreet.errors import InputError, ReleaseError
 from discreet.models.names import MODELS
 from discreet.models.release import Release
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.spend import Spend
 from discreet.types import AnyArray
 
 FORMAT = 1
@@ -46,6 +47,8 @@ def save(release: Release, folder: Path) -> None:
             "model": name,
             "settings": dataclasses.asdict(release.model),  # type: ignore[call-overload]
             "guarantee": release.guarantee.to_json(),
+            "ledger": [spend.to_json() for spend in release.spends],
+            "sources": {name: list(looks) for name, looks in release.sources.items()},
             "scale": [release.catalogue.scale.low, release.catalogue.scale.high],
             "genres": release.catalogue.genres,
             "catalogue_fingerprint": release.catalogue.fingerprint,
@@ -70,7 +73,7 @@ def load(folder: Path) -> Release:
     """Read a release, and refuse one that is damaged or from another version."""
     try:
         return _load(folder, read_card(folder))
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, InputError) as error:
         raise ReleaseError(f"{folder / CARD} is incomplete or damaged: {error}") from None
 
 
@@ -102,7 +105,14 @@ def _load(folder: Path, card: dict[str, Any]) -> Release:
         model = MODELS[card["model"]](**card["settings"])
     except (TypeError, InputError) as error:
         raise ReleaseError(f"{folder} holds settings that this version cannot use: {error}") from None
-    return Release(model, arrays, catalogue, Guarantee.from_json(card["guarantee"]))
+    return Release(
+        model=model,
+        arrays=arrays,
+        catalogue=catalogue,
+        guarantee=Guarantee.from_json(card["guarantee"]),
+        spends=tuple(Spend.from_json(line) for line in card["ledger"]),
+        sources={name: tuple(looks) for name, looks in card["sources"].items()},
+    )
 
 
 def read_card(folder: Path) -> dict[str, Any]:

@@ -49,7 +49,19 @@ class Loss:
         return Loss(size * self.epsilon, min(self.delta * growth, 1 - 2.0**-53))
 
     def __str__(self) -> str:
-        return f"epsilon {self.epsilon:.4g}" + (f", delta {self.delta:.3g}" if self.delta else "")
+        return f"epsilon {_rounded_up(self.epsilon)}" + (f", delta {_rounded_up(self.delta)}" if self.delta else "")
+
+
+def _rounded_up(number: float) -> str:
+    """Three digits, never less than the number: what is printed must hold.
+
+    >>> _rounded_up(0.99991), _rounded_up(1.0001), _rounded_up(1e-06)
+    ('1', '1.01', '1e-06')
+    """
+    if number == 0:
+        return "0"
+    step = 10.0 ** (math.floor(math.log10(number)) - 2)
+    return f"{math.ceil(number / step * (1 - 1e-12)) * step:.3g}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +161,7 @@ class Guarantee:
         lines = [
             f"Proven: whoever sees this release ({whom}) learns almost the same about a user {what}: {self.proven}.",
             f"Their odds change by a factor of at most {math.exp(min(self.proven.epsilon, 700)):.3g}"
-            + (f", except with probability {self.proven.delta:.2g}." if self.proven.delta else "."),
+            + (f", except with probability {_rounded_up(self.proven.delta)}." if self.proven.delta else "."),
         ]
         if self.claimed is not None:
             lines.append(f"Claimed: {self.claimed}.")
