@@ -22,7 +22,7 @@ from discreet.errors import require
 from discreet.kernels.gram import PRODUCTS, PRODUCTS_AND_COUNTS
 from discreet.kernels.neighbours import cosine_rows
 from discreet.models import neighbourhood
-from discreet.models.bias import item_biases
+from discreet.models.bias import item_biases, item_counts
 from discreet.models.fitting import check_population
 from discreet.models.release import Release
 from discreet.populations.population import Population
@@ -113,10 +113,11 @@ class Cosine:
         arrays: dict[str, AnyArray] = {
             "mean": np.array([mean], dtype=np.float32),
             "item_bias": item_bias,
+            "counts": population.sum(item_counts(len(population.catalogue), population.unit)).astype(np.float32),
             "neighbours": neighbours,
             "similarities": similarities,
         }
-        return Release(self, arrays, population.catalogue, population.guarantee)
+        return Release.of(self, population, arrays)
 
     def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """Biases, plus the mean residual over the item's neighbours that the user rated."""

@@ -12,12 +12,12 @@ with j over the neighbours N(i) of item i that the user rated. With ``damping`` 
 the weights sum to 1, and this is the textbook formula r̄_i + Σ_j s_ij (r_uj − r̄_j) / Σ_j s_ij. Where no
 neighbour was rated, the biases stand alone.
 
-Ranking is by how much a user has rated near the item, more so where they liked it:
+Ranking is by how much of the item's neighbourhood the user has rated, more so where they liked it, times the root
+of how many users rated the item:
 
-    score of item i  =  Σ_j s_ij (1 + x_uj / width of the scale) / √(Σ_{j ∈ N(i)} s_ij)
+    score of item i  =  √n_i Σ_j s_ij (1 + x_uj / width of the scale) / Σ_{j ∈ N(i)} s_ij
 
-The root takes back part of the advantage of items that resemble everything. Every rating adds its own term, so
-the terms are the explanation.
+Every rating adds its own term, so the terms are the explanation.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,6 +41,7 @@ from discreet.types import AnyArray, Doubles, Floats, Indices, Progress
 Centre = Literal["none", "item", "user"]
 
 BLOCK_CELLS = 1 << 20  # sums asked for at once: 8 MB, small enough for a processor's cache
+LEAST_ROWS = 64  # but no fewer rows, so that every thread has some
 
 
 class Compared:
@@ -116,7 +117,7 @@ def blocks_of_sums(
 ) -> Iterator[tuple[int, Doubles]]:
     """Ask for the sums of all pairs, a block of items at a time: ``(first item, sums)``."""
     size = len(population.catalogue)
-    rows = max(64, BLOCK_CELLS // (size * statistics))
+    rows = max(LEAST_ROWS, BLOCK_CELLS // (size * statistics))
     for first in range(0, size, rows):
         block = min(rows, size - first)
         yield first, population.sum(pair_sums(size, first, block, compared, statistics))
@@ -171,9 +172,8 @@ def score(release: Release, histories: Ratings, user_damping: float) -> Floats:
     rated[histories.item_index] = True
     used = rated[neighbours] & (similarities > 0)
     starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
-    lists = sp.csr_array(
-        (_normalised(similarities)[used], neighbours[used], starts), shape=(len(neighbours), len(neighbours))
-    ).tocsc()
+    weighted = similarities * ranking_weights(release)[:, None]
+    lists = sp.csr_array((weighted[used], neighbours[used], starts), shape=(len(neighbours),) * 2).tocsc()
     weights = _weights(release, histories, user_damping)
     sums: Floats = similar_sums(
         histories.indptr,
@@ -188,11 +188,19 @@ def score(release: Release, histories: Ratings, user_damping: float) -> Floats:
 
 def explain(release: Release, history: History, item: int, user_damping: float) -> Floats:
     """What each rating of the history adds to the score of ``item``."""
-    one = slice(item, item + 1)
-    similarities = _normalised(release.arrays["similarities"][one])[0]
+    neighbours, similarities = release.arrays["neighbours"][item], release.arrays["similarities"][item]
     to_all = np.zeros(len(history.catalogue), dtype=np.float32)
-    np.maximum.at(to_all, release.arrays["neighbours"][item], similarities)  # unused width says item 0, similarity 0
+    to_all[neighbours[similarities > 0]] = similarities[similarities > 0] * ranking_weights(release)[item]
     return to_all[history.items] * _weights(release, Ratings.of_history(history), user_damping)
+
+
+def ranking_weights(release: Release) -> Floats:
+    """``√n_i / Σ_{j ∈ N(i)} |s_ij|`` of each item."""
+    sums = np.abs(release.arrays["similarities"]).sum(axis=1)
+    weights: Floats = np.divide(
+        np.sqrt(np.maximum(release.arrays["counts"], 0)), sums, out=np.zeros_like(sums), where=sums > 0
+    )
+    return weights
 
 
 def require_settings(
@@ -216,10 +224,3 @@ def _at_home(release: Release, histories: Ratings, user_damping: float) -> tuple
 def _weights(release: Release, histories: Ratings, user_damping: float) -> Floats:
     _, _, residuals = _at_home(release, histories, user_damping)
     return 1 + residuals / np.float32(release.catalogue.scale.width)
-
-
-def _normalised(similarities: Floats) -> Floats:
-    """Each row over the root of its sum."""
-    sums = similarities.sum(axis=1, keepdims=True)
-    normalised: Floats = np.divide(similarities, np.sqrt(sums), out=np.zeros_like(similarities), where=sums > 0)
-    return normalised

@@ -33,7 +33,7 @@ from discreet.kernels.gram import PRODUCTS
 from discreet.kernels.neighbours import cosine_rows
 from discreet.kernels.pnbm import learned_means, similarity_gradient
 from discreet.models import neighbourhood
-from discreet.models.bias import item_biases, user_biases
+from discreet.models.bias import item_biases, item_counts, user_biases
 from discreet.models.cosine import Cosine
 from discreet.models.fitting import check_population
 from discreet.models.release import Release
@@ -128,9 +128,10 @@ class PNBM:
         arrays: dict[str, AnyArray] = {
             "mean": np.array([mean], dtype=np.float32),
             "item_bias": item_bias,
+            "counts": population.sum(item_counts(len(population.catalogue), population.unit)).astype(np.float32),
             "similarities": similarities,
         }
-        return Release(self, arrays, population.catalogue, population.guarantee)
+        return Release.of(self, population, arrays)
 
     def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """Biases, plus the mean deviation over what the user rated, weighted by similarity."""
@@ -152,14 +153,14 @@ class PNBM:
         """How much each user has rated, and liked, near each item."""
         weights = np.zeros((histories.n_users, histories.n_items), dtype=np.float32)
         weights[histories.user_index, histories.item_index] = self._weights(release, histories)
-        similarities = release.arrays["similarities"]
-        return np.asarray((weights @ similarities.T) * _hub_weights(similarities), dtype=np.float32)
+        scores = weights @ release.arrays["similarities"].T
+        return np.asarray(scores * neighbourhood.ranking_weights(release), dtype=np.float32)
 
     def explain(self, release: Release, history: History, item: int) -> Floats:
         """What each rating of the history adds to the score of ``item``."""
-        row = release.arrays["similarities"][item]
-        weights = self._weights(release, Ratings.of_history(history)) * _hub_weights(row[None, :])[0]
-        return np.asarray(row[history.items] * weights, dtype=np.float32)
+        similarities = release.arrays["similarities"][item, history.items]
+        weights = self._weights(release, Ratings.of_history(history))
+        return np.asarray(similarities * weights * neighbourhood.ranking_weights(release)[item], dtype=np.float32)
 
     def _start(self, population: Population, base: Floats, progress: Progress) -> Floats:
         size = len(population.catalogue)
@@ -202,10 +203,3 @@ def gradient(
         )
 
     return Contribution(name=f"gradient of the similarities, epoch {epoch}", shape=(size, size), total=total)
-
-
-def _hub_weights(similarities: Floats) -> Floats:
-    """One over the root of each row's sum."""
-    sums = np.abs(similarities).sum(axis=1)
-    weights: Floats = np.divide(1, np.sqrt(sums), out=np.zeros_like(sums), where=sums > 0)
-    return weights
