@@ -42,12 +42,16 @@ if TYPE_CHECKING:
     from discreet.models.implicit_als import ImplicitALS as ImplicitALS
     from discreet.models.mf import MF as MF
     from discreet.models.pearson import Pearson as Pearson
+    from discreet.models.pmf import PMF as PMF
     from discreet.models.pnbm import PNBM as PNBM
     from discreet.models.popularity import Popularity as Popularity
     from discreet.models.release import Release as Release
+    from discreet.models.svd import SVD as SVD
+    from discreet.models.warp import WARP as WARP
     from discreet.populations.contribution import Contribution as Contribution
     from discreet.populations.local import LocalDevices as LocalDevices
     from discreet.populations.population import NoPrivacy as NoPrivacy
+    from discreet.populations.terms import Terms as Terms
     from discreet.populations.trusted import TrustedServer as TrustedServer
     from discreet.privacy.guarantee import Guarantee as Guarantee
     from discreet.privacy.guarantee import Loss as Loss
@@ -90,10 +94,14 @@ _HOMES = {
     "ALS": "models.als",
     "ImplicitALS": "models.implicit_als",
     "BayesianMF": "models.bayesian_mf",
+    "PMF": "models.pmf",
+    "SVD": "models.svd",
+    "WARP": "models.warp",
     "Release": "models.release",
     "Bound": "privacy.unit",
     "Contribution": "populations.contribution",
     "NoPrivacy": "populations.population",
+    "Terms": "populations.terms",
     "TrustedServer": "populations.trusted",
     "LocalDevices": "populations.local",
     "Ledger": "privacy.ledger",

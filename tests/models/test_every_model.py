@@ -14,7 +14,7 @@ import discreet as dc
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, ReleaseError
-from discreet.models.fitting import fit_without_privacy, needs_raw_ratings
+from discreet.models.fitting import fit_on, needs_raw_ratings
 from discreet.models.names import MODELS
 from discreet.models.release import ExplainingModel
 from discreet.populations.population import NoPrivacy
@@ -41,7 +41,7 @@ RELEASES: dict[str, dc.Release] = {}
 
 def released(name: str) -> dc.Release:
     if name not in RELEASES:
-        RELEASES[name] = fit_without_privacy(MODELS[name](), WORLD)
+        RELEASES[name] = fit_on(MODELS[name](), WORLD)
     return RELEASES[name]
 
 
@@ -107,7 +107,7 @@ def test_one_user_is_scored_as_in_a_batch(name):
 
 @every_model
 def test_same_seed_same_release(name):
-    again = fit_without_privacy(MODELS[name](), WORLD)
+    again = fit_on(MODELS[name](), WORLD)
     for key, array in released(name).arrays.items():
         np.testing.assert_array_equal(array, again.arrays[key])
 
@@ -118,7 +118,7 @@ def test_does_not_care_how_users_are_called_or_ordered(name):
         pytest.skip("a seeded walk over raw ratings depends on their order")
     order = np.random.default_rng(0).permutation(USERS).astype(np.int32)
     shuffled = Ratings.of_columns(WORLD.catalogue, WORLD.users, order[WORLD.user_index], WORLD.item_index, WORLD.values)
-    release = fit_without_privacy(MODELS[name](), shuffled)
+    release = fit_on(MODELS[name](), shuffled)
     for key, array in released(name).arrays.items():
         np.testing.assert_allclose(array, release.arrays[key], rtol=2e-3, atol=2e-3)
 
@@ -128,7 +128,7 @@ def test_nobody_is_too_new(name):
     """An empty history, and an item that nobody rated."""
     catalogue = dc.Catalogue.of([*WORLD.catalogue.items, "unseen"], dc.Scale(1, 5))
     world = replace(WORLD, catalogue=catalogue)
-    release = fit_without_privacy(MODELS[name](), world)
+    release = fit_on(MODELS[name](), world)
     stranger = dc.History(catalogue, np.zeros(0, np.int32), np.zeros(0, np.float32))
     assert np.isfinite(release.score(stranger)).all()
     assert len(release.recommend(stranger, k=5)) == 5

@@ -37,7 +37,7 @@ def demo(
     from discreet.cli.settings import parse_models
     from discreet.evaluation.comparison import compare
     from discreet.evaluation.protocols import HoldOut
-    from discreet.models.fitting import fit_without_privacy
+    from discreet.models.fitting import fit_on
 
     models = parse_models(MODELS)
     note("Getting MovieLens-100K …")
@@ -48,7 +48,7 @@ def demo(
         report = compare(models, ratings, HoldOut(test=0.2, seed=1), data=name, progress=progress, metrics=METRICS)
     note(f"Fitting {EXPLAINING} on all ratings …")
     with bar() as progress:
-        release = fit_without_privacy(models[EXPLAINING], ratings, progress)
+        release = fit_on(models[EXPLAINING], ratings, progress=progress)
     history = ratings.history_at(int(abs(np.diff(ratings.indptr) - HISTORY).argmin()))
     suggestions = release.recommend(history, 10, explain=True)
     note("Drawing the report …")

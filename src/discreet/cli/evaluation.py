@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import DataOptions, Json, Settings, SplitOptions, grouped
+from discreet.cli.options import DataOptions, Json, PrivacyOptions, Settings, SplitOptions, grouped
 from discreet.cli.outputs import check_file
 from discreet.cli.pages import promise, write_pictures, write_report
 from discreet.cli.progress import bar
@@ -28,6 +28,7 @@ def evaluate(
     ],
     source: DataOptions,
     splitting: SplitOptions,
+    privacy: PrivacyOptions,
     settings: Settings = [],  # noqa: B006 (typer copies it)
     metrics: Metrics = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page with pictures.")] = None,
@@ -36,7 +37,7 @@ def evaluate(
     """Measure models on ratings that they were not fitted on."""
     if html:
         check_file(html)
-    report = measure(models, source, splitting, settings, metrics)
+    report = measure(models, source, splitting, privacy, settings, metrics)
     if html:
         write_report(report, html)
     if json:
@@ -51,6 +52,7 @@ def evaluate(
 def compare(
     source: DataOptions,
     splitting: SplitOptions,
+    privacy: PrivacyOptions,
     models: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Which models, separated by commas (default: all).")
     ] = None,
@@ -70,7 +72,7 @@ def compare(
         names = list(MODELS)
     else:
         names = split_names(models, "--models", "bias,popularity")
-    report = measure(names, source, splitting, settings, metrics)
+    report = measure(names, source, splitting, privacy, settings, metrics)
     write_report(report, page)
     pictures = write_pictures(report, output)
     if json:
@@ -82,17 +84,22 @@ def compare(
 
 
 def measure(
-    models: list[str], source: DataOptions, splitting: SplitOptions, settings: list[str], metrics: str | None
+    models: list[str],
+    source: DataOptions,
+    splitting: SplitOptions,
+    privacy: PrivacyOptions,
+    settings: list[str],
+    metrics: str | None,
 ) -> "Report":
     """Fit and measure; everything that can be wrong with the command is found before the data are read."""
     chosen = parse_models(models, settings)
-    protocol = splitting.protocol()
+    protocol, terms = splitting.protocol(), privacy.terms()
     names = None if metrics is None else split_names(metrics, "--metrics", "rmse,ndcg@10")
     from discreet.evaluation.comparison import compare
 
     with bar() as progress:
         ratings = source.load(progress)
-        return compare(chosen, ratings, protocol, data=source.name, progress=progress, metrics=names)
+        return compare(chosen, ratings, protocol, terms=terms, data=source.name, progress=progress, metrics=names)
 
 
 def split_names(text: str, option: str, example: str) -> list[str]:

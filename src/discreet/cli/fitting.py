@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.models import shown
-from discreet.cli.options import DataOptions, Json, Settings, grouped
+from discreet.cli.options import DataOptions, Json, PrivacyOptions, Settings, grouped
 from discreet.cli.outputs import check_release_folder
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models
@@ -19,6 +19,7 @@ from discreet.cli.tables import document, facts, say
 def fit(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model by name (`discreet models`).")],
     source: DataOptions,
+    privacy: PrivacyOptions,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")],
     settings: Settings = [],  # noqa: B006 (typer copies it)
     json: Json = False,
@@ -28,13 +29,16 @@ def fit(
     The release is a folder with what was learned about the items, and nothing about any user.
     """
     chosen = parse_models([model], settings)[model]
+    terms = privacy.terms()
     check_release_folder(output)
-    from discreet.models.fitting import fit_without_privacy
+    from discreet.models.fitting import check_terms, fit_on
+
+    check_terms(chosen, terms)
 
     with bar() as progress:
         ratings = source.load(progress)
         started = time.perf_counter()
-        release = fit_without_privacy(chosen, ratings, progress)
+        release = fit_on(chosen, ratings, terms, progress)
         seconds = time.perf_counter() - started
     release.save(output)
     if json:

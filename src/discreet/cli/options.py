@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.data.gather import Repeats
     from discreet.data.ratings import Ratings
     from discreet.evaluation.protocols import SplitProtocol
+    from discreet.populations.terms import Terms
     from discreet.types import Progress
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
@@ -130,6 +131,41 @@ class SplitOptions:
             return HeldOutUsers(seed=self.seed, repeats=self.seeds)
         require(self.seeds == 1, "--seeds goes with --test, --each-user or --held-out-users, not with folds")
         return Folds(count=5 if self.folds is None else self.folds, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class PrivacyOptions:
+    """How much privacy a fit must give; without ``--epsilon`` there is none."""
+
+    epsilon: Annotated[
+        float | None, typer.Option(metavar="E", help="The privacy budget; without it there is no privacy.")
+    ] = None
+    delta: Annotated[
+        float | None, typer.Option(metavar="D", help="Default: 0 for the unit rating, 1e-6 for the unit user.")
+    ] = None
+    unit: Annotated[
+        str, typer.Option(metavar="UNIT", help="Whose secret is kept: one rating, or all that one user gave (user).")
+    ] = "rating"
+    trust: Annotated[
+        str, typer.Option(metavar="WHO", help="Who may see ratings: one server, or only the users' own devices.")
+    ] = "server"
+    noise_seed: Annotated[
+        int | None, typer.Option(metavar="SEED", help="Repeatable noise, for experiments: gives no privacy.")
+    ] = None
+
+    def terms(self) -> "Terms":
+        """The terms that the options name; what is out of range is refused here, before any work."""
+        from discreet.populations.terms import Terms
+
+        require(self.unit in ("rating", "user"), f"--unit must be rating or user, got {self.unit!r}")
+        require(self.trust in ("server", "devices"), f"--trust must be server or devices, got {self.trust!r}")
+        return Terms(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            unit="user" if self.unit == "user" else "rating",
+            trust="devices" if self.trust == "devices" else "server",
+            noise_seed=self.noise_seed,
+        )
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

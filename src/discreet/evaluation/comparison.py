@@ -16,8 +16,9 @@ from discreet.evaluation.measuring import peak_memory_mb, restart_peak_memory
 from discreet.evaluation.metrics import TOLERANCE, best_items, find_hits, ndcg_at, recall_at
 from discreet.evaluation.protocols import SplitProtocol
 from discreet.evaluation.results import Estimate, Report, Row
-from discreet.models.fitting import fit_without_privacy
+from discreet.models.fitting import NO_PRIVACY, check_terms, fit_on
 from discreet.models.release import RatingModel, Release
+from discreet.populations.terms import Terms
 from discreet.types import AnyArray, Doubles, Progress, no_progress
 
 RATING_METRICS = ("rmse", "mae", "within 0.5", "within 1")
@@ -87,11 +88,12 @@ def compare(
     ratings: Ratings,
     protocol: SplitProtocol,
     *,
+    terms: Terms = NO_PRIVACY,
     data: str = "ratings",
     progress: Progress = no_progress,
     metrics: Sequence[str] | None = None,
 ) -> Report:
-    """Fit every model on every split of the ratings, without privacy, and measure it.
+    """Fit every model on every split of the ratings, and measure it.
 
     Times are means over the splits and leave out the compilation of kernels: every model is first run
     on a handful of made-up ratings.
@@ -104,6 +106,9 @@ def compare(
         All ratings.
     protocol
         :class:`Folds`, :class:`HoldOut`, :class:`EachUser` or :class:`HeldOutUsers`.
+    terms
+        How much privacy each fit must give; by default none. What is measured here is computed from the held-out
+        ratings themselves and is not private: it is for choosing a model, not for publishing.
     data
         What the report calls the data.
     progress
@@ -121,6 +126,8 @@ def compare(
     True
     """
     require(len(models) > 0, "compare needs at least one model")
+    for model in models.values():
+        check_terms(model, terms)
     names = check_metrics(metrics) if metrics is not None else _default_metrics(models, protocol)
     if ratings.has_repeats:
         raise InputError("some pairs are rated more than once: call ratings.merge('last') first")
@@ -136,7 +143,7 @@ def compare(
             report_fit(0, 1, "")
             restart_peak_memory()
             started = time.perf_counter()
-            release = fit_without_privacy(model, split.train, report_fit)
+            release = fit_on(model, split.train, terms, report_fit)
             fitted = time.perf_counter()
             progress(100 * step + 80, 100 * steps, f"{name}{where}: predicting")
             measured = _measure(release, split.histories, split.test, split.mask, names)
@@ -372,6 +379,6 @@ def _warm_up(model: Any) -> None:
     )
     train, test = tiny.split(test=0.2, seed=0)
     try:
-        _measure(fit_without_privacy(model, train), train, test, None, RATING_METRICS + RANKING_METRICS)
+        _measure(fit_on(model, train), train, test, None, RATING_METRICS + RANKING_METRICS)
     except Exception:  # whatever is wrong will be said about the real ratings, or is only too few of them
         return

@@ -5,8 +5,11 @@ from typing import Any
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.models.release import Model, Release
-from discreet.populations.population import NoPrivacy, Population
+from discreet.populations.population import Population
+from discreet.populations.terms import Terms
 from discreet.types import Progress, no_progress
+
+NO_PRIVACY = Terms()
 
 
 def check_population(model: Model, population: Population | Ratings) -> None:
@@ -30,13 +33,23 @@ def needs_raw_ratings(model: Any) -> bool:
     return bool(getattr(model, "raw_ratings", False))
 
 
-def fit_without_privacy(model: Any, ratings: Ratings, progress: Progress = no_progress) -> Release:
-    """Fit any model on ratings, with nothing hidden.
+def fit_on(model: Any, ratings: Ratings, terms: Terms = NO_PRIVACY, progress: Progress = no_progress) -> Release:
+    """Fit any model on ratings, on the terms that were agreed; by default nothing is hidden.
 
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> print(fit_without_privacy(dc.Bias(), ratings).guarantee)
+    >>> print(fit_on(dc.Bias(), ratings).guarantee)
     No privacy: exact sums over the users were released.
     """
-    release: Release = model.fit(ratings if needs_raw_ratings(model) else NoPrivacy(ratings), progress)
+    check_terms(model, terms)
+    release: Release = model.fit(ratings if needs_raw_ratings(model) else terms.population(ratings), progress)
     return release
+
+
+def check_terms(model: Any, terms: Terms) -> None:
+    """Raise if a model that needs the raw ratings is asked for privacy."""
+    if terms.epsilon is not None and needs_raw_ratings(model):
+        raise InputError(
+            f"{type(model).__name__} needs the raw ratings, so it cannot be private: "
+            "leave out epsilon, or choose a model that asks a population, for example Bias"
+        )

@@ -16,6 +16,9 @@ _TUNING = {
     "unpaid": "Settings were tuned on these ratings, and that was not paid for.",
 }
 
+NEGLIGIBLE = 1e-15
+"""A delta below this, which only the samplers leave, is not worth a word to people; it stays in the JSON."""
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -158,10 +161,13 @@ class Guarantee:
             )
         else:
             what = f"whether or not they {what}"
+        loss = self.proven
+        if loss.delta < NEGLIGIBLE:
+            loss = Loss(loss.epsilon)
         lines = [
-            f"Proven: whoever sees this release ({whom}) learns almost the same about a user {what}: {self.proven}.",
-            f"Their odds change by a factor of at most {math.exp(min(self.proven.epsilon, 700)):.3g}"
-            + (f", except with probability {_rounded_up(self.proven.delta)}." if self.proven.delta else "."),
+            f"Proven: whoever sees this release ({whom}) learns almost the same about a user {what}: {loss}.",
+            f"Their odds change by a factor of at most {math.exp(min(loss.epsilon, 700)):.3g}"
+            + (f", except with probability {_rounded_up(loss.delta)}." if loss.delta else "."),
         ]
         if self.claimed is not None:
             lines.append(f"Claimed: {self.claimed}.")

@@ -1,0 +1,68 @@
+"""On what terms ratings may be used: how much privacy, for whom, and who is trusted. What the command line asks."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from discreet.data.ratings import Ratings
+from discreet.errors import require
+from discreet.populations.local import LocalDevices
+from discreet.populations.population import NoPrivacy, Population
+from discreet.populations.trusted import TrustedServer
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.randomness import Randomness
+from discreet.privacy.unit import Rating, Unit, UnitName, User
+
+DELTA_FOR_USERS = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """How much privacy a fit must give, and to whom.
+
+    Parameters
+    ----------
+    epsilon
+        The limit; None for no privacy at all.
+    delta
+        None for 0 with the unit rating, and 1e-6 with the unit user.
+    unit
+        ``rating`` or ``user``: whose secret is kept.
+    trust
+        ``server``: one server holds the ratings and adds noise. ``devices``: every device adds its own.
+    noise_seed
+        Makes the noise repeatable, for experiments; the guarantee is then none.
+
+    Examples
+    --------
+    >>> Terms(epsilon=1.0, unit="user").ledger()
+    Ledger(epsilon=1, delta=1e-06, unit=all ratings of one user, present or absent, 0 spends)
+    """
+
+    epsilon: float | None = None
+    delta: float | None = None
+    unit: UnitName = "rating"
+    trust: Literal["server", "devices"] = "server"
+    noise_seed: int | None = None
+
+    def __post_init__(self) -> None:
+        require(self.unit in ("rating", "user"), f"unit must be 'rating' or 'user', got {self.unit!r}")
+        require(self.trust in ("server", "devices"), f"trust must be 'server' or 'devices', got {self.trust!r}")
+        if self.epsilon is not None:
+            self.ledger()  # checks epsilon and delta
+        else:
+            require(self.delta is None, "delta says nothing without epsilon: give both, or neither for no privacy")
+
+    def ledger(self) -> Ledger:
+        """A fresh ledger with this limit."""
+        require(self.epsilon is not None, "without epsilon there is no privacy, and nothing to keep a ledger of")
+        assert self.epsilon is not None
+        unit: Unit = Rating() if self.unit == "rating" else User()
+        default = 0.0 if self.unit == "rating" else DELTA_FOR_USERS
+        return Ledger(self.epsilon, default if self.delta is None else self.delta, unit)
+
+    def population(self, ratings: Ratings) -> Population:
+        """Someone to ask, with a fresh ledger."""
+        if self.epsilon is None:
+            return NoPrivacy(ratings)
+        kind = TrustedServer if self.trust == "server" else LocalDevices
+        return kind(ratings, self.ledger(), randomness=Randomness(self.noise_seed))
