@@ -35,7 +35,8 @@ class EASE:
     Parameters
     ----------
     regularisation
-        λ above. More for more users.
+        λ above: about as many raters as an item needs before it is believed. The default suits a thousand users
+        as well as several thousands; it was chosen on MovieLens 100K.
 
     Examples
     --------
@@ -46,7 +47,7 @@ class EASE:
     (30, 30)
     """
 
-    regularisation: float = 150.0
+    regularisation: float = 300.0
 
     def __post_init__(self) -> None:
         require(self.regularisation > 0, f"regularisation must be positive, got {self.regularisation}")

@@ -55,8 +55,8 @@ class ImplicitALS:
     """
 
     factors: int = 64
-    unobserved_weight: float = 0.1
-    regularisation: float = 0.01
+    unobserved_weight: float = 0.2
+    regularisation: float = 0.02
     sweeps: int = 10
     seed: int = 0
 

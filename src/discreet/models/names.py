@@ -8,8 +8,11 @@ from discreet.models.ease import EASE
 from discreet.models.implicit_als import ImplicitALS
 from discreet.models.mf import MF
 from discreet.models.pearson import Pearson
+from discreet.models.pmf import PMF
 from discreet.models.pnbm import PNBM
 from discreet.models.popularity import Popularity
+from discreet.models.svd import SVD
+from discreet.models.warp import WARP
 
 MODELS = {
     "bias": Bias,
@@ -22,4 +25,7 @@ MODELS = {
     "als": ALS,
     "implicit-als": ImplicitALS,
     "bayesian-mf": BayesianMF,
+    "pmf": PMF,
+    "svd": SVD,
+    "warp": WARP,
 }

@@ -1,0 +1,119 @@
+"""Probabilistic matrix factorisation: the most probable factors, by gradient descent on all ratings at once.
+
+    expected rating of item i by user u  =  p_uᵀq_i
+
+    E  =  ½ Σ_ui (r_ui − p_uᵀq_i)² + ½ λ (Σ_u ‖p_u‖² + Σ_i ‖q_i‖²)
+
+    Each step, n being the number of ratings:
+        velocity ← momentum · velocity − rate · ∇E        factors ← factors + velocity
+        rate = learning_rate / n,  on small data less: 1 / (2 · most ratings of one user or item), or it would overflow
+
+λ is small and the steps are few, so it is the early stop that keeps the factors from fitting noise. At home
+there is no such stop: each user solves ridge regression on their own ratings, with a penalty of their own
+for each rating.
+
+The steps need everyone's factors on one machine, so this takes the raw ratings: it is a reference, not a private model.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.data.ratings import Ratings
+from discreet.errors import require
+from discreet.kernels.gradients import residual_sums
+from discreet.models.fitting import check_ratings
+from discreet.models.folding import fold_in, predict_pairs
+from discreet.models.release import Release
+from discreet.privacy.guarantee import Guarantee
+from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
+
+LONGEST_STEP = 0.5  # times the ratings of the busiest; factors are about 2 long, so curvature is about 4 a rating
+
+
+@dataclass(frozen=True, kw_only=True)
+class PMF:
+    """Probabilistic matrix factorisation on raw ratings, without biases.
+
+    Parameters
+    ----------
+    factors
+        Length of the factor vectors.
+    steps
+        How many; a few times as many fit the noise.
+    learning_rate
+        Of the gradient of the mean over all ratings.
+    momentum
+        Share of the last step that the next one keeps.
+    regularisation
+        λ above.
+    home_regularisation
+        At home: how strongly a user's factors are pulled to 0, for each rating.
+    seed
+        Of the initial factors.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> release = dc.PMF(factors=4, steps=5).fit(ratings)
+    >>> release.arrays["item_factors"].shape
+    (30, 4)
+    """
+
+    raw_ratings: ClassVar[bool] = True
+
+    factors: int = 20
+    steps: int = 50
+    learning_rate: float = 50.0
+    momentum: float = 0.8
+    regularisation: float = 0.01
+    home_regularisation: float = 0.1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        require(self.factors >= 1, f"factors must be at least 1, got {self.factors}")
+        require(self.steps >= 0, f"steps must not be negative, got {self.steps}")
+        require(self.learning_rate > 0, f"learning_rate must be positive, got {self.learning_rate}")
+        require(0 <= self.momentum < 1, f"momentum must be at least 0 and below 1, got {self.momentum}")
+        require(self.regularisation >= 0, f"regularisation must not be negative, got {self.regularisation}")
+        require(
+            self.home_regularisation >= 0, f"home_regularisation must not be negative, got {self.home_regularisation}"
+        )
+
+    def fit(self, ratings: Ratings, progress: Progress = no_progress) -> Release:
+        """Train on raw ratings, and release the item factors."""
+        check_ratings(self, ratings)
+        rng = np.random.default_rng(self.seed)
+        users: AnyArray = rng.normal(0, 0.1, (ratings.n_users, self.factors)).astype(np.float32)
+        items: AnyArray = rng.normal(0, 0.1, (ratings.n_items, self.factors)).astype(np.float32)
+        user_velocity, item_velocity = np.zeros_like(users), np.zeros_like(items)
+        by_item, keep, shrink = ratings.by_item, np.float32(self.momentum), np.float32(self.regularisation)
+        busiest = max(np.diff(ratings.indptr).max(initial=1), np.diff(by_item.indptr).max(initial=1))
+        rate = np.float32(min(self.learning_rate / max(len(ratings), 1), LONGEST_STEP / busiest))
+        for step in range(self.steps):
+            user_pull = residual_sums(ratings.indptr, ratings.item_index, ratings.values, users, items) - shrink * users
+            item_pull = residual_sums(by_item.indptr, by_item.users, by_item.values, items, users) - shrink * items
+            user_velocity = keep * user_velocity + rate * user_pull
+            item_velocity = keep * item_velocity + rate * item_pull
+            users, items = users + user_velocity, items + item_velocity
+            progress(step + 1, self.steps, "steps")
+        items[np.diff(by_item.indptr) == 0] = 0
+        guarantee = Guarantee.none("it was trained on the raw ratings")
+        return Release(self, {"item_factors": items}, ratings.catalogue, guarantee)
+
+    def _fold_in(self, release: Release, histories: Ratings) -> tuple[Floats, Floats, Floats]:
+        factors = release.arrays["item_factors"]
+        offsets = np.zeros(len(factors), dtype=np.float32)
+        penalty = np.full(self.factors, self.home_regularisation, dtype=np.float32)
+        return fold_in(histories, factors, offsets, penalty), factors, offsets
+
+    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+        """Expected ratings, each user's own factors solved from their history."""
+        return predict_pairs(*self._fold_in(release, histories), users, items)
+
+    def score(self, release: Release, histories: Ratings) -> Floats:
+        """Expected ratings of all items."""
+        own, factors, _ = self._fold_in(release, histories)
+        return np.asarray(own @ factors.T)
