@@ -10,8 +10,6 @@ from numba import njit, prange
 from discreet.kernels.gram import HANDS
 from discreet.types import Doubles, Floats, Indices, Offsets
 
-BINS = 512  # for finding the nearest: fine enough that few items share a bin
-
 
 @njit(cache=True, parallel=True)
 def cosine_rows(sums: Doubles, first: int, norms: Doubles, shrinkage: float) -> Floats:
@@ -55,57 +53,58 @@ def pearson_rows(sums: Doubles, first: int, shrinkage: float) -> Floats:
     return similarities
 
 
-@njit(cache=True, parallel=True)
 def nearest(similarities: Floats, width: int) -> tuple[Indices, Floats]:
     """The ``width`` largest positive similarities of each row, in the order of the items.
 
     Where several are equal and not all fit, the first items stay.
+
+    >>> items, kept = nearest(np.array([[0.5, -1, 0.25, 0.5, 0.75]], dtype=np.float32), 2)
+    >>> items.tolist(), kept.tolist()
+    ([[0, 4]], [[0.5, 0.75]])
     """
-    rows, items = similarities.shape
-    nearest_items = np.zeros((rows, width), dtype=np.int32)
-    kept = np.zeros((rows, width), dtype=np.float32)
+    # Positive floats are in the order of their bits read as integers.
+    chosen = _nearest(similarities.view(np.int32), width)
+    kept = np.take_along_axis(similarities, np.maximum(chosen, 0), axis=1)
+    kept[chosen < 0] = 0
+    return np.maximum(chosen, 0), kept
+
+
+@njit(cache=True, parallel=True)
+def _nearest(bits: Indices, width: int) -> Indices:
+    rows, items = bits.shape
+    chosen = np.full((rows, width), -1, dtype=np.int32)
     for row in prange(rows):
-        least, room = _least_kept(similarities[row], width)
+        least, room = _least_kept(bits[row], width)
         size = 0
         for item in range(items):
-            similarity = similarities[row, item]
-            if similarity > least or (similarity == least and similarity > 0 and room > 0):
-                if similarity == least:
-                    room -= 1
-                nearest_items[row, size], kept[row, size] = item, similarity
+            if bits[row, item] > least or (bits[row, item] == least and room > 0):
+                room -= bits[row, item] == least
+                chosen[row, size] = item
                 size += 1
-    return nearest_items, kept
+    return chosen
 
 
 @njit(cache=True)
-def _least_kept(row: Floats, width: int) -> tuple[np.float32, int]:
-    """The smallest of the ``width`` largest positive values, and how many equal to it are among them.
+def _least_kept(bits: Indices, width: int) -> tuple[int, int]:
+    """The smallest of the ``width`` largest positive numbers, and how many equal to it are among them.
 
-    Counting into bins between 0 and the largest finds the bin it lies in; only that one is sorted.
+    Found digit by digit, 11, 10 and 10 bits: how many numbers have each digit says which one it has.
     """
-    largest = row.max()
-    if not largest > 0:
-        return np.float32(0), 0
-    counts = np.zeros(BINS, dtype=np.int64)
-    scale = BINS / largest
-    for value in row:
-        if value > 0:
-            counts[min(int(value * scale), BINS - 1)] += 1
-    room, edge = width, BINS - 1
-    while edge > 0 and counts[edge] < room:
-        room -= counts[edge]
-        edge -= 1
-    if counts[edge] < room:
-        return np.float32(0), 0
-    inside = np.empty(counts[edge], dtype=np.float32)
-    size = 0
-    for value in row:
-        if value > 0 and min(int(value * scale), BINS - 1) == edge:
-            inside[size] = value
-            size += 1
-    inside.sort()
-    least = inside[size - room]
-    return least, room - np.sum(inside > least)
+    least, room = 0, width
+    counts = np.empty(2048, dtype=np.int64)
+    for shift in (20, 10, 0):
+        counts[:] = 0
+        for number in bits:
+            if number > 0 and (shift == 20 or number >> (shift + 10) == least):
+                counts[(number >> shift) & (2047 if shift == 20 else 1023)] += 1
+        digit = 2047
+        while digit >= 0 and counts[digit] < room:
+            room -= counts[digit]
+            digit -= 1
+        if digit < 0:  # there are fewer: all are kept
+            return 0, 0
+        least = (least << 10) | digit
+    return least, room
 
 
 @njit(cache=True, parallel=True, fastmath=True)
