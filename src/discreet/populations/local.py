@@ -5,7 +5,7 @@ import numpy as np
 from discreet.data.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.populations.contribution import Contribution
-from discreet.populations.plan import Noise, noise_for, plan_noise
+from discreet.populations.plan import Noise, Plan, noise_for, plan_noise
 from discreet.populations.population import check_ratings_of_population, exact_total
 from discreet.privacy.guarantee import Guarantee, Tuning
 from discreet.privacy.ledger import Ledger
@@ -87,7 +87,7 @@ class LocalDevices:
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The sum of what the devices send; booked before it is computed."""
-        plan = plan_noise(contribution, share, self.ledger, self._noise, factor=self._factor)
+        plan = self.plan(contribution, share)
         self.ledger.charge(plan.spend)
         received = np.zeros(contribution.shape)
         for position in range(self._ratings.n_users):
@@ -97,8 +97,11 @@ class LocalDevices:
 
     def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
         """Standard deviation of all devices' noise together on each cell."""
-        plan = plan_noise(contribution, share, self.ledger, self._noise, factor=self._factor)
-        return plan.deviation * float(np.sqrt(self._ratings.n_users))
+        return self.plan(contribution, share).deviation * float(np.sqrt(self._ratings.n_users))
+
+    def plan(self, contribution: Contribution, share: float = 1.0) -> Plan:
+        """The noise that each device would add, and what it would cost. Public: no rating is looked at."""
+        return plan_noise(contribution, share, self.ledger, self._noise, factor=self._factor)
 
     @property
     def _factor(self) -> float:

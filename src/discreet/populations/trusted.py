@@ -3,7 +3,7 @@
 from discreet.data.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.populations.contribution import Contribution
-from discreet.populations.plan import Noise, noise_for, plan_noise
+from discreet.populations.plan import Noise, Plan, noise_for, plan_noise
 from discreet.populations.population import check_ratings_of_population, exact_total
 from discreet.privacy.guarantee import Guarantee, Tuning
 from discreet.privacy.ledger import Ledger
@@ -86,10 +86,14 @@ class TrustedServer:
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The noisy total; booked before it is computed."""
-        plan = plan_noise(contribution, share, self.ledger, self._noise)
+        plan = self.plan(contribution, share)
         self.ledger.charge(plan.spend)
         return plan.add_noise(exact_total(contribution, self._ratings), self._randomness)
 
     def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
         """Standard deviation of the noise on each cell."""
-        return plan_noise(contribution, share, self.ledger, self._noise).deviation
+        return self.plan(contribution, share).deviation
+
+    def plan(self, contribution: Contribution, share: float = 1.0) -> Plan:
+        """The noise that :meth:`sum` would add, and what it would cost. Public: no rating is looked at."""
+        return plan_noise(contribution, share, self.ledger, self._noise)

@@ -1,4 +1,4 @@
-"""What a list of spends costs together. The one home of dp-accounting, which is slow to import.
+"""What a list of spends costs together. The one home of dp-accounting, which is loaded only where pure sums do not do.
 
 Every mechanism is described to the library under the add-or-remove relation with its true sensitivity: with the
 replace relation its accountants disagree about who doubles what.
@@ -7,14 +7,13 @@ replace relation its accountants disagree about who doubles what.
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, reduce
-
-import dp_accounting
-from dp_accounting.pld import privacy_loss_distribution as pld
-from dp_accounting.pld.common import DifferentialPrivacyParameters
-from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+from typing import TYPE_CHECKING
 
 from discreet.errors import InputError
 from discreet.privacy.spend import Spend, amplified
+
+if TYPE_CHECKING:
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 CALIBRATION_TOLERANCE = 1e-4
 
@@ -57,6 +56,8 @@ def gaussian_noise_multiplier(epsilon: float, delta: float) -> float:
     """
     if not 0 < delta < 1:
         raise InputError(f"Gaussian noise needs a delta between 0 and 1, got {delta}")
+    import dp_accounting
+
     return float(dp_accounting.get_sigma_gaussian(epsilon, delta))
 
 
@@ -85,6 +86,8 @@ def calibrate(spends: Callable[[float], Sequence[Spend]], epsilon: float, delta:
 
 
 def _composed(spends: tuple[Spend, ...], delta: float) -> float:
+    import dp_accounting
+
     if all(spend.mechanism == "gaussian" and spend.sampling_rate == 1 for spend in spends):
         # Gaussians compose to a Gaussian; the library has its exact epsilon.
         precision = sum(spend.times / spend.noise_multiplier**2 for spend in spends)
@@ -93,13 +96,16 @@ def _composed(spends: tuple[Spend, ...], delta: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def _loss(spends: tuple[Spend, ...]) -> PrivacyLossDistribution:
+def _loss(spends: tuple[Spend, ...]) -> "PrivacyLossDistribution":
     """The distribution of the privacy loss of all spends together, rounded against us."""
     losses = [_loss_of_one(spend).self_compose(spend.times) for spend in spends]
     return reduce(lambda total, loss: total.compose(loss), losses)
 
 
-def _loss_of_one(spend: Spend) -> PrivacyLossDistribution:
+def _loss_of_one(spend: Spend) -> "PrivacyLossDistribution":
+    from dp_accounting.pld import privacy_loss_distribution as pld
+    from dp_accounting.pld.common import DifferentialPrivacyParameters
+
     if spend.mechanism == "pure":  # dominated by randomised response between two answers
         once = amplified(1 / spend.noise_multiplier, spend.sampling_rate)
         return pld.from_privacy_parameters(DifferentialPrivacyParameters(once, 0.0))

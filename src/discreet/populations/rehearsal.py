@@ -1,0 +1,97 @@
+"""What a fit will cost, found out before any rating is looked at.
+
+What a model asks for depends on its settings, on the public catalogue and on the answers, never on the ratings
+themselves. So a fit on made-up answers asks for the same sums as the fit itself, and its ledger is the plan.
+"""
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from discreet.data.catalogue import Catalogue
+from discreet.errors import InputError
+from discreet.populations.contribution import Contribution
+from discreet.populations.plan import Plan
+from discreet.populations.population import Population
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.spend import Spend
+from discreet.privacy.unit import Unit
+from discreet.types import Doubles
+
+
+@runtime_checkable
+class PayingPopulation(Population, Protocol):
+    """A population that charges a ledger for every sum, and can say beforehand how much."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """What may be spent, and what was."""
+        ...
+
+    def plan(self, contribution: Contribution, share: float = 1.0) -> Plan:
+        """The noise that a sum would get, and what it would cost. Public: no rating is looked at."""
+        ...
+
+
+class Rehearsal:
+    """Stands in for a population: charges a ledger of its own with what the population would, and answers zeros."""
+
+    def __init__(self, population: PayingPopulation) -> None:
+        limit = population.ledger
+        self.ledger = Ledger(limit.epsilon, limit.delta, limit.unit)
+        self.ledger.charge(*limit.spends)
+        self._population = population
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The public items."""
+        return self._population.catalogue
+
+    @property
+    def unit(self) -> Unit | None:
+        """Whose secret is kept."""
+        return self._population.unit
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """What was asked so far."""
+        return self.ledger.spends
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """None: nothing is learned, and nothing is to be released."""
+        return Guarantee.none("this was a rehearsal on made-up answers")
+
+    def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
+        """Zeros, charged as the sum itself."""
+        self.ledger.charge(self._population.plan(contribution, share).spend)
+        return np.zeros(contribution.shape)
+
+    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
+        """As the population says, so that the model goes the same way."""
+        return self._population.deviation(contribution, share)
+
+
+def rehearse(model: Any, population: Population) -> Ledger:
+    """The ledger that fitting ``model`` on ``population`` will leave behind; the ratings are not looked at.
+
+    A plan that exceeds the population's own limit raises :class:`OverspentError`.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> server = dc.TrustedServer(ratings, dc.Ledger(epsilon=1.0))
+    >>> plan = rehearse(dc.Popularity(), server)
+    >>> [spend.what for spend in plan.spends], round(plan.spent, 6)
+    (['how often each item was rated'], 1.0)
+    >>> server.spends
+    ()
+    """
+    if not isinstance(population, PayingPopulation):
+        raise InputError(f"{type(population).__name__} hides nothing, so it has no cost that could be planned")
+    rehearsal = Rehearsal(population)
+    with np.errstate(all="ignore"):  # what becomes of zeros is nobody's concern
+        model.fit(rehearsal)
+    return rehearsal.ledger
