@@ -296,6 +296,10 @@ class Columns:
     users: Indices
     values: Floats
 
+    def __post_init__(self) -> None:
+        for column in (self.users, self.values):
+            column.setflags(write=False)
+
 
 def stable_order(keys: AnyArray, size: int) -> AnyArray:
     """Positions that sort ``keys`` (each below ``size``), equal keys in their old order, in linear time.

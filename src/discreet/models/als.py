@@ -22,7 +22,7 @@ from discreet.errors import require
 from discreet.kernels.statistics import item_statistics, packed_width, solve_items
 from discreet.models.bias import item_biases
 from discreet.models.fitting import check_population
-from discreet.models.folding import FAINT_PENALTY, fold_in, predict_pairs, rating_offsets, with_ones
+from discreet.models.folding import FAINT_PENALTY, fixed, fold_in, predict_pairs, rating_offsets, with_ones
 from discreet.models.release import Release
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
@@ -98,7 +98,7 @@ class ALS:
             if self.biased:
                 targets = targets - own[by_item.users, -1]
                 own[:, -1] = 1
-            return np.asarray(item_statistics(by_item.indptr, by_item.users, targets, own))
+            return np.asarray(item_statistics(by_item.indptr, by_item.users, targets, fixed(own)))
 
         shape = (len(item_bias), packed_width(self.factors + self.biased))
         return Contribution(name="what users' own factors say about each item", shape=shape, total=total)

@@ -30,7 +30,7 @@ from discreet.kernels.beliefs import believe, listen, message_width, tell
 from discreet.kernels.statistics import unpack
 from discreet.models.bias import item_biases
 from discreet.models.fitting import check_population
-from discreet.models.folding import predict_pairs, with_ones
+from discreet.models.folding import fixed, predict_pairs, with_ones
 from discreet.models.release import Release
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
@@ -103,7 +103,7 @@ class BayesianMF:
     def _fold_in(self, release: Release, histories: Ratings) -> tuple[Floats, Floats, Floats]:
         arrays, unit = release.arrays, release.catalogue.scale.width / 4
         mean, noise, item_means = float(arrays["mean"][0]), float(arrays["noise"][0]), arrays["item_means"]
-        messages = tell(item_means, arrays["item_covariances"])
+        messages = tell(fixed(item_means), fixed(arrays["item_covariances"]))
         precision = noise * arrays["user_precision"].astype(np.float64)
         own, _ = _beliefs_at_home(histories, messages, mean, unit, precision, noise)
         offsets = (mean + unit * item_means[:, -1]).astype(np.float32)
@@ -139,7 +139,7 @@ def _what_users_say(
 
     def total(ratings: Ratings) -> Doubles:
         answer = np.zeros(shape)
-        messages = tell(means, covariances)
+        messages = tell(fixed(means), fixed(covariances))
         for first in range(0, ratings.n_users, USERS_AT_ONCE):
             some = ratings
             if ratings.n_users > USERS_AT_ONCE:
@@ -147,7 +147,7 @@ def _what_users_say(
             own = _beliefs_at_home(some, messages, mean, unit, precision, noise)
             by_item = some.by_item
             values = (by_item.values - np.float32(mean)) / np.float32(unit)
-            answer[:-1] += listen(by_item.indptr, by_item.users, values, tell(*own), d)
+            answer[:-1] += listen(by_item.indptr, by_item.users, values, tell(fixed(own[0]), fixed(own[1])), d)
             active = np.diff(some.indptr) > 0
             answer[-1, : -d - 2] += _second_moments(own[0][active], own[1][active]).sum(axis=0)
             answer[-1, -1] += active.sum()

@@ -20,6 +20,7 @@ from discreet.errors import require
 from discreet.kernels.als import half_step
 from discreet.kernels.statistics import item_statistics, pack, packed_width, solve_items, unpack
 from discreet.models.fitting import check_population
+from discreet.models.folding import fixed
 from discreet.models.release import Release
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
@@ -91,7 +92,8 @@ class ImplicitALS:
         def total(ratings: Ratings) -> Doubles:
             own = self._fold_in(ratings, item_factors)
             by_item = ratings.by_item
-            statistics = item_statistics(by_item.indptr, by_item.users, np.ones(len(ratings), np.float32), own)
+            targets = np.ones(len(ratings), dtype=np.float32)
+            statistics = item_statistics(by_item.indptr, by_item.users, targets, fixed(own))
             together = np.zeros(statistics.shape[1])
             gram = own.T.astype(np.float64) @ own.astype(np.float64)
             together[: statistics.shape[1] - self.factors - 1] = pack(gram)
