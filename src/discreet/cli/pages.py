@@ -39,9 +39,11 @@ def write_pictures(report: "Report", folder: Path) -> list[Path]:
 
 
 def promise(report: "Report") -> str:
-    """What the releases behind a report promise to the users."""
-    sentences = dict.fromkeys(
-        row.guarantee or "No privacy: the models were fitted on exact ratings or exact sums of them."
-        for row in report.rows
-    )
-    return " ".join(sentences)
+    """What the releases behind a report promise to the users; where they differ, a line for each promise."""
+    models: dict[str, list[str]] = {}
+    for row in report.rows:
+        sentence = row.guarantee or "No privacy: the models were fitted on exact ratings or exact sums of them."
+        models.setdefault(sentence, []).append(row.model)
+    if len(models) == 1:
+        return next(iter(models))
+    return "\n".join(f"{', '.join(names)}: {sentence}" for sentence, names in models.items())
