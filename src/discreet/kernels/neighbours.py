@@ -19,15 +19,18 @@ def cosine_rows(sums: Doubles, first: int, norms: Doubles, shrinkage: float) -> 
     ``n`` users both rated is multiplied by ``n / (n + shrinkage)``.
     """
     rows, items, _ = sums.shape
-    similarities = np.zeros((rows, items), dtype=np.float32)
+    similarities = np.empty((rows, items), dtype=np.float32)
+    scales = np.zeros(items)
+    for item in range(items):
+        if norms[item] > 0:
+            scales[item] = 1 / norms[item]
     for row in prange(rows):
         for item in range(items):
-            scale = norms[first + row] * norms[item]
-            if item != first + row and scale > 0:
-                similarity = sums[row, item, 0] / scale
-                if shrinkage > 0:
-                    similarity *= sums[row, item, 1] / (sums[row, item, 1] + shrinkage)
-                similarities[row, item] = similarity
+            similarity = sums[row, item, 0] * (scales[first + row] * scales[item])
+            if shrinkage > 0:
+                similarity *= sums[row, item, 1] / (sums[row, item, 1] + shrinkage)
+            similarities[row, item] = similarity
+        similarities[row, first + row] = 0
     return similarities
 
 
@@ -88,21 +91,28 @@ def _nearest(bits: Indices, width: int) -> Indices:
 def _least_kept(bits: Indices, width: int) -> tuple[int, int]:
     """The smallest of the ``width`` largest positive numbers, and how many equal to it are among them.
 
+    Both 0 where there are not more than ``width``: all are kept.
+
     Found digit by digit, 11, 10 and 10 bits: how many numbers have each digit says which one it has.
     """
+    positive = np.empty(len(bits), dtype=np.int32)  # often few: gathered first, to look through them thrice
+    size = 0
+    for number in bits:
+        positive[size] = number
+        size += number > 0
+    if size <= width:
+        return 0, 0
     least, room = 0, width
     counts = np.empty(2048, dtype=np.int64)
     for shift in (20, 10, 0):
         counts[:] = 0
-        for number in bits:
-            if number > 0 and (shift == 20 or number >> (shift + 10) == least):
+        for number in positive[:size]:
+            if shift == 20 or number >> (shift + 10) == least:
                 counts[(number >> shift) & (2047 if shift == 20 else 1023)] += 1
         digit = 2047
-        while digit >= 0 and counts[digit] < room:
+        while counts[digit] < room:
             room -= counts[digit]
             digit -= 1
-        if digit < 0:  # there are fewer: all are kept
-            return 0, 0
         least = (least << 10) | digit
     return least, room
 
