@@ -16,51 +16,82 @@ from discreet.types import AnyArray, Floats, Indices, Offsets
 TINY = np.float32(1e-12)  # a pivot that rounding took below 0
 # Sums may be taken in any order and products fused, which lets them be vectorised; nothing is approximated.
 REORDER = {"reassoc", "contract", "nsz"}
+EIGHT = 8  # rows that are gathered at once
+REGISTER = 8  # numbers of float32 in a vector register
+EIGHT = 8  # rows that are gathered at once
+REGISTER = 8  # numbers of float32 in a vector register
 
 
 @njit(cache=True, fastmath=REORDER)
 def gather(
     first: int, last: int, items: Indices, targets: Floats, factors: Floats, weight: float, gram: Floats, moment: Floats
 ) -> None:
-    """Add ``Σ weight v vᵀ`` (lower triangle) to ``gram`` and ``Σ t v`` to ``moment``, four rows at a time."""
+    """Add ``Σ weight v vᵀ`` (lower triangle) to ``gram`` and ``Σ t v`` to ``moment``, eight rows at a time.
+
+    The sums are made beside it, in rows of whole vector registers, and added at the end.
+    """
     d = factors.shape[1]
+    width = (d + REGISTER - 1) // REGISTER * REGISTER
+    sums = np.zeros((d, width), dtype=np.float32)
+    own = np.zeros((EIGHT, width), dtype=np.float32)
+    v0, v1, v2, v3, v4, v5, v6, v7 = own[0], own[1], own[2], own[3], own[4], own[5], own[6], own[7]
+    for start in range(first, last, EIGHT):
+        rows = min(EIGHT, last - start)
+        for row in range(rows):
+            i, t = items[start + row], targets[start + row]
+            for k in range(d):
+                own[row, k] = factors[i, k]
+                moment[k] += t * factors[i, k]
+        for row in range(rows, EIGHT):
+            own[row, :] = 0
+        for a in range(d):
+            c0, c1, c2, c3, c4, c5, c6, c7 = v0[a], v1[a], v2[a], v3[a], v4[a], v5[a], v6[a], v7[a]
+            cells = sums[a]
+            for b in range((a // REGISTER + 1) * REGISTER):
+                cells[b] += (
+                    (c0 * v0[b] + c1 * v1[b] + c2 * v2[b] + c3 * v3[b])
+                    + (c4 * v4[b] + c5 * v5[b] + c6 * v6[b] + c7 * v7[b])
+                )  # fmt: skip
     w = np.float32(weight)
-    row = first
-    while row + 4 <= last:
-        i0, i1, i2, i3 = items[row], items[row + 1], items[row + 2], items[row + 3]
-        t0, t1, t2, t3 = targets[row], targets[row + 1], targets[row + 2], targets[row + 3]
-        for k in range(d):
-            moment[k] += t0 * factors[i0, k] + t1 * factors[i1, k] + t2 * factors[i2, k] + t3 * factors[i3, k]
-        for a in range(d):
-            c0, c1, c2, c3 = w * factors[i0, a], w * factors[i1, a], w * factors[i2, a], w * factors[i3, a]
-            for b in range(a + 1):
-                gram[a, b] += c0 * factors[i0, b] + c1 * factors[i1, b] + c2 * factors[i2, b] + c3 * factors[i3, b]
-        row += 4
-    while row < last:
-        i0, t0 = items[row], targets[row]
-        for k in range(d):
-            moment[k] += t0 * factors[i0, k]
-        for a in range(d):
-            c0 = w * factors[i0, a]
-            for b in range(a + 1):
-                gram[a, b] += c0 * factors[i0, b]
-        row += 1
+    for a in range(d):
+        for b in range(a + 1):
+            gram[a, b] += w * sums[a, b]
 
 
 @njit(cache=True, fastmath=REORDER)
 def cholesky(matrix: AnyArray) -> None:
-    """Overwrite the lower triangle of a positive definite matrix by its Cholesky factor, row by row."""
+    """Overwrite the lower triangle of a positive definite matrix by its Cholesky factor, four rows at a time.
+
+    Four rows make four independent sums, which a processor works out at once; a single one it would wait for.
+    """
     d = matrix.shape[0]
-    for a in range(d):
-        for b in range(a):
-            total = matrix[a, b]
-            for k in range(b):
-                total -= matrix[a, k] * matrix[b, k]
-            matrix[a, b] = total / matrix[b, b]
-        total = matrix[a, a]
-        for k in range(a):
-            total -= matrix[a, k] * matrix[a, k]
-        matrix[a, a] = np.sqrt(max(total, TINY))
+    inverse = np.empty(d, dtype=matrix.dtype)  # of the diagonal: products are quicker than divisions
+    for top in range(0, d, 4):
+        done = 0
+        if top + 4 <= d:
+            done = top
+            r0, r1, r2, r3 = matrix[top], matrix[top + 1], matrix[top + 2], matrix[top + 3]
+            for b in range(top):
+                other = matrix[b]
+                t0, t1, t2, t3 = r0[b], r1[b], r2[b], r3[b]
+                for k in range(b):
+                    x = other[k]
+                    t0 -= r0[k] * x
+                    t1 -= r1[k] * x
+                    t2 -= r2[k] * x
+                    t3 -= r3[k] * x
+                x = inverse[b]
+                r0[b], r1[b], r2[b], r3[b] = t0 * x, t1 * x, t2 * x, t3 * x
+        for a in range(top, min(top + 4, d)):  # what is left: the corner of these rows, or the last rows whole
+            for b in range(done, a + 1):
+                total = matrix[a, b]
+                for k in range(b):
+                    total -= matrix[a, k] * matrix[b, k]
+                if b < a:
+                    matrix[a, b] = total * inverse[b]
+                else:
+                    matrix[a, a] = np.sqrt(max(total, TINY))
+                    inverse[a] = 1 / matrix[a, a]
 
 
 @njit(cache=True, fastmath=REORDER)
