@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from discreet.models.pnbm import PNBM as PNBM
     from discreet.models.popularity import Popularity as Popularity
     from discreet.models.release import Release as Release
+    from discreet.models.spending import spend_and_release as spend_and_release
     from discreet.models.svd import SVD as SVD
     from discreet.models.warp import WARP as WARP
     from discreet.populations.contribution import Contribution as Contribution
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from discreet.populations.population import NoPrivacy as NoPrivacy
     from discreet.populations.terms import Terms as Terms
     from discreet.populations.trusted import TrustedServer as TrustedServer
+    from discreet.privacy.budget import Budget as Budget
     from discreet.privacy.guarantee import Guarantee as Guarantee
     from discreet.privacy.guarantee import Loss as Loss
     from discreet.privacy.ledger import Ledger as Ledger
@@ -98,6 +100,7 @@ _HOMES = {
     "SVD": "models.svd",
     "WARP": "models.warp",
     "Release": "models.release",
+    "spend_and_release": "models.spending",
     "Bound": "privacy.unit",
     "Contribution": "populations.contribution",
     "NoPrivacy": "populations.population",
@@ -105,6 +108,7 @@ _HOMES = {
     "TrustedServer": "populations.trusted",
     "LocalDevices": "populations.local",
     "Ledger": "privacy.ledger",
+    "Budget": "privacy.budget",
     "Spend": "privacy.spend",
     "Rating": "privacy.unit",
     "User": "privacy.unit",

@@ -8,6 +8,7 @@
     │   └── UnknownNameError     a name that is not there: the message offers the nearest ones (also a LookupError)
     ├── FetchError          a data set could not be had from anywhere
     ├── OverspentError      it would cost more privacy than the limit allows; nothing was computed
+    ├── BudgetError         the database of a budget cannot be used; nothing was computed
     └── ReleaseError        a folder does not hold a release that this version can read
 
 A message is one sentence or two: what is wrong, where, and what would be right. It never carries a
@@ -54,6 +55,10 @@ class FetchError(DiscreetError):
 
 class OverspentError(DiscreetError):
     """It would cost more privacy than the limit allows; nothing was computed or spent."""
+
+
+class BudgetError(DiscreetError):
+    """The database that keeps a budget cannot be used; nothing was computed."""
 
 
 class ReleaseError(DiscreetError):

@@ -1,0 +1,141 @@
+"""``discreet budget``: what was spent on a data set, on what and when, and what is left."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.options import Json
+from discreet.cli.tables import document, facts, table
+from discreet.errors import DataError, require
+
+if TYPE_CHECKING:
+    from discreet.privacy.account import Account
+    from discreet.privacy.budget import Budget
+
+Url = Annotated[
+    str | None,
+    typer.Option("--url", metavar="URL", help="postgresql://… or a SQLite file (default: DISCREET_BUDGET, or yours)."),
+]
+
+
+def budget(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A data set by name, or its file or folder.")],
+    epsilon: Annotated[
+        float | None, typer.Option(metavar="E", help="Declare the limit; later it can only be lowered.")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(metavar="D", help="Delta of the limit (default: 0 for rating, 1e-6 for user).")
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(metavar="UNIT", help="Whose secret is kept: rating (default) or user.")
+    ] = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Show what was spent on a data set and what is left, or declare its limit.
+
+    The ratings are not read. A copy of the data under another name is another data set to the budget.
+    """
+    require(unit in (None, "rating", "user"), f"--unit must be rating or user, got {unit!r}")
+    require(epsilon is not None or (delta is None and unit is None), "--delta and --unit go with --epsilon, the limit")
+    from discreet.privacy.budget import Budget
+
+    kept = Budget(url)
+    name = account_name(data)
+    account = kept.report(name)
+    if account.unit is None:
+        check_known(data)
+    if epsilon is not None:
+        declare(kept, account, epsilon, delta, unit)
+        account = kept.report(name)
+    if json:
+        document(account.to_json() | {"kept_in": kept.place})
+    else:
+        print_account(account, kept.place)
+
+
+def declare(budget: "Budget", account: "Account", epsilon: float, delta: float | None, unit: str | None) -> None:
+    """Set the limit; a first one for the unit user has the delta that fits have, since theirs cannot be 0."""
+    from discreet.populations.terms import DELTA_FOR_USERS
+    from discreet.privacy.unit import Rating, Unit, User
+
+    units: dict[str | None, Unit | None] = {None: account.unit, "rating": Rating(), "user": User()}
+    chosen = units[unit]
+    if delta is None and account.delta is None and chosen is not None and chosen.name == "user":
+        delta = DELTA_FOR_USERS
+    budget.declare(account.data, epsilon, delta, chosen)
+
+
+def account_name(data: str) -> str:
+    """What the budget calls DATA: the name of a data set, or else the full path of its file or folder.
+
+    >>> account_name("ml-100k")
+    'ml-100k'
+    """
+    from discreet.data.datasets import DATA_SETS, locate
+
+    if data in DATA_SETS or _is_name(data):
+        return data
+    place = Path(data).expanduser().resolve()
+    if place.name in ("u.data", "ratings.dat") or (
+        place.name == "ratings.csv" and place.with_name("movies.csv").exists()
+    ):
+        place = place.parent  # as when it is loaded
+    if place.exists():
+        for name, entry in DATA_SETS.items():
+            found = locate(entry)
+            if found is not None and found.resolve() == place:
+                return name
+    return str(place)
+
+
+def check_known(data: str) -> None:
+    """Raise for a name or a path that stands for nothing: it is a slip of the keyboard."""
+    from discreet.data.datasets import find_data_set
+
+    if _is_name(data):
+        find_data_set(data)
+    elif not Path(data).expanduser().exists():
+        raise DataError(f"there is no file or folder {data}")
+
+
+def print_account(account: "Account", place: str) -> None:
+    """The limit, what was spent and what is left, and every line of the account."""
+    delta = f", delta {account.accounting_delta:g}" if account.accounting_delta else ""
+    limit = "none declared: what is spent is written down, and nothing is refused (set one with --epsilon)"
+    left = "without a limit, not known"
+    if account.epsilon is not None:
+        limit, left = f"epsilon {account.epsilon:g}{delta}", f"epsilon {account.remaining:.4g}"
+    facts(
+        [
+            ("data", account.data),
+            ("unit", "not known before the first spending" if account.unit is None else str(account.unit)),
+            ("limit", limit),
+            ("spent", f"epsilon {account.spent:.4g}{delta}"),
+            ("left", left),
+            ("kept in", place),
+        ]
+    )
+    if not account.spendings:
+        return
+    table(
+        None,
+        ("when", "on what", "epsilon", "in all", ""),
+        [
+            (
+                spending.reserved_at.replace("+00:00", " UTC").replace("T", " "),
+                spending.purpose,
+                f"{spending.epsilon:.4g}",
+                f"{spending.total:.4g}",
+                "released" if spending.state == "released" else "reserved, no release written: counts as spent",
+            )
+            for spending in account.spendings
+        ],
+        right=("epsilon", "in all"),
+    )
+
+
+def _is_name(data: str) -> bool:
+    place = Path(data)
+    return not place.exists() and not place.suffix and len(place.parts) <= 1
