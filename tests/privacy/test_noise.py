@@ -163,7 +163,7 @@ def test_odds_never_exceed_one_and_doubles_err_less_than_the_doubt(rounded):
     scale = math.floor(sigma) + 1.0
     for deviations in np.linspace(-12, 12, 97):
         candidate = round(deviations * sigma)
-        exact = noise._threshold(candidate, sigma, rounded)
+        exact = noise._threshold(candidate, sigma, scale, rounded)
         distance = (abs(float(candidate)) - sigma * sigma / scale) / sigma
         fast = Decimal(math.exp(-0.5 * distance * distance) * 2.0**64) * 2**64
         assert exact < 2**128

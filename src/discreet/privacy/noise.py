@@ -91,8 +91,17 @@ def draw_rounded_gaussian(sigma: float, count: int, randomness: Randomness) -> I
     return _draw_gaussian(sigma, count, randomness, _DOUBT, rounded=True)
 
 
-def _draw_gaussian(sigma: float, count: int, randomness: Randomness, doubt: float, rounded: bool) -> Integers:
-    laplace_scale = math.floor(sigma) + 1.0
+def _draw_gaussian(
+    exact_sigma: float | Decimal,
+    count: int,
+    randomness: Randomness,
+    doubt: float,
+    rounded: bool,
+    laplace_scale: float | None = None,  # any will do; candidates are wasted where it is far from sigma
+) -> Integers:
+    sigma = float(exact_sigma)  # exact enough for all but the doubtful decisions
+    if laplace_scale is None:
+        laplace_scale = math.floor(sigma) + 1.0
     centre = sigma * sigma / laplace_scale
     out = np.empty(count, dtype=np.int64)
     filled = 0
@@ -107,7 +116,7 @@ def _draw_gaussian(sigma: float, count: int, randomness: Randomness, doubt: floa
             if settled < block and filled < count:  # stopped at a doubtful one
                 candidate = int(candidates[settled])
                 drawn = int(words[settled]) << 64 | int(randomness.words(1)[0])
-                if Decimal(drawn) < _threshold(candidate, sigma, rounded):
+                if Decimal(drawn) < _threshold(candidate, exact_sigma, laplace_scale, rounded):
                     out[filled] = candidate
                     filled += 1
                 settled += 1
@@ -145,12 +154,12 @@ def _add(values: AnyArray, grid: float, noise: Integers) -> Doubles:
     return np.asarray((steps.astype(np.int64) + noise.reshape(steps.shape)) * grid, dtype=np.float64)
 
 
-def _threshold(candidate: int, sigma: float, rounded: bool) -> Decimal:
+def _threshold(candidate: int, sigma: float | Decimal, laplace_scale: float, rounded: bool) -> Decimal:
     """The odds with which a candidate is kept, times 2**128, with 100 digits."""
     with localcontext() as context:
         context.prec = 100
         variance = Decimal(sigma) ** 2
-        centre = variance / (math.floor(sigma) + 1)
+        centre = variance / Decimal(laplace_scale)
         odds = (-((abs(candidate) - centre) ** 2) / (2 * variance)).exp()
         if rounded:
             # Brought below 1 everywhere by a constant factor, which does not change the law.
@@ -171,17 +180,22 @@ def _rounded_to_discrete(x: int, variance: Decimal) -> Decimal:
     return total
 
 
-@lru_cache(maxsize=16)
 def _tables(scale: float) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """Thresholds (upper and lower 64 bits) and look-up guide of every digit of the geometric number."""
+    """What every digit of a geometric number is looked up in."""
     levels = 1
     while scale / _BASE ** (levels - 1) > _TOP_SCALE:
         levels += 1
+    return digit_tables(scale, 0, levels)
+
+
+@lru_cache(maxsize=16)
+def digit_tables(scale: float, first: int, levels: int) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Thresholds (upper and lower 64 bits) and look-up guide of some digits of a geometric number, from ``first``."""
     high = np.empty((levels, _BASE), dtype=np.uint64)
     low = np.empty((levels, _BASE), dtype=np.uint64)
     guide = np.empty((levels, 1 << GUIDE_BITS), dtype=np.uint16)
     for level in range(levels):
-        thresholds = _digit_thresholds(scale, level)
+        thresholds = _digit_thresholds(scale, first + level)
         high[level] = [threshold >> 64 for threshold in thresholds]
         low[level] = [threshold & (2**64 - 1) for threshold in thresholds]
         starts = np.arange(1 << GUIDE_BITS, dtype=np.uint64) << np.uint64(64 - GUIDE_BITS)

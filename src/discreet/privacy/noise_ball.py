@@ -1,0 +1,133 @@
+"""Noise whose density falls with its length: P(η) ∝ exp(−‖η‖/s) in d dimensions, rounded to a lattice.
+
+This is the noise that hides a bound in L2 with a pure epsilon (s = sensitivity/ε): by the triangle inequality no
+output is more than e^(D/s) times likelier after a shift of length D. Its direction is uniform and its length
+follows Gamma(d, s), so it is far larger than Gaussian noise in many dimensions; objective perturbation uses it.
+
+**How it is drawn.** η = s·χ·N, where χ² has d + 1 degrees of freedom and N is a standard normal vector,
+independent of it. Proof: given v = χ² the density at x is proportional to v^(−d/2) exp(−‖x‖²/2s²v), and χ² has
+density ∝ v^((d−1)/2) e^(−v/2). Their product, integrated over v, is ∫ v^(−1/2) exp(−v/2 − ‖x‖²/2s²v) dv
+= √(2π)·exp(−‖x‖/s), the integral of the inverse Gaussian law. So only one number, σ = s·χ, is needed
+before everything is Gaussian noise, and *given σ the rounded Gaussian of* :mod:`discreet.privacy.noise` *adds it
+without any floating-point error*. χ²/2 is a sum of exponential numbers (and half a one, E·cos², for even d), drawn
+as geometric numbers with mean 2**89 in whole-number arithmetic.
+
+**Small σ.** The rounded Gaussian wants σ ≥ 2**26. For any odd f, rounding x·f to a whole number, dividing by f and
+rounding again gives x rounded, because every half-integer times f is a half-integer. So a small σ is drawn on
+a lattice f times finer.
+
+**How far from the ideal** (:func:`ball_distance`). Rounding down to 2**-89 moves χ²/2 = Γ by at most (k + 1)·2**-89
+for its k ≤ (d + 1)/2 terms, so σ by a share h ≤ (k + 1)·2**-90/Γ. Two Gaussians in d dimensions whose σ differ by a
+share h are within √d·h of each other in statistical distance (Pinsker). Averaged over Γ this is below √d·2**-82
+(d = 1, where E[min(1, 1/Γ)] diverges slowly, is the worst); the samplers add less than d·2**-98. Together: below
+√d·2**-80 for d ≤ 2**32, which the ledger books in delta.
+
+**What is not proven.** The result above covers :func:`add_ball`: a vector, rounded to the lattice, plus this noise.
+Objective perturbation puts the noise inside an optimisation and releases the minimiser; its proof needs the exact
+minimiser and a density, and neither a solver that stops early nor arithmetic on doubles gives these. A model
+that uses it must say so in its guarantee, or release a rounded minimiser with output perturbation.
+"""
+
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+
+from discreet.errors import require
+from discreet.kernels.noise import DIGIT_BITS, discrete_laplace
+from discreet.privacy.noise import (
+    _DOUBT,
+    LARGEST_SCALE,
+    SMALLEST_ROUNDED,
+    Integers,
+    _add,
+    _draw_gaussian,
+    _spare,
+    digit_tables,
+)
+from discreet.privacy.randomness import Randomness
+from discreet.types import AnyArray, Doubles
+
+_MEAN_BITS = 89  # exponential numbers are drawn as geometric ones with this mean
+_DIGITS = 4  # in each of two halves: 96 bits, of which the last 7 are cut off with odds e**-128
+_CHUNK = 1 << 14
+
+
+def draw_ball(scale: float, dimensions: int, randomness: Randomness) -> Integers:
+    """One vector with density ∝ exp(−‖η‖ / scale), rounded to whole numbers.
+
+    >>> draw_ball(2.0**28, 3, Randomness()).shape
+    (3,)
+    """
+    require(dimensions >= 1, f"noise needs at least 1 dimension, got {dimensions}")
+    require(
+        0 < scale * math.sqrt(dimensions + 1) <= LARGEST_SCALE / 32,
+        f"noise in {dimensions} dimensions needs a scale above 0 and at most 2**40/√d, got {scale}",
+    )
+    with localcontext() as context:
+        context.prec = 100
+        sigma = Decimal(scale) * (2 * _half_chi_square(dimensions + 1, randomness)).sqrt()
+        finer = 1 if sigma >= Decimal(SMALLEST_ROUNDED) else 2 * math.ceil(Decimal(SMALLEST_ROUNDED) / sigma) + 1
+        if finer > 2**40:  # then every coordinate rounds to 0
+            return np.zeros(dimensions, dtype=np.int64)
+        # One of few scales for the candidates, so that their tables need not be built anew for each vector.
+        nearby = 2.0 ** (round(8 * math.log2(sigma * finer)) / 8)
+        fine = _draw_gaussian(sigma * finer, dimensions, randomness, _DOUBT, rounded=True, laplace_scale=nearby)
+    return (fine + (finer - 1) // 2) // finer
+
+
+def add_ball(values: AnyArray, scale: float, grid: float, randomness: Randomness) -> Doubles:
+    """Round to the grid and add noise of density ∝ exp(−‖noise‖ / scale), rounded to the grid too.
+
+    **Guarantee.** Two vectors that differ by D in L2, rounding included (√n · grid for n changed cells), give outputs
+    whose odds differ by at most e^(D/scale), within :func:`ball_distance`: it is the continuous mechanism, rounded.
+
+    >>> noisy = add_ball(np.array([1.0, 2.0]), 0.5, 2.0**-30, Randomness())
+    >>> bool((noisy * 2.0**30 == np.rint(noisy * 2.0**30)).all())
+    True
+    """
+    return _add(values, grid, draw_ball(scale / grid, np.size(values), randomness))
+
+
+def ball_distance(dimensions: int) -> float:
+    """Statistical distance of one drawn vector from its ideal law, at most.
+
+    >>> ball_distance(10_000) < 1e-21
+    True
+    """
+    return math.sqrt(dimensions) * 2.0**-80
+
+
+def _half_chi_square(degrees: int, randomness: Randomness) -> Decimal:
+    """A Gamma number of shape degrees/2, rounded down to a multiple of 2**-89 or less."""
+    whole, half = divmod(degrees, 2)
+    total = 0
+    for first in range(0, whole, _CHUNK):
+        total += sum(_exponentials(min(_CHUNK, whole - first), randomness))
+    result = Decimal(total)
+    if half:
+        result += _exponentials(1, randomness)[0] * _squared_cosine(randomness)
+    return result / 2**_MEAN_BITS
+
+
+def _exponentials(count: int, randomness: Randomness) -> list[int]:
+    """Exponential numbers of mean 2**89, rounded down: geometric numbers, by their digits in two halves."""
+    halves = []
+    for first in (0, _DIGITS):
+        high, low, guide = digit_tables(2.0**_MEAN_BITS, first, _DIGITS)
+        words = randomness.words((_DIGITS + 1) * count)
+        words[_DIGITS :: _DIGITS + 1] = 0  # where the kernel looks for the sign
+        out = np.empty(count, dtype=np.int64)
+        discrete_laplace(words, high, low, guide, _spare(randomness), out)
+        halves.append(out.tolist())
+    return [low + (high << (DIGIT_BITS * _DIGITS)) for low, high in zip(*halves, strict=True)]
+
+
+def _squared_cosine(randomness: Randomness) -> Decimal:
+    """The squared cosine of a uniform angle: of a uniform point in a quarter disc."""
+    while True:
+        words = [int(word) for word in randomness.words(4)]
+        x, y = Decimal(words[0] << 64 | words[1]), Decimal(words[2] << 64 | words[3])
+        square = x * x + y * y
+        if 0 < square <= Decimal(2) ** 256:
+            return x * x / square

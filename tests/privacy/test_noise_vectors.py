@@ -1,0 +1,236 @@
+"""Noise by length, and noise in shares, have the laws they are said to have.
+
+Seeded streams: what passes once always passes. Thresholds are such that a correct sampler with another seed fails
+with odds below one in a billion, and a scale that is 30% off is rejected at 1e-20.
+"""
+
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet.errors import InputError
+from discreet.privacy import noise_ball, noise_shares
+from discreet.privacy.noise_ball import add_ball, ball_distance, draw_ball
+from discreet.privacy.noise_shares import (
+    draw_gaussian_share,
+    draw_laplace_share,
+    gaussian_share_distance,
+    honest_parties,
+    laplace_share_distance,
+)
+from discreet.privacy.randomness import Randomness
+
+FALSE_ALARM = 1e-9
+
+
+def p_value(draws, law, scale):
+    """Chi-square of integers against ``law(support)``, over cells that expect 20 draws."""
+    reach = int(60 * scale) + 3
+    cell = np.floor_divide(np.arange(-reach, reach + 1), max(1, int(scale / 4)))
+    odds = law(np.arange(-reach, reach + 1).astype(float))
+    expected = np.bincount(cell - cell[0], weights=odds / odds.sum()) * len(draws)
+    places = np.floor_divide(draws[np.abs(draws) <= reach], max(1, int(scale / 4))) - cell[0]
+    observed = np.bincount(places, minlength=len(expected))
+    large = expected >= 20
+    observed = np.append(observed[large], len(draws) - observed[large].sum())
+    expected = np.append(expected[large], max(len(draws) - expected[large].sum(), 1e-9))
+    return stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), df=len(expected) - 1)
+
+
+def laplace(scale):
+    return lambda x: np.exp(-np.abs(x) / scale)
+
+
+def gaussian(scale):
+    return lambda x: np.exp(-(x**2) / (2 * scale**2))
+
+
+def rounded_laplace(scale):
+    return lambda x: stats.laplace.cdf(x + 0.5, scale=scale) - stats.laplace.cdf(x - 0.5, scale=scale)
+
+
+# ── Noise whose density falls with its length ──
+
+
+@pytest.mark.parametrize("scale", [0.8, 3.0])
+def test_in_one_dimension_it_is_the_rounded_laplace_law(scale):
+    """Small scales, so that the lattice that is finer by an odd factor is used every time."""
+    randomness = Randomness(seed=1)
+    draws = np.array([draw_ball(scale, 1, randomness)[0] for _ in range(6_000)])
+    assert p_value(draws, rounded_laplace(scale), scale) > FALSE_ALARM
+    for off in (0.7, 1.3):
+        assert p_value(draws, rounded_laplace(off * scale), scale) < 1e-20
+
+
+@pytest.mark.parametrize("dimensions", [2, 3, 8])
+def test_length_is_gamma_and_direction_uniform(dimensions):
+    scale, randomness = 2.0**28.4, Randomness(seed=2)
+    draws = np.array([draw_ball(scale, dimensions, randomness) for _ in range(1_500)]) / scale
+    lengths = np.linalg.norm(draws, axis=1)
+    assert stats.kstest(lengths, stats.gamma(dimensions).cdf).pvalue > FALSE_ALARM
+    for off in (0.7, 1.3):
+        assert stats.kstest(off * lengths, stats.gamma(dimensions).cdf).pvalue < 1e-20
+    # The square of one coordinate of a uniform direction is Beta(1/2, (d − 1)/2), whichever coordinate it is.
+    for shares in (draws / lengths[:, None]).T ** 2:
+        assert stats.kstest(shares, stats.beta(0.5, (dimensions - 1) / 2).cdf).pvalue > FALSE_ALARM
+    assert stats.binomtest(int((draws > 0).sum()), draws.size).pvalue > FALSE_ALARM
+
+
+def test_many_dimensions_have_the_long_noise_they_should():
+    """In 20,000 dimensions the length is 20,000 scales, give or take 141."""
+    length = np.linalg.norm(draw_ball(2.0**20, 20_000, Randomness(seed=3)) / 2.0**20)
+    assert abs(length - 20_000) < 6.2 * math.sqrt(20_000)
+
+
+def test_exponential_numbers_have_their_law_and_all_their_digits():
+    draws = noise_ball._exponentials(100_000, Randomness(seed=4))
+    numbers = np.array([draw / 2.0**89 for draw in draws])
+    assert stats.kstest(numbers, stats.expon.cdf).pvalue > FALSE_ALARM
+    assert stats.kstest(1.3 * numbers, stats.expon.cdf).pvalue < 1e-20
+    for shift in (0, 20, 46, 60):  # far below the mean every digit is as good as uniform
+        digits = np.array([draw >> shift & 63 for draw in draws])
+        assert stats.chisquare(np.bincount(digits, minlength=64)).pvalue > FALSE_ALARM
+
+
+def test_squared_cosine_of_a_uniform_angle():
+    randomness = Randomness(seed=5)
+    draws = [float(noise_ball._squared_cosine(randomness)) for _ in range(5_000)]
+    assert stats.kstest(draws, stats.beta(0.5, 0.5).cdf).pvalue > FALSE_ALARM
+
+
+def test_rounding_twice_by_an_odd_factor_is_rounding_once():
+    for factor in (1, 3, 7, 25):
+        numbers = [Decimal(n) / 1009 for n in range(-3000, 3001)]
+        for number in numbers:
+            fine = int((number * factor).to_integral_value())
+            assert (fine + (factor - 1) // 2) // factor == int(number.to_integral_value())
+
+
+def test_noisy_vectors_lie_on_the_grid():
+    noisy = add_ball(np.linspace(0, 1, 6).reshape(2, 3), 0.3, 2.0**-30, Randomness())
+    assert noisy.shape == (2, 3)
+    np.testing.assert_array_equal(noisy * 2.0**30, np.rint(noisy * 2.0**30))
+    assert ball_distance(10**6) < 1e-20
+
+
+@pytest.mark.parametrize(("scale", "dimensions"), [(0.0, 2), (math.nan, 2), (2.0**45, 2), (1.0, 0)])
+def test_impossible_noise_is_refused(scale, dimensions):
+    with pytest.raises(InputError, match="noise"):
+        draw_ball(scale, dimensions, Randomness())
+
+
+# ── Noise in shares ──
+
+
+@pytest.mark.parametrize("parties", [1, 3, 40])
+@pytest.mark.parametrize("scale", [0.4, 3.7, 900.0])
+def test_laplace_shares_add_up_to_the_law(scale, parties):
+    total = sum(draw_laplace_share(scale, parties, 60_000, Randomness(seed=party)) for party in range(parties))
+    assert p_value(total, laplace(scale), scale) > FALSE_ALARM
+    for off in (0.7, 1.3):
+        assert p_value(total, laplace(off * scale), scale) < 1e-20
+
+
+@pytest.mark.parametrize("parties", [1, 3, 40])
+@pytest.mark.parametrize("scale", [40.0, 900.0])
+def test_gaussian_shares_add_up_to_the_law(scale, parties):
+    total = sum(draw_gaussian_share(scale, parties, 60_000, Randomness(seed=party)) for party in range(parties))
+    assert p_value(total, gaussian(scale), scale) > FALSE_ALARM
+    for off in (0.7, 1.3):
+        assert p_value(total, gaussian(off * scale), scale) < 1e-20
+
+
+def test_fine_lattices_have_the_continuous_law():
+    scale = 2.0**28.5
+    for draw, ideal in ((draw_laplace_share, stats.laplace), (draw_gaussian_share, stats.norm)):
+        total = sum(draw(scale, 5, 50_000, Randomness(seed=party)) for party in range(5)) / scale
+        assert stats.kstest(total, ideal.cdf).pvalue > FALSE_ALARM
+        assert stats.kstest(1.3 * total, ideal.cdf).pvalue < 1e-20
+
+
+def test_with_half_of_the_parties_honest_their_shares_alone_suffice():
+    """All ten draw; five of them betray theirs; what is left is the whole noise."""
+    honest = honest_parties(10, 0.5)
+    shares = [draw_laplace_share(20.0, honest, 60_000, Randomness(seed=party)) for party in range(10)]
+    assert p_value(sum(shares[5:]), laplace(20.0), 20.0) > FALSE_ALARM
+    assert np.var(sum(shares)) == pytest.approx(2 * np.var(sum(shares[5:])), rel=0.05)
+
+
+def test_one_share_alone_hides_little():
+    """Most shares of many are 0: only the sum may be seen."""
+    assert (draw_laplace_share(2.0, 100, 10_000, Randomness(seed=1)) == 0).mean() > 0.97
+
+
+def test_tables_of_shares_against_exact_arithmetic():
+    """P(no logarithmic number) = (1 − q)^(1/m), and the odds of the powers of two."""
+    with localcontext() as context:
+        context.prec = 60
+        q = (-1 / Decimal(50)).exp()
+        high, low = noise_shares._poisson_table(50.0, 7)
+        table = (Decimal(int(high[0])) * 2**64 + int(low[0])) / Decimal(2) ** 128
+        assert abs(table - ((1 - q).ln() / 7).exp()) < Decimal(2) ** -126
+        high, low = noise_shares._power_table(50.0)
+        total = sum(q ** (2**j) for j in range(len(high)))
+        running = Decimal(0)
+        for j in range(len(high) - 1):
+            running += q ** (2**j)
+            table = (Decimal(int(high[j])) * 2**64 + int(low[j])) / Decimal(2) ** 128
+            assert abs(table - running / total) < Decimal(2) ** -126
+
+
+def test_second_words_settle_ties_in_tables():
+    high, low = np.array([5, 2**64 - 1], dtype=np.uint64), np.array([7, 2**64 - 1], dtype=np.uint64)
+    for second, found in ((6, 0), (7, 1)):
+        stream = iter([5, second])
+
+        class Fixed:
+            def words(self, count, stream=stream):
+                return np.array([next(stream) for _ in range(count)], dtype=np.uint64)
+
+        assert noise_shares._look_up(high, low, 1, Fixed()).tolist() == [found]
+
+
+def test_decisions_with_a_hundred_digits_give_the_same_law(monkeypatch):
+    monkeypatch.setattr(noise_shares, "_DOUBT", 0.5)
+    draws = draw_laplace_share(3.0, 1, 3_000, Randomness(seed=6))
+    assert p_value(draws, laplace(3.0), 3.0) > FALSE_ALARM
+    assert p_value(draws, laplace(3.9), 3.0) < 1e-9
+
+
+@pytest.mark.parametrize("sigma", [16, 30])
+def test_a_sum_of_shares_is_as_near_to_the_rounded_gaussian_as_stated(sigma):
+    """The χ² distance that the proof uses, and the statistical distance, summed over the whole law."""
+    x = np.arange(-12 * sigma, 12 * sigma + 1).astype(float)
+    discrete = np.exp(-(x**2) / (2 * sigma**2))
+    discrete /= discrete.sum()
+    away = np.abs(x)  # upper tails, which doubles hold better than differences of numbers near 1
+    rounded = stats.norm.sf((away - 0.5) / sigma) - stats.norm.sf((away + 0.5) / sigma)
+    assert ((rounded - discrete) ** 2 / discrete).sum() < 1 / (280 * sigma**4)
+    assert np.abs(rounded - discrete).sum() / 2 < gaussian_share_distance(sigma, 1, 1)
+    assert laplace_share_distance(1000, 10**6) < 1e-20
+
+
+def test_the_sum_of_two_discrete_gaussians_is_as_near_to_one_as_stated():
+    """At a share of 0.5 steps the factor can be seen; at the least share allowed it is below what doubles hold."""
+    for sigma, tolerance in ((0.5, None), (4.0, 1e-13)):
+        x = np.arange(-80, 81).astype(float)
+        one = np.exp(-(x**2) / (2 * sigma**2))
+        both = np.convolve(one, one, mode="same")
+        ideal = np.exp(-(x**2) / (4 * sigma**2))
+        inside = np.abs(x) < 5 * sigma
+        ratio = (both / both.sum())[inside] / (ideal / ideal.sum())[inside]
+        theta = 2.1 * math.exp(-(math.pi**2) * sigma**2)  # s² = σ²/2
+        assert np.abs(np.log(ratio)).max() <= math.log((1 + theta) / (1 - theta)) + (tolerance or 0)
+
+
+@pytest.mark.parametrize("honest", [0, -1])
+def test_impossible_shares_are_refused(honest):
+    with pytest.raises(InputError, match="at least 1 honest party"):
+        draw_laplace_share(1.0, honest, 1, Randomness())
+    with pytest.raises(InputError, match="less than one honest party"):
+        honest_parties(3, 0.1)
+    with pytest.raises(InputError, match="finer grid"):
+        draw_gaussian_share(10.0, 100, 1, Randomness())
