@@ -18,8 +18,6 @@ TINY = np.float32(1e-12)  # a pivot that rounding took below 0
 REORDER = {"reassoc", "contract", "nsz"}
 EIGHT = 8  # rows that are gathered at once
 REGISTER = 8  # numbers of float32 in a vector register
-EIGHT = 8  # rows that are gathered at once
-REGISTER = 8  # numbers of float32 in a vector register
 
 
 @njit(cache=True, fastmath=REORDER)

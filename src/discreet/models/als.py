@@ -63,7 +63,7 @@ class ALS:
 
     def __post_init__(self) -> None:
         require(self.factors >= 1, f"factors must be at least 1, got {self.factors}")
-        require(self.regularisation >= 0, f"regularisation must not be negative, got {self.regularisation}")
+        require(self.regularisation > 0, f"regularisation must be positive, got {self.regularisation}")
         require(self.sweeps >= 1, f"sweeps must be at least 1, got {self.sweeps}")
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:

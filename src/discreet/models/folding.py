@@ -20,7 +20,7 @@ from discreet.types import AnyArray, Floats, Indices
 
 FixedArray = TypeVar("FixedArray", bound=AnyArray)
 
-FAINT_PENALTY = 1e-6  # keeps the problem solvable when a penalty is 0
+FAINT_PENALTY = 1e-3  # keeps the problem solvable in single precision when a penalty is 0
 
 
 def with_ones(factors: Floats) -> Floats:
