@@ -4,6 +4,7 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.ratings import Ratings
+from discreet.populations.bounded import capped
 from discreet.populations.contribution import Contribution
 from discreet.populations.plan import Noise, Plan, noise_for, plan_noise
 from discreet.populations.population import check_ratings_of_population, exact_total
@@ -27,7 +28,7 @@ class LocalDevices:
         Of all devices; each one computes with its own rows only.
     ledger
         What each device may spend. Every device keeps the same one.
-    noise, randomness, tuning
+    noise, randomness, tuning, key
         As for :class:`TrustedServer`.
 
     **Guarantee.** A device sends the total of a contribution over its own ratings, rounded to the lattice, plus
@@ -52,13 +53,14 @@ class LocalDevices:
         noise: Noise | None = None,
         randomness: Randomness | None = None,
         tuning: Tuning = "public",
+        key: bytes | None = None,
     ) -> None:
         check_ratings_of_population("LocalDevices", ratings)
         self.ledger = ledger
         self.tuning = tuning
         self._noise: Noise = noise_for(ledger) if noise is None else noise
         self._randomness = Randomness() if randomness is None else randomness
-        self._ratings = ratings
+        self._ratings = capped(ratings, ledger.unit, self._randomness, key)
 
     @property
     def catalogue(self) -> Catalogue:

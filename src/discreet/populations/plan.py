@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.errors import InputError, require
+from discreet.populations.bounded import bound_for
 from discreet.populations.contribution import Contribution
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise import SAMPLER_DISTANCE, add_gaussian, add_laplace, grid_of
@@ -53,7 +54,7 @@ def plan_noise(contribution: Contribution, share: float, ledger: Ledger, noise: 
     require(0 < share <= 1, f"the share of a budget lies in (0, 1], got {share}")
     if ledger.unit.neighbours == "replace":
         factor *= 2  # remove one, add another
-    bound = contribution.bound(ledger.unit.name, "l1" if noise == "laplace" else "l2")
+    bound = bound_for(contribution, ledger.unit, "l1" if noise == "laplace" else "l2")
     size = math.prod(contribution.shape)
     cells = factor * (bound.cells or size)
     reach = cells if noise == "laplace" else math.sqrt(cells)  # what rounding adds, in grid steps

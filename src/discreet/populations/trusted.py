@@ -2,6 +2,7 @@
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.ratings import Ratings
+from discreet.populations.bounded import capped
 from discreet.populations.contribution import Contribution
 from discreet.populations.plan import Noise, Plan, noise_for, plan_noise
 from discreet.populations.population import check_ratings_of_population, exact_total
@@ -28,6 +29,9 @@ class TrustedServer:
         Where noise comes from. A seeded one is for tests and experiments: the guarantee is then none.
     tuning
         Whether the settings of the model were chosen by looking at these ratings; see :class:`Guarantee`.
+    key
+        Secret with which a user's ratings are chosen where the unit has ``max_ratings``; drawn if not given. The same
+        key chooses the same ratings again.
 
     **Guarantee.** Each sum is the total of a contribution, rounded to a public lattice, plus noise whose scale is
     fitted to the bound that the contribution itself proves, rounding included. What a model makes of the
@@ -50,13 +54,14 @@ class TrustedServer:
         noise: Noise | None = None,
         randomness: Randomness | None = None,
         tuning: Tuning = "public",
+        key: bytes | None = None,
     ) -> None:
         check_ratings_of_population("TrustedServer", ratings)
         self.ledger = ledger
         self.tuning = tuning
         self._noise: Noise = noise_for(ledger) if noise is None else noise
         self._randomness = Randomness() if randomness is None else randomness
-        self._ratings = ratings
+        self._ratings = capped(ratings, ledger.unit, self._randomness, key)
 
     @property
     def catalogue(self) -> Catalogue:

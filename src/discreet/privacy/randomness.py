@@ -1,11 +1,14 @@
 """Where noise gets its randomness: a ChaCha20 stream keyed by the operating system, and nothing else."""
 
 import hashlib
+import hmac
 import os
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from numpy.typing import NDArray
+
+from discreet.errors import require
 
 KEY_BYTES = 32
 REKEY_AFTER = 1 << 30  # bytes; far below the 256 GiB after which ChaCha20's block counter would wrap
@@ -36,6 +39,21 @@ class Randomness:
         else:
             self._key(hashlib.sha256(f"discreet: seeded, not private: {seed}".encode()).digest())
 
+    @classmethod
+    def of_key(cls, key: bytes, purpose: str) -> "Randomness":
+        """A stream that whoever has the secret key can repeat; one for every purpose, independent of the others.
+
+        Never for noise: a stream that is used twice for different data hides nothing.
+
+        >>> key = secret_key()
+        >>> Randomness.of_key(key, "cap").words(1) == Randomness.of_key(key, "cap").words(1)
+        array([ True])
+        """
+        require(len(key) == KEY_BYTES, f"a secret key has {KEY_BYTES} bytes, got {len(key)}")
+        stream = cls()
+        stream._key(hmac.digest(key, purpose.encode(), "sha256"))
+        return stream
+
     def _key(self, key: bytes) -> None:
         self._stream = Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
         self._left = REKEY_AFTER
@@ -56,3 +74,12 @@ class Randomness:
 
     def __repr__(self) -> str:
         return "Randomness(seeded: not private)" if self.is_seeded else "Randomness(secure)"
+
+
+def secret_key(randomness: Randomness | None = None) -> bytes:
+    """A key of 32 bytes, from the operating system or out of a stream; keep it as secret as the ratings.
+
+    >>> len(secret_key())
+    32
+    """
+    return (Randomness() if randomness is None else randomness).words(KEY_BYTES // 8).tobytes()

@@ -1,0 +1,36 @@
+"""How many ratings of a user take part, and what that says about the user as a whole."""
+
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError
+from discreet.populations.contribution import Contribution
+from discreet.privacy.bounding import keep_at_most, user_tags
+from discreet.privacy.randomness import Randomness, secret_key
+from discreet.privacy.unit import Bound, Norm, Unit, User
+
+
+def capped(ratings: Ratings, unit: Unit, randomness: Randomness, key: bytes | None) -> Ratings:
+    """The ratings with at most ``unit.max_ratings`` of each user, chosen at random with a secret key.
+
+    Without a key one is drawn. It costs nothing at user level: see :func:`~discreet.privacy.bounding.keep_at_most`.
+    """
+    if not isinstance(unit, User) or unit.max_ratings is None:
+        return ratings
+    if key is None:
+        key = secret_key(randomness)
+    tags = user_tags(ratings.users.names, key)
+    return ratings.select(keep_at_most(ratings.indptr, ratings.item_index, tags, unit.max_ratings, key))
+
+
+def bound_for(contribution: Contribution, unit: Unit, norm: Norm) -> Bound:
+    """What is proven of a contribution for a unit, if need be from one rating to a user with a capped number of them.
+
+    A user is removed by removing at most ``max_ratings`` ratings one after the other, and each moves the statistic
+    by at most the bound for a rating: by the triangle inequality all together by ``max_ratings`` times that.
+    """
+    if isinstance(unit, User) and unit.max_ratings is not None:
+        try:
+            return contribution.bound("user", norm)
+        except InputError:
+            one = contribution.bound("rating", norm)
+        return Bound("user", norm, unit.max_ratings * one.value, cells=unit.max_ratings * one.cells)
+    return contribution.bound(unit.name, norm)
