@@ -1,5 +1,6 @@
 """Edges that all factor and linear models share."""
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -43,3 +44,19 @@ def test_any_shape_gives_finite_scores(model, users, items, share, seed):
     if release.predicts_ratings:
         predicted = release.predict(ratings, np.zeros(items, int), np.arange(items))
         np.testing.assert_allclose(predicted, np.clip(scores[0], 1, 5), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="there is one thread only")
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_threads_change_nothing(model):
+    ratings = dc.synthetic(users=60, items=40, ratings=1000, seed=3)
+    before, outcomes = numba.get_num_threads(), []
+    for threads in (before, 1):
+        numba.set_num_threads(threads)
+        try:
+            release = model.fit(ratings if needs_raw_ratings(model) else dc.NoPrivacy(ratings))
+            outcomes.append([*release.arrays.values(), release.scores(ratings)])
+        finally:
+            numba.set_num_threads(before)
+    for many, one in zip(*outcomes, strict=True):
+        np.testing.assert_array_equal(many, one)
