@@ -72,6 +72,8 @@ class ALS:
         items = len(population.catalogue)
         item_factors = np.random.default_rng(self.seed).normal(0, 0.1, (items, self.factors)).astype(np.float32)
         mean, item_bias = 0.0, np.zeros(items, dtype=np.float32)
+        # Who cannot answer the sweeps says so here, before any budget is spent on the biases.
+        population.deviation(self._contribution(item_factors, np.float32(mean), item_bias))
         if self.biased:
             mean, item_bias = item_biases(population, damping=5.0)
         base = FAINT_PENALTY * np.eye(self.factors + self.biased, dtype=np.float32)

@@ -73,13 +73,16 @@ class BayesianMF:
         """Alternate beliefs about users, formed at home, and about items, formed from the users' sums."""
         check_population(self, population)
         items, d, unit = len(population.catalogue), self.factors, population.catalogue.scale.width / 4
-        mean, item_bias = item_biases(population, damping=5.0)
-        guess = np.random.default_rng(self.seed).normal(0, 0.1, (items, d))
-        means = np.concatenate([guess, item_bias[:, None] / unit], axis=1).astype(np.float32)
-        covariances = np.zeros((items, (d + 1) * (d + 2) // 2), dtype=np.float32)
         # Precisions to start from; they are learned.
         noise, user_precision = 0.75, np.diag([1.0] * d + [3.0])
         item_precision = np.diag([30.0] * d + [5.0])
+        means = np.zeros((items, d + 1), dtype=np.float32)
+        means[:, :-1] = np.random.default_rng(self.seed).normal(0, 0.1, (items, d))
+        covariances = np.zeros((items, (d + 1) * (d + 2) // 2), dtype=np.float32)
+        # Who cannot answer the sweeps says so here, before any budget is spent on the biases.
+        population.deviation(_what_users_say(means, covariances, 0.0, unit, noise * user_precision, noise))
+        mean, item_bias = item_biases(population, damping=5.0)
+        means[:, -1] = item_bias / unit
         for sweep in range(self.sweeps):
             contribution = _what_users_say(means, covariances, mean, unit, noise * user_precision, noise)
             answer = population.sum(contribution)
