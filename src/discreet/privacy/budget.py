@@ -7,7 +7,8 @@ A spending goes through two states, and never back:
 
 Both count as spent, so a process that dies in between has lost nothing of the account: there are no refunds. All
 spends of a data set, of all its fits, are composed together at the delta of its limit, which costs less than adding
-up their epsilons.
+up their epsilons. What is spent next may be chosen after seeing what was released before: sums of pure epsilons and of
+the μ² of Gaussian noise hold for such choices too; other mixtures are composed as if they had been planned beforehand.
 
 The database holds mechanisms, settings and times; no rating, no user, and nothing that was computed from them.
 """
@@ -309,9 +310,8 @@ def _connect_later(url: URL) -> Engine:
     try:
         # Read committed, whatever the server's default: after waiting for a lock the next statement must see
         # what the one before us booked, not how things were when we started.
-        return create_engine(
-            url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args={"connect_timeout": 10}
-        )
+        options = {"connect_timeout": 10, "client_encoding": "utf8"}
+        return create_engine(url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args=options)
     except ModuleNotFoundError:
         raise InputError("a budget in PostgreSQL needs psycopg: pip install 'discreet[postgres]'") from None
 
