@@ -1,0 +1,89 @@
+"""A rehearsal knows what a fit will cost, and looks at no rating to find out."""
+
+import math
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.errors import InputError, OverspentError
+from discreet.populations.rehearsal import rehearse
+
+RATINGS = dc.synthetic(users=40, items=30, ratings=500, seed=1)
+
+
+class Looks:
+    """A model that asks for a few sums, and fails the test if one of them is ever computed."""
+
+    def __init__(self, *shares):
+        self.shares = shares
+
+    def fit(self, population):
+        def total(ratings):
+            raise AssertionError("a rating was looked at")
+
+        for share in self.shares:
+            bounds = (dc.Bound("rating", "l1", 2.0), dc.Bound("user", "l2", 1.0))
+            answer = population.sum(dc.Contribution(f"look {share}", (3, 4), total, bounds), share)
+            assert answer.shape == (3, 4) and not answer.any()
+
+
+@pytest.mark.parametrize("population", [dc.TrustedServer, dc.LocalDevices])
+@pytest.mark.parametrize(
+    "unit", [dc.Rating(), dc.Rating("replace"), dc.User(), dc.User(max_ratings=20, neighbours="replace")]
+)
+@pytest.mark.parametrize("model", [dc.Bias(), dc.Popularity()])
+def test_the_plan_is_what_the_fit_then_spends(model, unit, population):
+    asked = population(RATINGS, dc.Ledger(1.0, 1e-6, unit))
+    plan = rehearse(model, asked)
+    assert asked.spends == ()
+    model.fit(asked)
+    assert plan.to_json() == asked.ledger.to_json()
+    assert len(plan.spends) == 1
+
+
+def test_noise_that_was_chosen_is_planned():
+    server = dc.TrustedServer(RATINGS, dc.Ledger(1.0, 1e-6), noise="gaussian")
+    assert [spend.mechanism for spend in rehearse(dc.Bias(), server).spends] == ["gaussian"]
+
+
+def test_no_rating_is_looked_at():
+    plan = rehearse(Looks(0.25, 0.75), dc.TrustedServer(RATINGS, dc.Ledger(2.0)))
+    assert [spend.what for spend in plan.spends] == ["look 0.25", "look 0.75"]
+    assert plan.spent == pytest.approx(2.0)
+
+
+def test_a_plan_over_the_limit_is_refused():
+    server = dc.TrustedServer(RATINGS, dc.Ledger(2.0))
+    with pytest.raises(OverspentError, match=r"'look 0\.75' would bring the spending to epsilon 2\.5"):
+        rehearse(Looks(0.5, 0.75), server)
+    assert server.spends == ()
+
+
+def test_what_was_spent_before_is_in_the_plan():
+    ledger = dc.Ledger(1.0)
+    server = dc.TrustedServer(RATINGS, ledger)
+    before = dc.Spend(what="before", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0)
+    ledger.charge(before)
+    with pytest.raises(OverspentError):
+        rehearse(Looks(0.75), server)
+    assert [spend.what for spend in rehearse(Looks(0.5), server).spends] == ["before", "look 0.5"]
+    assert ledger.spends == (before,)
+
+
+def test_zeros_do_not_disturb():
+    """Whatever a model makes of zeros is not warned about."""
+
+    class Divides(Looks):
+        def fit(self, population):
+            super().fit(population)
+            assert math.isnan((np.zeros(1) / np.zeros(1))[0])
+
+    rehearse(Divides(1.0), dc.TrustedServer(RATINGS, dc.Ledger(1.0)))
+
+
+def test_what_has_no_price_cannot_be_rehearsed():
+    with pytest.raises(InputError, match="NoPrivacy hides nothing, so it has no cost that could be planned"):
+        rehearse(dc.Bias(), dc.NoPrivacy(RATINGS))
+    with pytest.raises(InputError, match="MF needs the raw ratings"):
+        rehearse(dc.MF(), dc.TrustedServer(RATINGS, dc.Ledger(1.0)))
