@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from discreet.audit.one_run import audit_in_one_run as audit_in_one_run
+    from discreet.audit.results import Audit as Audit
+    from discreet.audit.runs import audit_by_runs as audit_by_runs
+    from discreet.audit.sensitivity import check_sensitivity as check_sensitivity
     from discreet.data.catalogue import Catalogue as Catalogue
     from discreet.data.catalogue import Scale as Scale
     from discreet.data.datasets import available as available
@@ -86,6 +90,10 @@ _HOMES = {
     "HeldOutUsers": "evaluation.protocols",
     "HoldOut": "evaluation.protocols",
     "Report": "evaluation.results",
+    "Audit": "audit.results",
+    "audit_by_runs": "audit.runs",
+    "audit_in_one_run": "audit.one_run",
+    "check_sensitivity": "audit.sensitivity",
     "Bias": "models.bias",
     "Cosine": "models.cosine",
     "Pearson": "models.pearson",

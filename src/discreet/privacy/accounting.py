@@ -85,6 +85,7 @@ def calibrate(spends: Callable[[float], Sequence[Spend]], epsilon: float, delta:
     return high
 
 
+@lru_cache(maxsize=256)
 def _composed(spends: tuple[Spend, ...], delta: float) -> float:
     import dp_accounting
 

@@ -1,0 +1,148 @@
+"""Attacks: from what was seen of a fit to one number that speaks for the canary's presence.
+
+Three of them see each run of an audit; which one is judged is chosen on runs that are not judged.
+
+1. *Likelihood*. The adversary knows all data but the canary's, and the law of the noise according to the ledger. So
+   for every look it knows the total a without the canary and how far d the canary moves it; the log-likelihood ratios
+   of the looks add up. Gaussian noise: ⟨y − a − d/2, d⟩ / σ². Laplace noise: Σ (|y − a| − |y − a − d|) / b. No test is
+   stronger if the noise is what the ledger says.
+2. *Learned from the looks*. Fisher's linear discriminant on the answers where the canary can move them, with their
+   covariance: it finds noise that is not what the ledger says, for example the same noise in two looks.
+3. *Learned from the release*. The same on the released arrays alone, on the cells that differ most: it needs to know
+   nothing of how they were made, and finds what never went through a population.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from discreet.audit.canaries import Pair
+from discreet.audit.recording import Look
+from discreet.populations.population import exact_total
+from discreet.types import AnyArray, Doubles
+
+MOST_FEATURES = 32
+RIDGE = 1e-9
+"""Of the variance: keeps a covariance invertible where noise cancels out exactly."""
+DIGITS = 9
+"""Scores that are equal but for rounding should be equal."""
+
+
+@dataclass(eq=False)
+class Adversary:
+    """Knows both data sets of a pair, and asks which of them was used."""
+
+    pair: Pair
+    _known: dict[int, tuple[Doubles, Doubles]] = field(default_factory=dict)
+
+    def totals(self, place: int, look: Look) -> tuple[Doubles, Doubles]:
+        """The total without the canary, and how far the canary moves it. The same whichever data were used."""
+        asked = look.contribution
+        moved = exact_total(asked, self.pair.own_present) - exact_total(asked, self.pair.own_absent)
+        if place in self._known and np.array_equal(self._known[place][1], moved):
+            return self._known[place]  # the same question as before, in all likelihood: a sum over everyone is saved
+        self._known[place] = exact_total(asked, self.pair.absent), moved
+        return self._known[place]
+
+    def likelihood(self, looks: Sequence[Look]) -> float:
+        """The log-likelihood ratio of the canary's presence."""
+        ratios = [log_likelihood_ratio(look, *self.totals(place, look)) for place, look in enumerate(looks)]
+        return float(np.round(np.sum(ratios), DIGITS))
+
+    def strength(self, looks: Sequence[Look]) -> float:
+        """How far the canary moves the looks, in scales of their noise: what it can reveal at most."""
+        laplace, gaussian = 0.0, 0.0
+        for place, look in enumerate(looks):
+            _, moved = self.totals(place, look)
+            if look.law == "laplace":
+                laplace += float(np.abs(moved).sum()) / look.scale
+            else:
+                gaussian += float((moved**2).sum()) / look.scale**2
+        return laplace + math.sqrt(gaussian)
+
+    def features(self, looks: Sequence[Look]) -> Doubles:
+        """Every answer where the canary could move one of its shape; if that is much, its projections on the moves."""
+        centred, moves = [], []
+        for place, look in enumerate(looks):
+            base, moved = self.totals(place, look)
+            centred.append((look.answer - base).ravel())
+            moves.append(moved.ravel())
+        touched = {len(moved): np.zeros(len(moved), dtype=np.bool_) for moved in moves}
+        for moved in moves:
+            touched[len(moved)] |= moved != 0
+        if sum(int(touched[len(answer)].sum()) for answer in centred) <= MOST_FEATURES:
+            return np.concatenate([np.zeros(0), *(answer[touched[len(answer)]] for answer in centred)])
+        return np.array(
+            [
+                answer @ moved / np.linalg.norm(moved)
+                for answer in centred
+                for moved in moves
+                if len(moved) == len(answer) and moved.any()
+            ]
+        )[: 2 * MOST_FEATURES]
+
+
+def log_likelihood_ratio(look: Look, base: AnyArray, moved: AnyArray) -> float:
+    """ln(density of the answer with the canary / density without it)."""
+    where = np.nonzero(moved)
+    centred, moved = look.answer[where] - base[where], moved[where]
+    if look.law == "gaussian":
+        return float((centred - moved / 2) @ moved) / look.scale**2
+    return float((np.abs(centred) - np.abs(centred - moved)).sum()) / look.scale
+
+
+class Moments:
+    """Mean and variance of arrays that come one by one, without keeping them."""
+
+    def __init__(self) -> None:
+        self.count, self.mean, self.squares = 0, np.zeros(0), np.zeros(0)
+
+    def add(self, values: Doubles) -> None:
+        """One more."""
+        if self.count == 0:
+            self.mean, self.squares = np.zeros_like(values), np.zeros_like(values)
+        if len(values) != len(self.mean):  # a shape that depends on the data: their number is in front, and tells
+            values = np.resize(values, len(self.mean))
+        self.count += 1
+        step = values - self.mean
+        self.mean += step / self.count
+        self.squares += step * (values - self.mean)
+
+
+def differing_cells(absent: Moments, present: Moments) -> AnyArray:
+    """The cells whose means differ most, in deviations; none where no cell differs at all."""
+    if len(absent.mean) != len(present.mean):
+        return np.zeros(1, dtype=np.int64)
+    gap = np.abs(present.mean - absent.mean)
+    spread = np.sqrt((absent.squares + present.squares) / max(1, absent.count + present.count - 2))
+    rounding = 1e-6 * np.maximum(np.abs(present.mean), np.abs(absent.mean))  # of arrays in single precision
+    apart = np.where(gap > rounding, gap / (spread + rounding + 1e-300), 0.0)
+    most = np.argsort(-apart, kind="stable")[:MOST_FEATURES]
+    return np.asarray(most[apart[most] > 0])
+
+
+def fisher_direction(absent: Doubles, present: Doubles) -> Doubles:
+    """Where two clouds of points lie furthest apart: inverse covariance times difference of means.
+
+    >>> rng = np.random.default_rng(1)
+    >>> noise = rng.normal(size=(100, 1)) * [1, 1]  # the same in both columns: their difference has none
+    >>> direction = fisher_direction(noise, noise + [1, 0])
+    >>> bool(direction[0] > 0 and abs(direction[0] + direction[1]) < 1e-6 * direction[0])
+    True
+    """
+    gap = present.mean(axis=0) - absent.mean(axis=0)
+    residuals = np.concatenate([absent - absent.mean(axis=0), present - present.mean(axis=0)])
+    spread = residuals.std(axis=0)
+    unit = np.where(spread > 0, spread, np.where(gap != 0, np.abs(gap), 1.0))
+    covariance = (residuals / unit).T @ (residuals / unit) / max(1, len(residuals) - 2)
+    covariance[np.diag_indices_from(covariance)] += RIDGE
+    return np.asarray(np.linalg.solve(covariance, gap / unit) / unit, dtype=np.float64)
+
+
+def flat(arrays: Sequence[AnyArray]) -> Doubles:
+    """How many numbers were released, which should tell nothing, and then all of them; 0 for what is not finite."""
+    rows = [np.asarray(array, dtype=np.float64).ravel() for array in arrays if array.dtype.kind in "biuf"]
+    numbers = np.concatenate([np.array([sum(map(len, rows))]), *rows])
+    return np.asarray(np.nan_to_num(numbers, nan=0.0, posinf=0.0, neginf=0.0), dtype=np.float64)

@@ -1,0 +1,96 @@
+"""A population that writes down what it answers, so that an audit sees what leaves the ratings, look by look."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.data.catalogue import Catalogue
+from discreet.populations.contribution import Contribution
+from discreet.populations.population import Population
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.spend import Spend
+from discreet.privacy.unit import Unit
+from discreet.types import Doubles
+
+NO_NOISE = 1e-9
+"""Stands for the deviation of an exact answer, so that nothing is divided by 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """One answer, and the law of its noise according to whoever gave it.
+
+    ``spends`` are the lines that it added to the ledger.
+    """
+
+    contribution: Contribution
+    answer: Doubles
+    law: Literal["laplace", "gaussian"]
+    scale: float
+    spends: tuple[Spend, ...]
+
+
+class RecordingPopulation:
+    """Passes every question on to a population and keeps its answers.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> recorded = RecordingPopulation(dc.TrustedServer(ratings, dc.Ledger(epsilon=1.0)))
+    >>> release = dc.Popularity().fit(recorded)
+    >>> [(look.law, round(look.scale, 3), look.answer.shape) for look in recorded.looks]
+    [('laplace', 1.0, (30,))]
+    """
+
+    def __init__(self, population: Population) -> None:
+        self._population = population
+        self.looks: list[Look] = []
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The public items."""
+        return self._population.catalogue
+
+    @property
+    def unit(self) -> Unit | None:
+        """Whose secret is kept."""
+        return self._population.unit
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """Every look that was booked."""
+        return self._population.spends
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """As the population promises."""
+        return self._population.guarantee
+
+    def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
+        """The population's answer, kept."""
+        deviation = self._population.deviation(contribution, share)
+        booked = len(self._population.spends)
+        answer = self._population.sum(contribution, share)
+        spends = self._population.spends[booked:]
+        law, scale = _law(spends, deviation)
+        self.looks.append(Look(contribution, np.array(answer, dtype=np.float64), law, scale, spends))
+        return answer
+
+    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
+        """As the population says."""
+        return self._population.deviation(contribution, share)
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else a model may want of a population."""
+        return getattr(self._population, name)
+
+
+def _law(spends: tuple[Spend, ...], deviation: float) -> tuple[Literal["laplace", "gaussian"], float]:
+    """Laplace where one Laplace number was added; else Gaussian, as sums of much noise nearly are."""
+    if len(spends) == 1 and spends[0].mechanism == "laplace":
+        scale = spends[0].scale
+        if abs(deviation / (2**0.5 * scale) - 1) < 0.01:
+            return "laplace", scale
+    return "gaussian", max(deviation, NO_NOISE)

@@ -1,0 +1,108 @@
+"""What the two kinds of audit share: whom a model asks, one observed fit, and what its ledger proves."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.audit.attack import Adversary
+from discreet.audit.recording import Look, RecordingPopulation
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError, require
+from discreet.models.fitting import check_terms
+from discreet.models.release import Release
+from discreet.populations.local import LocalDevices
+from discreet.populations.population import Population
+from discreet.populations.terms import Terms
+from discreet.populations.trusted import TrustedServer
+from discreet.privacy.guarantee import Loss
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.randomness import Randomness
+from discreet.privacy.spend import Spend
+
+MakePopulation = Callable[[Ratings, Ledger, Randomness], Population]
+"""Someone to ask, from ratings, a fresh ledger and a stream of noise. Each call is one run of the mechanism."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What one fit left behind."""
+
+    looks: Sequence[Look]
+    release: Release
+    spends: tuple[Spend, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """A model on certain terms: what is run again and again, each time with fresh noise."""
+
+    model: Any
+    terms: Terms
+    randomness: Randomness
+    make_population: MakePopulation | None = None
+
+    def __post_init__(self) -> None:
+        require(self.terms.epsilon is not None, "an audit tests a promise: give an epsilon")
+        check_terms(self.model, self.terms)
+
+    def run(self, ratings: Ratings) -> Seen:
+        """Fit once. What comes out is looked at and thrown away."""
+        make = self._default if self.make_population is None else self.make_population
+        recorded = RecordingPopulation(make(ratings, self.terms.ledger(), self.randomness))
+        release = self.model.fit(recorded)
+        return Seen(tuple(recorded.looks), release, recorded.spends)
+
+    def _default(self, ratings: Ratings, ledger: Ledger, randomness: Randomness) -> Population:
+        kind = TrustedServer if self.terms.trust == "server" else LocalDevices
+        return kind(ratings, ledger, randomness=randomness)
+
+    @property
+    def limit(self) -> Loss:
+        """What a fit may spend."""
+        ledger = self.terms.ledger()
+        return Loss(ledger.epsilon, ledger.delta)
+
+    def proven(self, seen: Seen) -> Loss | None:
+        """What the ledger of a fit adds up to, seeded or not; None where nothing was booked."""
+        from discreet.privacy.accounting import epsilon_of
+
+        delta = self.limit.delta
+        return Loss(epsilon_of(seen.spends, delta), delta) if seen.spends else None
+
+
+def mu_of(spends: Sequence[Spend]) -> float | None:
+    """The loss of Gaussian noise in standard deviations; None where the ledger has other mechanisms or nothing."""
+    if not spends or any(spend.mechanism != "gaussian" or spend.sampling_rate < 1 for spend in spends):
+        return None
+    return float(np.sqrt(sum(spend.times / spend.noise_multiplier**2 for spend in spends)))
+
+
+def faults_of(seen: Seen, adversary: Adversary | None) -> tuple[str, ...]:
+    """What is wrong whatever the noise was: looks that nobody booked, and canaries beyond a declared bound."""
+    faults = []
+    unbooked = sum(not look.spends for look in seen.looks)
+    if unbooked:
+        faults.append(f"{unbooked} of {len(seen.looks)} looks at the ratings {_is(unbooked)} not in the ledger")
+    for place, look in enumerate(seen.looks if adversary is not None else ()):
+        assert adversary is not None
+        _, moved = adversary.totals(place, look)
+        for spend in look.spends:
+            size = float(np.abs(moved).sum() if spend.norm == "l1" else np.sqrt((moved**2).sum()))
+            if size > spend.sensitivity:
+                faults.append(
+                    f"the canary moves {spend.what!r} by {size:.4g} in {spend.norm}, "
+                    f"and the noise is made for {spend.sensitivity:.4g}"
+                )
+    return tuple(dict.fromkeys(faults))
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def check_confidence(confidence: float) -> None:
+    """Raise unless this is a confidence that one could want."""
+    if not 0.5 <= confidence < 1:
+        raise InputError(f"confidence must lie between 0.5 and 1, got {confidence}")
