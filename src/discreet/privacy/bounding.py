@@ -120,8 +120,8 @@ def keep_at_most(
         weights = np.asarray(weights, dtype=np.float64)[rows]
         require(bool((np.isfinite(weights) & (weights > 0)).all()), "weights must be positive and finite")
         # The first of several exponential clocks to ring is clock i with odds in proportion to its rate.
-        priorities = -np.log((priorities + 0.5) * 2.0**-64) / weights
-    order = np.lexsort((items, priorities, owner))
+        priorities = np.abs(np.log((priorities + 0.5) * 2.0**-64)) / weights
+    order = _sorted_rows(owner, priorities, items)
     first = np.concatenate([[0], np.cumsum(sizes[sizes > max_ratings])[:-1]])
     rank = np.arange(len(rows)) - np.repeat(first, sizes[sizes > max_ratings])
     keep[rows[order[rank >= max_ratings]]] = False
@@ -140,6 +140,17 @@ def hold_out(indptr: Offsets, items: AnyArray, tags: AnyArray, share: float, key
     """
     require(0 < share < 1, f"share must lie between 0 and 1, got {share}")
     return np.asarray(_priorities(tags[_owners(indptr)], items, key, "what is held out") < np.uint64(share * 2.0**64))
+
+
+def _sorted_rows(owner: Offsets, priorities: AnyArray, items: AnyArray) -> Offsets:
+    """Positions by owner, then priority, then item. Priorities are words or positive doubles, whose bits sort alike."""
+    bits = np.uint64(max(int(owner[-1]).bit_length(), 1))
+    words = (owner.astype(np.uint64) << (np.uint64(64) - bits)) | (priorities.view(np.uint64) >> bits)
+    order = np.argsort(words)
+    words = words[order]
+    if (words[1:] == words[:-1]).any():  # rare: too few bits are left, and how argsort breaks ties is up to all rows
+        return np.lexsort((items, priorities, owner))
+    return order
 
 
 def _priorities(tags: AnyArray, items: AnyArray, key: bytes, purpose: str) -> AnyArray:

@@ -107,7 +107,7 @@ def _half_chi_square(degrees: int, randomness: Randomness) -> Decimal:
     result = Decimal(total)
     if half:
         result += _exponentials(1, randomness)[0] * _squared_cosine(randomness)
-    return result / 2**_MEAN_BITS
+    return Decimal(result / 2**_MEAN_BITS)
 
 
 def _exponentials(count: int, randomness: Randomness) -> list[int]:
