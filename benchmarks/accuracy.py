@@ -24,7 +24,7 @@ FACTOR_MODELS = ("mf", "pmf", "als", "bayesian-mf")
 
 # As the papers have them, beside every model with its defaults.
 PAPERS = {
-    "constant similarity": dc.PNBM(start="constant", epochs=0),
+    "constant similarity": dc.PNBM(start="constant", centre="item", epochs=0, floor=0, item_damping=0, user_damping=0),
     "cosine plain, 900": dc.Cosine.plain(neighbours=900),
     "cosine plain, 100": dc.Cosine.plain(neighbours=100),
     "pearson plain, 900": dc.Pearson.plain(neighbours=900),
