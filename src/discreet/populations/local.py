@@ -28,7 +28,7 @@ class LocalDevices:
         Of all devices; each one computes with its own rows only.
     ledger
         What each device may spend. Every device keeps the same one.
-    noise, randomness, tuning, key
+    noise, randomness, tuning, key, share
         As for :class:`TrustedServer`.
 
     **Guarantee.** A device sends the total of a contribution over its own ratings, rounded to the lattice, plus
@@ -54,10 +54,12 @@ class LocalDevices:
         randomness: Randomness | None = None,
         tuning: Tuning = "public",
         key: bytes | None = None,
+        share: float = 1.0,
     ) -> None:
         check_ratings_of_population("LocalDevices", ratings)
         self.ledger = ledger
         self.tuning = tuning
+        self._share = share
         self._noise: Noise = noise_for(ledger) if noise is None else noise
         self._randomness = Randomness() if randomness is None else randomness
         self._ratings = capped(ratings, ledger.unit, self._randomness, key)
@@ -103,7 +105,7 @@ class LocalDevices:
 
     def plan(self, contribution: Contribution, share: float = 1.0) -> Plan:
         """The noise that each device would add, and what it would cost. Public: no rating is looked at."""
-        return plan_noise(contribution, share, self.ledger, self._noise, factor=self._factor)
+        return plan_noise(contribution, share * self._share, self.ledger, self._noise, factor=self._factor)
 
     @property
     def _factor(self) -> float:

@@ -32,6 +32,8 @@ class TrustedServer:
     key
         Secret with which a user's ratings are chosen where the unit has ``max_ratings``; drawn if not given. The same
         key chooses the same ratings again.
+    share
+        How much of the ledger's limit the sums may take, where something else is paid from it too.
 
     **Guarantee.** Each sum is the total of a contribution, rounded to a public lattice, plus noise whose scale is
     fitted to the bound that the contribution itself proves, rounding included. What a model makes of the
@@ -55,10 +57,12 @@ class TrustedServer:
         randomness: Randomness | None = None,
         tuning: Tuning = "public",
         key: bytes | None = None,
+        share: float = 1.0,
     ) -> None:
         check_ratings_of_population("TrustedServer", ratings)
         self.ledger = ledger
         self.tuning = tuning
+        self._share = share
         self._noise: Noise = noise_for(ledger) if noise is None else noise
         self._randomness = Randomness() if randomness is None else randomness
         self._ratings = capped(ratings, ledger.unit, self._randomness, key)
@@ -101,4 +105,4 @@ class TrustedServer:
 
     def plan(self, contribution: Contribution, share: float = 1.0) -> Plan:
         """The noise that :meth:`sum` would add, and what it would cost. Public: no rating is looked at."""
-        return plan_noise(contribution, share, self.ledger, self._noise)
+        return plan_noise(contribution, share * self._share, self.ledger, self._noise)
