@@ -18,6 +18,14 @@ class Outcome:
     err: str
 
 
+@pytest.fixture(autouse=True)
+def own_budget(tmp_path_factory, monkeypatch) -> Path:
+    """No test spends from the budget of whoever runs it."""
+    path = tmp_path_factory.mktemp("budget") / "budget.sqlite"
+    monkeypatch.setenv("DISCREET_BUDGET", str(path))
+    return path
+
+
 @pytest.fixture
 def discreet(capsys, monkeypatch) -> Callable[..., Outcome]:
     """Run ``discreet`` with these arguments; quicker than a process of its own."""

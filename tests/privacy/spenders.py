@@ -64,6 +64,7 @@ def halfway(url, number):
 
 
 def main(job, url):
+    Budget(url)  # loads the driver once for all; there is no connection yet
     assert not {"numpy", "dp_accounting"} & set(sys.modules)
     count = {once: 100, forever: 8, halfway: 1}[job]
     gate, opener = os.pipe()

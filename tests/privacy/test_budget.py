@@ -113,12 +113,30 @@ def test_impossible_limits_are_refused(tmp_path, epsilon, delta):
 
 def test_units_do_not_mix(url):
     budget = Budget(url)
+    budget.declare("data", epsilon=2.0, delta=DELTA, unit=User())
     budget.reserve("data", gaussian(unit=User()), "users")
     budget.reserve("data", gaussian(unit=User(max_ratings=200)), "users, of whom few ratings are used")
     for other in (Rating(), Rating("replace"), User(neighbours="replace")):
         with pytest.raises(InputError, match=r"data is kept for another unit \(all ratings of one user, present or"):
             budget.reserve("data", laplace(0.1, other), "other")
     assert len(budget.report("data").spendings) == 2
+
+
+def test_without_a_limit_units_are_kept_apart(url):
+    budget = Budget(url)
+    budget.reserve("data", laplace(1.0), "ratings")
+    budget.reserve("data", gaussian(), "users")
+    budget.reserve("data", laplace(2.0), "ratings")
+    account = budget.report("data")
+    assert account.unit is None
+    assert [(part.unit, len(part.spendings)) for part in account.parts] == [(Rating(), 2), (User(), 1)]
+    assert [part.spent for part in account.parts] == [3.0, gaussian().spent]
+    assert [line.total for line in account.spendings] == [1.0, gaussian().spent, 3.0]
+    with pytest.raises(InputError, match="data was spent for several units, which do not add up: see its parts"):
+        _ = account.spent
+    for unit in (Rating(), User(), None):
+        with pytest.raises(InputError, match="kept for another unit"):
+            budget.declare("data", epsilon=100.0, delta=DELTA, unit=unit)
 
 
 def test_what_is_spent_is_composed_and_not_added_up(url):
@@ -159,6 +177,7 @@ def test_an_account_refuses_exactly_what_a_ledger_refuses(plans):
         ledger.charge(*plan.spends)
         line = Spending(
             id=0,
+            unit=Rating(),
             purpose="it",
             reserved_at="",
             released_at=None,
@@ -179,7 +198,8 @@ def test_nothing_about_ratings_or_users_is_kept(url):
     assert {name: [column["name"] for column in tables.get_columns(name)] for name in tables.get_table_names()} == {
         "discreet_data_sets": ["name", "unit", "neighbours", "epsilon", "delta"],
         "discreet_spendings": [
-            "id", "data_set", "purpose", "reserved_at", "released_at", "epsilon", "delta", "total", "spends",
+            "id", "data_set", "unit", "neighbours", "purpose", "reserved_at", "released_at",
+            "epsilon", "delta", "total", "spends",
         ],
     }  # fmt: skip
 
@@ -249,12 +269,13 @@ def test_kill_9_in_the_middle_of_a_booking_books_nothing(url):
 
 
 def test_a_server_that_is_killed_with_9_loses_nothing_that_was_booked(postgres):
-    url = postgres.new_database()
+    url = postgres.emptied()
     budget = Budget(url)
     budget.declare("data", epsilon=1.0)
     with start("forever", url) as process:
         written = [process.stdout.readline() for _ in range(40)]
         postgres.crash()
+        os.killpg(process.pid, signal.SIGKILL)  # whoever did not notice
         written += process.stdout.readlines()
     answers = [line.split(maxsplit=1) for line in written]
     account = budget.report("data")
@@ -271,7 +292,7 @@ def test_who_holds_the_budget_too_long_is_not_waited_for(url, monkeypatch):
     monkeypatch.setattr(budget_module, "PATIENCE", 0.2)
     budget = Budget(url)
     with budget._writing() as connection:
-        budget._read(connection, "data", lock=True)
+        budget._lock(connection, "data")
         with pytest.raises(BudgetError, match=r"cannot be used: .*lock.*; nothing was spent"):
             Budget(url).reserve("data", laplace(0.5), "late")
     assert budget.report("data").spendings == ()
@@ -287,7 +308,7 @@ def test_looking_leaves_nothing_behind(tmp_path):
 
 
 def test_looking_leaves_nothing_behind_on_a_server(postgres):
-    budget = Budget(postgres.new_database())
+    budget = Budget(postgres.emptied())
     assert budget.report("data") == Account(data="data")
     assert sqlalchemy.inspect(budget._engine).get_table_names() == []
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.options import Json
-from discreet.cli.tables import document, facts, table
+from discreet.cli.tables import document, facts, say, table
 from discreet.errors import DataError, require
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def budget(
     kept = Budget(url)
     name = account_name(data)
     account = kept.report(name)
-    if account.unit is None:
+    if account.epsilon is None and not account.spendings:
         check_known(data)
     if epsilon is not None:
         declare(kept, account, epsilon, delta, unit)
@@ -102,18 +102,15 @@ def check_known(data: str) -> None:
 
 def print_account(account: "Account", place: str) -> None:
     """The limit, what was spent and what is left, and every line of the account."""
-    delta = f", delta {account.accounting_delta:g}" if account.accounting_delta else ""
     limit = "none declared: what is spent is written down, and nothing is refused (set one with --epsilon)"
-    left = "without a limit, not known"
     if account.epsilon is not None:
-        limit, left = f"epsilon {account.epsilon:g}{delta}", f"epsilon {account.remaining:.4g}"
+        limit = f"epsilon {account.epsilon:g}{_delta(account)} for {account.unit}"
     facts(
         [
             ("data", account.data),
-            ("unit", "not known before the first spending" if account.unit is None else str(account.unit)),
             ("limit", limit),
-            ("spent", f"epsilon {account.spent:.4g}{delta}"),
-            ("left", left),
+            *(("spent", _spent(part)) for part in account.parts),
+            *([] if account.remaining is None else [("left", f"epsilon {account.remaining:.4g}")]),
             ("kept in", place),
         ]
     )
@@ -121,11 +118,12 @@ def print_account(account: "Account", place: str) -> None:
         return
     table(
         None,
-        ("when", "on what", "epsilon", "in all", ""),
+        ("when", "on what", "unit", "epsilon", "in all", ""),
         [
             (
                 spending.reserved_at.replace("+00:00", " UTC").replace("T", " "),
                 spending.purpose,
+                spending.unit.name,
                 f"{spending.epsilon:.4g}",
                 f"{spending.total:.4g}",
                 "released" if spending.state == "released" else "reserved, no release written: counts as spent",
@@ -134,6 +132,24 @@ def print_account(account: "Account", place: str) -> None:
         ],
         right=("epsilon", "in all"),
     )
+
+
+def print_left(account: "Account") -> None:
+    """One sentence after a fit."""
+    left = "no limit was declared"
+    if account.remaining is not None:
+        left = f"epsilon {account.remaining:.4g} of {account.epsilon:g} is left"
+    say(f"It is booked on the budget of {account.data}: {left}; see `discreet budget`.")
+
+
+def _spent(part: "Account") -> str:
+    if not part.spendings:
+        return "nothing"
+    return f"epsilon {part.spent:.4g}{_delta(part)} for {part.unit}"
+
+
+def _delta(account: "Account") -> str:
+    return f", delta {account.accounting_delta:g}" if account.accounting_delta else ""
 
 
 def _is_name(data: str) -> bool:

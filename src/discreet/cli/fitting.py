@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.cli.budget import account_name, print_left
 from discreet.cli.models import shown
 from discreet.cli.options import DataOptions, Json, PrivacyOptions, Settings, grouped
 from discreet.cli.outputs import check_release_folder
@@ -22,25 +23,40 @@ def fit(
     privacy: PrivacyOptions,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")],
     settings: Settings = [],  # noqa: B006 (typer copies it)
+    budget: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where the budget of DATA is kept (`discreet budget`).")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Fit a model and write a release.
 
-    The release is a folder with what was learned about the items, and nothing about any user.
+    The release is a folder with what was learned about the items, and nothing about any user. What it costs is
+    booked on the budget of DATA first; what would overspend that is refused.
     """
     chosen = parse_models([model], settings)[model]
     terms = privacy.terms()
     check_release_folder(output)
     from discreet.models.fitting import check_terms, fit_on
+    from discreet.models.spending import spend_and_release
+    from discreet.privacy.budget import Budget
 
     check_terms(chosen, terms)
+    kept, name = Budget(budget), account_name(source.data)
+    account = kept.report(name)  # a database that is down is found before the data are read
+    has_privacy = terms.epsilon is not None and terms.noise_seed is None
+    if not has_privacy:
+        account.check_unlimited(repr(chosen))
 
     with bar() as progress:
         ratings = source.load(progress)
         started = time.perf_counter()
-        release = fit_on(chosen, ratings, terms, progress)
+        if has_privacy:
+            population = terms.population(ratings)
+            release = spend_and_release(chosen, population, output, budget=kept, data=name, progress=progress)
+        else:
+            release = fit_on(chosen, ratings, terms, progress)
+            release.save(output)
         seconds = time.perf_counter() - started
-    release.save(output)
     if json:
         document(
             {
@@ -54,6 +70,8 @@ def fit(
         return
     say(f"Fitted {chosen!r} in {seconds:.1f} s.")
     say(str(release.guarantee))
+    if has_privacy:
+        print_left(kept.report(name))
     say(f"The release is in {output}; see `discreet show {output}` and `discreet recommend {output}`.")
 
 

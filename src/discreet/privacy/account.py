@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from discreet.errors import InputError, OverspentError
+from discreet.errors import InputError, OverspentError, require
 from discreet.privacy.ledger import ROUNDING, Ledger
 from discreet.privacy.spend import Spend
-from discreet.privacy.unit import Rating, Unit
+from discreet.privacy.unit import Rating, Unit, User
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +16,7 @@ class Spending:
     """One line of an account: what a fit may spend, since when, and whether its release was written."""
 
     id: int
+    unit: Unit
     purpose: str
     reserved_at: str
     released_at: str | None
@@ -33,6 +34,7 @@ class Spending:
         """As plain data."""
         return {
             "purpose": self.purpose,
+            "unit": _unit_to_json(self.unit),
             "state": self.state,
             "reserved_at": self.reserved_at,
             "released_at": self.released_at,
@@ -52,7 +54,7 @@ class Account:
     data
         The name of the data set.
     unit
-        Whose secret is kept; None before the first spending.
+        Whose secret is kept, where that is settled: by the limit, or by the only unit that was ever spent for.
     epsilon, delta
         The limit, or None where none was declared: then nothing is refused.
     spendings
@@ -67,7 +69,7 @@ class Account:
 
     @property
     def accounting_delta(self) -> float:
-        """The delta that everything is composed at: that of the limit, or else the largest that a fit asked for."""
+        """The delta at which spends are composed: that of the limit, or else the largest that a fit asked for."""
         if self.delta is not None:
             return self.delta
         return max((spending.delta for spending in self.spendings), default=0.0)
@@ -78,8 +80,15 @@ class Account:
         return tuple(spend for spending in self.spendings for spend in spending.spends)
 
     @property
+    def parts(self) -> tuple["Account", ...]:
+        """Only without a limit can there be several: what was spent for each unit."""
+        units = dict.fromkeys(line.unit for line in self.spendings)
+        return (self,) if len(units) <= 1 else tuple(self._part(unit) for unit in units)
+
+    @property
     def spent(self) -> float:
         """The epsilon that everything costs together."""
+        require(len(self.parts) == 1, f"{self.data} was spent for several units, which do not add up: see its parts")
         return _epsilon_of(self.spends, self.accounting_delta)
 
     @property
@@ -89,9 +98,10 @@ class Account:
 
     def total_with(self, plan: Ledger, purpose: str) -> float:
         """What everything would cost together with ``plan``; raises where that is over the limit."""
-        self._check_unit(plan.unit)
         if self.epsilon is None:
-            return _epsilon_of((*self.spends, *plan.spends), max(self.accounting_delta, plan.delta))
+            before = self._part(bare_unit(plan.unit))
+            return _epsilon_of((*before.spends, *plan.spends), max(before.accounting_delta, plan.delta))
+        self._check_unit(plan.unit)
         delta = self.accounting_delta
         total = _epsilon_of((*self.spends, *plan.spends), delta)
         if math.isinf(total):
@@ -107,10 +117,20 @@ class Account:
             )
         return total
 
+    def check_unlimited(self, purpose: str) -> None:
+        """Raise where a limit was declared: what has no privacy costs more than any limit."""
+        if self.epsilon is not None:
+            raise OverspentError(
+                f"{self.data} has a limit of epsilon {self.epsilon:g}, and {purpose} without privacy "
+                "would overspend any limit; nothing was computed or spent"
+            )
+
     def limited(self, epsilon: float, delta: float | None = None, unit: Unit | None = None) -> "Account":
         """The same account with a limit, which may become smaller later and never larger."""
-        unit = unit or self.unit or Rating()
+        unit = bare_unit(unit or self.unit or Rating())
         self._check_unit(unit)
+        for part in self.parts:
+            part._check_unit(unit)
         delta = (self.delta or 0.0) if delta is None else delta
         Ledger(epsilon, delta, unit)  # checks epsilon and delta
         if self.epsilon is not None and self.delta is not None and (epsilon > self.epsilon or delta > self.delta):
@@ -126,9 +146,11 @@ class Account:
             )
         return account
 
+    def _part(self, unit: Unit) -> "Account":
+        return replace(self, unit=unit, spendings=tuple(line for line in self.spendings if line.unit == unit))
+
     def _check_unit(self, unit: Unit) -> None:
-        # A bound on how many ratings of a user are used changes what is computed, not whose secret is kept.
-        if self.unit is not None and (self.unit.name, self.unit.neighbours) != (unit.name, unit.neighbours):
+        if self.unit is not None and bare_unit(self.unit) != bare_unit(unit):
             raise InputError(
                 f"the budget of {self.data} is kept for another unit ({self.unit}), and an epsilon for this one "
                 f"({unit}) does not add up with it; nothing was computed or spent"
@@ -138,12 +160,31 @@ class Account:
         """As plain data."""
         return {
             "data": self.data,
-            "unit": None if self.unit is None else {"name": self.unit.name, "neighbours": self.unit.neighbours},
             "limit": None if self.epsilon is None else {"epsilon": self.epsilon, "delta": self.delta},
-            "spent": {"epsilon": self.spent, "delta": self.accounting_delta},
-            "remaining": self.remaining,
+            "spent": [
+                {
+                    "unit": None if part.unit is None else _unit_to_json(part.unit),
+                    "epsilon": part.spent,
+                    "delta": part.accounting_delta,
+                    "remaining": part.remaining,
+                }
+                for part in self.parts
+            ],
             "spendings": [spending.to_json() for spending in self.spendings],
         }
+
+
+def bare_unit(unit: Unit) -> Unit:
+    """The unit without a bound on how many ratings are used: that changes what is computed, not whose secret is kept.
+
+    >>> bare_unit(User(max_ratings=200))
+    User(max_ratings=None, neighbours='add-or-remove')
+    """
+    return User(neighbours=unit.neighbours) if unit.name == "user" else Rating(unit.neighbours)
+
+
+def _unit_to_json(unit: Unit) -> dict[str, Any]:
+    return {"name": unit.name, "neighbours": unit.neighbours}
 
 
 def _epsilon_of(spends: Sequence[Spend], delta: float) -> float:

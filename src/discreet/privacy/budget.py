@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 from sqlalchemy import (
     JSON,
@@ -31,6 +31,7 @@ from sqlalchemy import (
     ForeignKey,
     Integer,
     MetaData,
+    Row,
     String,
     Table,
     create_engine,
@@ -48,7 +49,7 @@ from discreet.errors import BudgetError, InputError, require
 from discreet.privacy.account import Account, Spending
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.spend import Spend
-from discreet.privacy.unit import Neighbours, Rating, Unit, User
+from discreet.privacy.unit import Rating, Unit, User
 
 PATIENCE = 60
 """Seconds to wait for others who are booking."""
@@ -60,9 +61,9 @@ _DATA_SETS = Table(
     "discreet_data_sets",
     _TABLES,
     Column("name", String, primary_key=True),
-    Column("unit", String, nullable=False),
-    Column("neighbours", String, nullable=False),
-    Column("epsilon", Double),  # the limit; null until it is declared
+    Column("unit", String),  # these four are the limit: null until it is declared
+    Column("neighbours", String),
+    Column("epsilon", Double),
     Column("delta", Double),
 )
 _SPENDINGS = Table(
@@ -70,6 +71,8 @@ _SPENDINGS = Table(
     _TABLES,
     Column("id", Integer, primary_key=True),
     Column("data_set", ForeignKey(_DATA_SETS.c.name), nullable=False, index=True),
+    Column("unit", String, nullable=False),
+    Column("neighbours", String, nullable=False),
     Column("purpose", String, nullable=False),
     Column("reserved_at", String, nullable=False),
     Column("released_at", String),
@@ -135,30 +138,34 @@ that is 0.5 over the limit; nothing was computed or spent
 
     def declare(self, data: str, epsilon: float, delta: float | None = None, unit: Unit | None = None) -> None:
         """Set the limit of a data set. Later it can be lowered, as far as is not yet spent, and never raised."""
-        account = self.report(data).limited(epsilon, delta, unit)
+        self.report(data).limited(epsilon, delta, unit)  # as in reserve
         with self._writing() as connection:
-            self._open(connection, data, cast("Unit", account.unit))
-            account = self._read(connection, data, lock=True).limited(epsilon, delta, unit)
+            account = self._lock(connection, data).limited(epsilon, delta, unit)
+            assert account.unit is not None
+            limit = {"unit": account.unit.name, "neighbours": account.unit.neighbours}
             connection.execute(
-                update(_DATA_SETS).where(_DATA_SETS.c.name == data).values(epsilon=account.epsilon, delta=account.delta)
+                update(_DATA_SETS)
+                .where(_DATA_SETS.c.name == data)
+                .values(epsilon=account.epsilon, delta=account.delta, **limit)
             )
 
     def reserve(self, data: str, plan: Ledger, purpose: str) -> Reservation:
         """Book what ``plan`` holds, before anything is computed; raises where that would overspend.
 
         Of several who ask at the same instant for the last of a budget, one gets it. Without a declared limit
-        everything is booked and nothing is refused.
+        everything is booked and nothing is refused; what is spent for different units is then kept apart.
         """
         # Once without a lock: loading the accountant and composing are slow, and what is found is remembered.
         self.report(data).total_with(plan, purpose)
         own = plan.spent
         with self._writing() as connection:
-            self._open(connection, data, plan.unit)
-            total = self._read(connection, data, lock=True).total_with(plan, purpose)
+            total = self._lock(connection, data).total_with(plan, purpose)
             line = connection.execute(
                 insert(_SPENDINGS)
                 .values(
                     data_set=data,
+                    unit=plan.unit.name,
+                    neighbours=plan.unit.neighbours,
                     purpose=purpose,
                     reserved_at=_now(),
                     epsilon=own,
@@ -199,24 +206,23 @@ that is 0.5 over the limit; nothing was computed or spent
             ) from None
         return True
 
-    def _open(self, connection: Connection, data: str, unit: Unit) -> None:
-        """Make sure that the data set has a row, which can then be locked."""
-        row = text(
-            "INSERT INTO discreet_data_sets (name, unit, neighbours) VALUES (:name, :unit, :neighbours) "
-            "ON CONFLICT (name) DO NOTHING"
-        )
-        connection.execute(row, {"name": data, "unit": unit.name, "neighbours": unit.neighbours})
+    def _lock(self, connection: Connection, data: str) -> Account:
+        """The account as it is now, which nobody else can change before the transaction ends."""
+        row = text("INSERT INTO discreet_data_sets (name) VALUES (:name) ON CONFLICT (name) DO NOTHING")
+        connection.execute(row, {"name": data})
+        # SQLite has no locks on rows, and ignores this: its file is locked as a whole.
+        connection.execute(select(_DATA_SETS.c.name).where(_DATA_SETS.c.name == data).with_for_update())
+        return self._read(connection, data)
 
-    def _read(self, connection: Connection, data: str, *, lock: bool = False) -> Account:
-        """The account as it is now; with ``lock`` nobody else can change it before the transaction ends."""
-        rows = select(_DATA_SETS).where(_DATA_SETS.c.name == data)
-        row = connection.execute(rows.with_for_update() if lock else rows).one_or_none()
+    def _read(self, connection: Connection, data: str) -> Account:
+        row = connection.execute(select(_DATA_SETS).where(_DATA_SETS.c.name == data)).one_or_none()
         if row is None:
             return Account(data=data)
         lines = connection.execute(select(_SPENDINGS).where(_SPENDINGS.c.data_set == data).order_by(_SPENDINGS.c.id))
         spendings = tuple(
             Spending(
                 id=line.id,
+                unit=_unit_of(line),
                 purpose=line.purpose,
                 reserved_at=line.reserved_at,
                 released_at=line.released_at,
@@ -227,8 +233,8 @@ that is 0.5 over the limit; nothing was computed or spent
             )
             for line in lines
         )
-        neighbours = cast("Neighbours", row.neighbours)
-        unit: Unit = User(neighbours=neighbours) if row.unit == "user" else Rating(neighbours)
+        units = {spending.unit for spending in spendings} if row.epsilon is None else {_unit_of(row)}
+        unit = units.pop() if len(units) == 1 else None
         return Account(data=data, unit=unit, epsilon=row.epsilon, delta=row.delta, spendings=spendings)
 
     @contextmanager
@@ -314,6 +320,11 @@ def _connect_later(url: URL) -> Engine:
         return create_engine(url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args=options)
     except ModuleNotFoundError:
         raise InputError("a budget in PostgreSQL needs psycopg: pip install 'discreet[postgres]'") from None
+
+
+def _unit_of(row: Row[Any]) -> Unit:
+    unit: Unit = User(neighbours=row.neighbours) if row.unit == "user" else Rating(row.neighbours)
+    return unit
 
 
 def _now() -> str:

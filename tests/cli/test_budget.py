@@ -1,0 +1,166 @@
+"""The budget on the command line: what is shown, what is refused, and what that costs (nothing)."""
+
+import json
+
+import pytest
+
+import discreet as dc
+from discreet.cli.budget import account_name
+
+SCALE = ("--scale", "1:5")
+
+
+@pytest.fixture
+def fit(discreet, table, tmp_path):
+    def run(*options, model="popularity", output="release"):
+        return discreet("fit", model, table, *SCALE, "-o", tmp_path / output, *options)
+
+    return run
+
+
+def shown(discreet, data, *options):
+    outcome = discreet("budget", data, *options, "--json")
+    assert outcome.code == 0, outcome.err
+    return json.loads(outcome.out)
+
+
+def test_shows_what_was_spent_on_what_and_what_is_left(discreet, fit, table, own_budget):
+    assert discreet("budget", table, "--epsilon", "2").code == 0
+    outcome = fit("--epsilon", "0.5")
+    assert outcome.code == 0
+    assert f"It is booked on the budget of {table}: epsilon 1.5 of 2 is left; see `discreet budget`.\n" in outcome.out
+    assert fit("--epsilon", "1", "--json", "--set", "item_damping=2", model="bias").code == 0
+    text = discreet("budget", table).out
+    for words in (str(table), "epsilon 2 for one rating, present or absent", "epsilon 1.5", "epsilon 0.5"):
+        assert words in text
+    assert str(own_budget) in text and text.count("released") == 2
+    assert "Bias(item_damping=2.0, user_damping=5.0)" in text and "Popularity()" in text
+    document = shown(discreet, table)
+    assert document["limit"] == {"epsilon": 2, "delta": 0}
+    assert document["spent"][0]["epsilon"] == pytest.approx(1.5)
+    assert document["spent"][0]["remaining"] == pytest.approx(0.5)
+    assert [line["state"] for line in document["spendings"]] == ["released", "released"]
+    assert document["kept_in"] == str(own_budget)
+
+
+def test_an_exhausted_budget_refuses_before_anything_is_computed(discreet, fit, table, tmp_path, monkeypatch):
+    discreet("budget", table, "--epsilon", "1")
+    assert fit("--epsilon", "0.75").code == 0
+    before = shown(discreet, table)
+
+    def look(*_arguments):
+        raise AssertionError("a rating was looked at")
+
+    monkeypatch.setattr("discreet.populations.trusted.exact_total", look)
+    outcome = fit("--epsilon", "0.5", output="more")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == (
+        f"discreet: Popularity() asks for epsilon 0.5 of {table}, where 0.25 of 1 is left: "
+        "that is 0.25 over the limit; nothing was computed or spent\n"
+    )
+    assert shown(discreet, table) == before
+    assert not (tmp_path / "more").exists()
+
+
+def test_without_privacy_no_limit_is_kept(discreet, fit, table, tmp_path):
+    discreet("budget", table, "--epsilon", "1")
+    for options in ((), ("--epsilon", "0.5", "--noise-seed", "1")):
+        outcome = fit(*options)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err == (
+            f"discreet: {table} has a limit of epsilon 1, and Popularity() without privacy "
+            "would overspend any limit; nothing was computed or spent\n"
+        )
+    assert not (tmp_path / "release").exists()
+    assert shown(discreet, table)["spendings"] == []
+
+
+def test_without_a_limit_spending_is_shown_and_not_refused(discreet, fit, table):
+    assert "no limit was declared" in fit("--epsilon", "1").out
+    assert fit("--epsilon", "2", "--unit", "user").code == 0
+    assert fit().code == 0  # nothing is promised, so nothing is booked
+    text = discreet("budget", table).out
+    assert "none declared: what is spent is written down, and nothing is refused" in text
+    assert "epsilon 1 for one rating, present or absent" in text
+    assert "epsilon 2, delta 1e-06 for all ratings of one user, present or absent" in text
+    spent = {part["unit"]["name"]: part["epsilon"] for part in shown(discreet, table)["spent"]}
+    assert spent == {"rating": pytest.approx(1.0), "user": pytest.approx(2.0, rel=1e-3)}
+    outcome = discreet("budget", table, "--epsilon", "9")
+    assert outcome.code == 2 and "is kept for another unit" in outcome.err
+
+
+def test_a_limit_for_users(discreet, fit, table):
+    assert shown(discreet, table, "--epsilon", "1", "--unit", "user")["limit"] == {"epsilon": 1, "delta": 1e-6}
+    assert fit("--epsilon", "1").code == 2  # for one rating only
+    assert fit("--epsilon", "1", "--unit", "user").code == 0
+    assert fit("--epsilon", "0.01", "--unit", "user").code == 2
+
+
+def test_a_data_set_that_nothing_is_known_of(discreet, own_budget):
+    text = discreet("budget", "ml-100k").out
+    assert "nothing" in text and "none declared" in text
+    assert not own_budget.exists()
+
+
+def test_what_cannot_be_is_refused_in_one_sentence(discreet, table, tmp_path, own_budget):
+    (tmp_path / "letter.txt").write_text("dear budget, " * 100)
+    down = f"postgresql://me:secret@/data?host={tmp_path}"
+    requests = {
+        ("ml-100x",): "there is no data set 'ml-100x'; did you mean 'ml-100k'",
+        (tmp_path / "none.csv",): f"there is no file or folder {tmp_path}/none.csv",
+        (table, "--epsilon", "0"): "epsilon must be positive and finite, got 0.0",
+        (table, "--epsilon", "nan"): "epsilon must be positive and finite, got nan",
+        (table, "--epsilon", "1", "--delta", "1"): "delta must lie in [0, 1), got 1.0",
+        (table, "--epsilon", "1", "--unit", "household"): "--unit must be rating or user, got 'household'",
+        (table, "--unit", "user"): "--delta and --unit go with --epsilon, the limit",
+        (table, "--url", "mysql://me:secret@host/x"): "a budget is kept in SQLite or PostgreSQL, not in mysql",
+        (table, "--url", "postgresql://me:secret@host:x/x"): "the URL of the budget cannot be read",
+        (table, "--url", tmp_path / "letter.txt"): f"the budget in {tmp_path}/letter.txt cannot be used: file is not a",
+        (table, "--url", down): "the budget in postgresql://me:***@/data?host=",
+        (table, "--url", down, "--epsilon", "1"): "the budget in postgresql://me:***@/data?host=",
+    }
+    for arguments, sentence in requests.items():
+        outcome = discreet("budget", *arguments)
+        assert (outcome.code, outcome.out) == (2, ""), arguments
+        assert outcome.err.startswith(f"discreet: {sentence}"), outcome.err
+        assert outcome.err.count("\n") == 1 and "secret" not in outcome.err
+    assert not own_budget.exists()
+
+
+def test_a_fit_whose_budget_is_down_computes_nothing(fit, tmp_path):
+    down = f"postgresql://me:secret@/data?host={tmp_path}"
+    for options in (("--epsilon", "1"), ()):
+        outcome = fit("--budget", down, *options)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.err.startswith("discreet: the budget in postgresql://me:***@/data?host=")
+        assert outcome.err.endswith("; nothing was spent\n") and outcome.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_budget_can_be_named(discreet, fit, table, tmp_path):
+    assert fit("--epsilon", "1", "--budget", tmp_path / "other.sqlite").code == 0
+    assert shown(discreet, table)["spendings"] == []
+    assert len(shown(discreet, table, "--url", tmp_path / "other.sqlite")["spendings"]) == 1
+
+
+def test_data_has_one_name_however_it_is_written(tmp_path, monkeypatch):
+    monkeypatch.setenv("DISCREET_DATA", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    ratings = dc.synthetic(users=5, items=5, ratings=20, seed=1)
+    folder = tmp_path / "ml-100k"
+    folder.mkdir()
+    lines = zip(ratings.user_index, ratings.item_index, ratings.values, strict=True)
+    (folder / "u.data").write_text("".join(f"{user}\t{item}\t{value:g}\t1\n" for user, item, value in lines))
+    (folder / "u.item").write_text("")
+    (tmp_path / "mine.csv").write_text("user,item,rating\n")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "mine.csv")
+    assert account_name("synthetic") == "synthetic"
+    for data in ("ml-100k", "./ml-100k", folder, folder / "u.data", tmp_path / "x" / ".." / "ml-100k"):
+        assert account_name(str(data)) == "ml-100k", data
+    for data in ("mine.csv", "./mine.csv", tmp_path / "mine.csv", "link.csv"):
+        assert account_name(str(data)) == str(tmp_path / "mine.csv"), data
+
+
+def test_a_name_that_only_the_budget_knows(discreet, own_budget):
+    dc.Budget(own_budget).declare("warehouse", epsilon=3.0)
+    assert shown(discreet, "warehouse")["limit"]["epsilon"] == 3
