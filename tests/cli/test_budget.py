@@ -1,6 +1,7 @@
 """The budget on the command line: what is shown, what is refused, and what that costs (nothing)."""
 
 import json
+import re
 
 import pytest
 
@@ -31,6 +32,7 @@ def test_shows_what_was_spent_on_what_and_what_is_left(discreet, fit, table, own
     assert f"It is booked on the budget of {table}: epsilon 1.5 of 2 is left; see `discreet budget`.\n" in outcome.out
     assert fit("--epsilon", "1", "--json", "--set", "item_damping=2", model="bias").code == 0
     text = discreet("budget", table).out
+    assert re.search(r"\n *\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +Popularity", text)
     for words in (str(table), "epsilon 2 for one rating, present or absent", "epsilon 1.5", "epsilon 0.5"):
         assert words in text
     assert str(own_budget) in text and text.count("released") == 2
@@ -56,7 +58,7 @@ def test_an_exhausted_budget_refuses_before_anything_is_computed(discreet, fit, 
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err == (
         f"discreet: Popularity() asks for epsilon 0.5 of {table}, where 0.25 of 1 is left: "
-        "that is 0.25 over the limit; nothing was computed or spent\n"
+        "together that comes to 1.25, 0.25 over the limit; nothing was computed or spent\n"
     )
     assert shown(discreet, table) == before
     assert not (tmp_path / "more").exists()

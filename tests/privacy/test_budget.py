@@ -48,7 +48,7 @@ def test_books_until_the_limit_and_not_beyond(url):
         budget.reserve("data", laplace(0.75), "Bias(item_damping=1)")
     assert str(refused.value) == (
         "Bias(item_damping=1) asks for epsilon 0.75 of data, where 0.25 of 1 is left: "
-        "that is 0.5 over the limit; nothing was computed or spent"
+        "together that comes to 1.5, 0.5 over the limit; nothing was computed or spent"
     )
     account = Budget(url).report("data")  # as another process finds it
     assert (account.epsilon, account.delta, account.unit) == (1.0, 0.0, Rating())

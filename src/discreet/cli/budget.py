@@ -118,10 +118,10 @@ def print_account(account: "Account", place: str) -> None:
         return
     table(
         None,
-        ("when", "on what", "unit", "epsilon", "in all", ""),
+        ("when (UTC)", "on what", "unit", "epsilon", "in all", ""),
         [
             (
-                spending.reserved_at.replace("+00:00", " UTC").replace("T", " "),
+                spending.reserved_at.removesuffix("+00:00").replace("T", " "),
                 spending.purpose,
                 spending.unit.name,
                 f"{spending.epsilon:.4g}",

@@ -113,7 +113,8 @@ class Account:
             raise OverspentError(
                 f"{purpose} asks for epsilon {_epsilon_of(plan.spends, delta):.4g} of {self.data}, "
                 f"where {self.remaining:.4g} of {self.epsilon:g} is left: "
-                f"that is {total - self.epsilon:.4g} over the limit; nothing was computed or spent"
+                f"together that comes to {total:.4g}, {total - self.epsilon:.4g} over the limit; "
+                "nothing was computed or spent"
             )
         return total
 

@@ -123,7 +123,7 @@ class Budget:
     >>> budget.reserve("our ratings", plan, "popularity again")
     Traceback (most recent call last):
     discreet.errors.OverspentError: popularity again asks for epsilon 0.75 of our ratings, where 0.25 of 1 is left: \
-that is 0.5 over the limit; nothing was computed or spent
+together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
     >>> folder.cleanup()
     """
 
