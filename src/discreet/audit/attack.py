@@ -24,6 +24,8 @@ from discreet.populations.population import exact_total
 from discreet.types import AnyArray, Doubles
 
 MOST_FEATURES = 32
+PARTNERED, PARTNERS = 4, 4
+"""To how many of the cells that differ others are added that go along with them, and how many to each."""
 RIDGE = 1e-9
 """Of the variance: keeps a covariance invertible where noise cancels out exactly."""
 DIGITS = 9
@@ -93,34 +95,30 @@ def log_likelihood_ratio(look: Look, base: AnyArray, moved: AnyArray) -> float:
     return float((np.abs(centred) - np.abs(centred - moved)).sum()) / look.scale
 
 
-class Moments:
-    """Mean and variance of arrays that come one by one, without keeping them."""
+def differing_cells(absent: Doubles, present: Doubles) -> AnyArray:
+    """Where rows of released numbers differ most between the sides, in deviations; and what goes along with these.
 
-    def __init__(self) -> None:
-        self.count, self.mean, self.squares = 0, np.zeros(0), np.zeros(0)
+    A cell that tells nothing by itself may still hold the same noise as one that does. None where no cell differs.
 
-    def add(self, values: Doubles) -> None:
-        """One more."""
-        if self.count == 0:
-            self.mean, self.squares = np.zeros_like(values), np.zeros_like(values)
-        if len(values) != len(self.mean):  # a shape that depends on the data: their number is in front, and tells
-            values = np.resize(values, len(self.mean))
-        self.count += 1
-        step = values - self.mean
-        self.mean += step / self.count
-        self.squares += step * (values - self.mean)
-
-
-def differing_cells(absent: Moments, present: Moments) -> AnyArray:
-    """The cells whose means differ most, in deviations; none where no cell differs at all."""
-    if len(absent.mean) != len(present.mean):
-        return np.zeros(1, dtype=np.int64)
-    gap = np.abs(present.mean - absent.mean)
-    spread = np.sqrt((absent.squares + present.squares) / max(1, absent.count + present.count - 2))
-    rounding = 1e-6 * np.maximum(np.abs(present.mean), np.abs(absent.mean))  # of arrays in single precision
+    >>> rng = np.random.default_rng(1)
+    >>> absent, present = rng.normal(size=(2, 30, 100))
+    >>> present[:, 7] += 5
+    >>> 7 in differing_cells(absent, present)
+    True
+    """
+    middles = absent.mean(axis=0), present.mean(axis=0)
+    gap = np.abs(middles[1] - middles[0])
+    residuals = np.concatenate([absent - middles[0], present - middles[1]])
+    spread = residuals.std(axis=0)
+    rounding = 1e-6 * np.maximum(np.abs(middles[0]), np.abs(middles[1]))  # of arrays in single precision
     apart = np.where(gap > rounding, gap / (spread + rounding + 1e-300), 0.0)
-    most = np.argsort(-apart, kind="stable")[:MOST_FEATURES]
-    return np.asarray(most[apart[most] > 0])
+    most = np.argsort(-apart, kind="stable")[: MOST_FEATURES // 2]
+    most = most[apart[most] > 0]
+    residuals /= np.where(spread > 0, spread, 1.0)
+    along = np.abs(residuals[:, most[:PARTNERED]].T @ residuals) / len(residuals)
+    partners = np.argsort(-along, axis=1, kind="stable")[:, :PARTNERS]
+    partners = partners[np.take_along_axis(along, partners, axis=1) > 0.5]
+    return np.unique(np.concatenate([most, partners])) if len(most) else most
 
 
 def fisher_direction(absent: Doubles, present: Doubles) -> Doubles:
@@ -141,8 +139,13 @@ def fisher_direction(absent: Doubles, present: Doubles) -> Doubles:
     return np.asarray(np.linalg.solve(covariance, gap / unit) / unit, dtype=np.float64)
 
 
-def flat(arrays: Sequence[AnyArray]) -> Doubles:
-    """How many numbers were released, which should tell nothing, and then all of them; 0 for what is not finite."""
+def flat(arrays: Sequence[AnyArray], size: int | None = None) -> Doubles:
+    """How many numbers were released, which should tell nothing, and then all of them; 0 for what is not finite.
+
+    With ``size`` the row is cut or filled up to it, where shapes depend on the data: the number in front will tell.
+    """
     rows = [np.asarray(array, dtype=np.float64).ravel() for array in arrays if array.dtype.kind in "biuf"]
     numbers = np.concatenate([np.array([sum(map(len, rows))]), *rows])
+    if size is not None and size != len(numbers):
+        numbers = np.concatenate([numbers, np.zeros(size)])[:size]
     return np.asarray(np.nan_to_num(numbers, nan=0.0, posinf=0.0, neginf=0.0), dtype=np.float64)

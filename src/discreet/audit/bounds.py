@@ -39,23 +39,29 @@ from scipy.special import bdtrc, betaincinv, ndtri
 
 from discreet.types import AnyArray, Doubles
 
-CANDIDATES = 400
+CANDIDATES, EXTREMES = 100, 16
 """Thresholds that are tried on the first half."""
 
-Bound = Callable[[AnyArray, int, AnyArray, int], Doubles]
+Count = AnyArray | int
+Bound = Callable[[Count, Count, Count, Count], Doubles]
 """(hits, runs) where hits should be many, (hits, runs) where they should be few → a lower bound."""
 
 
 @dataclass(frozen=True)
 class Cut:
-    """What the attack says "in" to: scores of at least ``threshold``; or "out" to: scores below it."""
+    """A set of outcomes: scores of at least ``threshold``, or below it; and for which side they are taken to speak."""
 
     threshold: float
     above: bool
+    for_present: bool
 
     def hits(self, scores: AnyArray) -> int:
-        """How many of the scores lie on the side that the cut asks about."""
+        """How many of the scores lie in the set."""
         return int(np.count_nonzero(scores >= self.threshold if self.above else scores < self.threshold))
+
+    def many_and_few(self, absent: AnyArray, present: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """The scores of the side on which there should be many hits, and those of the other."""
+        return (present, absent) if self.for_present else (absent, present)
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,7 @@ class Interval:
     high: float
 
 
-def clopper_pearson(hits: AnyArray | int, runs: int, risk: float) -> tuple[Doubles, Doubles]:
+def clopper_pearson(hits: Count, runs: Count, risk: float) -> tuple[Doubles, Doubles]:
     """A lower and an upper bound on a probability, each wrong with at most ``risk``.
 
     >>> low, high = clopper_pearson(5, 10, 0.025)
@@ -85,11 +91,11 @@ def clopper_pearson(hits: AnyArray | int, runs: int, risk: float) -> tuple[Doubl
 def epsilon_bound(delta: float, risk: float) -> Bound:
     """ln((P(A | in) − δ) / P(A | out)) from below, wrong with at most ``risk``; 0 where nothing is shown.
 
-    >>> round(float(epsilon_bound(0.0, 0.05)(np.array(1000), 1000, np.array(0), 1000)), 2)
+    >>> round(float(epsilon_bound(0.0, 0.05)(1000, 1000, 0, 1000)), 2)
     5.6
     """
 
-    def bound(many: AnyArray, many_runs: int, few: AnyArray, few_runs: int) -> Doubles:
+    def bound(many: Count, many_runs: Count, few: Count, few_runs: Count) -> Doubles:
         low, _ = clopper_pearson(many, many_runs, risk / 2)
         _, high = clopper_pearson(few, few_runs, risk / 2)
         with np.errstate(divide="ignore"):
@@ -101,7 +107,7 @@ def epsilon_bound(delta: float, risk: float) -> Bound:
 def mu_bound(risk: float) -> Bound:
     """Φ⁻¹(true positives) − Φ⁻¹(false positives) from below, wrong with at most ``risk``; 0 where nothing is shown."""
 
-    def bound(many: AnyArray, many_runs: int, few: AnyArray, few_runs: int) -> Doubles:
+    def bound(many: Count, many_runs: Count, few: Count, few_runs: Count) -> Doubles:
         low, _ = clopper_pearson(many, many_runs, risk / 2)
         _, high = clopper_pearson(few, few_runs, risk / 2)
         return np.maximum(np.nan_to_num(ndtri(low) - ndtri(high), nan=0.0, neginf=0.0), 0.0)
@@ -129,32 +135,41 @@ def mu_interval(many: int, few: int, runs: int, risk: float) -> Interval:
 def best_cut(absent: AnyArray, present: AnyArray, bound: Bound) -> tuple[Cut, float]:
     """The cut with the greatest bound on these scores, and that bound. To be judged on other scores than these."""
     pooled = np.sort(np.concatenate([absent, present]))
-    # Quantiles, and the extremes one by one: a leak may show in few runs.
+    # Quantiles; the extremes one by one, since a leak may show in few runs; and where the widest gaps end.
     places = np.unique(np.linspace(0, len(pooled) - 1, CANDIDATES).astype(np.int64))
-    places = np.union1d(places, np.r_[: min(64, len(pooled)), max(0, len(pooled) - 64) : len(pooled)])
+    ends = min(EXTREMES, len(pooled))
+    gaps = np.argsort(-np.diff(pooled), kind="stable")[:EXTREMES] + 1
+    places = np.union1d(np.union1d(places, gaps), np.r_[:ends, len(pooled) - ends : len(pooled)])
     thresholds = np.unique(pooled[places])
     below_absent = np.searchsorted(np.sort(absent), thresholds, side="left")
     below_present = np.searchsorted(np.sort(present), thresholds, side="left")
-    n_absent, n_present = len(absent), len(present)
-    above = bound(n_present - below_present, n_present, n_absent - below_absent, n_absent)
-    below = bound(below_absent, n_absent, below_present, n_present)
-    best_above, best_below = int(np.argmax(above)), int(np.argmax(below))
-    if above[best_above] >= below[best_below]:
-        return Cut(float(thresholds[best_above]), above=True), float(above[best_above])
-    return Cut(float(thresholds[best_below]), above=False), float(below[best_below])
+    best: tuple[Cut, float] | None = None
+    for above in (True, False):
+        hits_absent = len(absent) - below_absent if above else below_absent
+        hits_present = len(present) - below_present if above else below_present
+        for_present = hits_present * len(absent) >= hits_absent * len(present)  # which side has more of them
+        values = bound(
+            np.where(for_present, hits_present, hits_absent),
+            np.where(for_present, len(present), len(absent)),
+            np.where(for_present, hits_absent, hits_present),
+            np.where(for_present, len(absent), len(present)),
+        )
+        place = int(np.argmax(values))
+        if best is None or values[place] > best[1]:
+            best = Cut(float(thresholds[place]), above, bool(for_present[place])), float(values[place])
+    assert best is not None
+    return best
 
 
 def apply_bound(cut: Cut, absent: AnyArray, present: AnyArray, bound: Bound) -> float:
     """The bound that a cut gives on fresh scores."""
-    hits_absent, hits_present = np.asarray(cut.hits(absent)), np.asarray(cut.hits(present))
-    if cut.above:
-        return float(bound(hits_present, len(present), hits_absent, len(absent)))
-    return float(bound(hits_absent, len(absent), hits_present, len(present)))
+    many, few = cut.many_and_few(absent, present)
+    return float(bound(cut.hits(many), len(many), cut.hits(few), len(few)))
 
 
 def greatest_bound(runs: int, bound: Bound) -> float:
     """What an attack that is always right would show in so many runs."""
-    return float(bound(np.asarray(runs), runs, np.asarray(0), runs))
+    return float(bound(runs, runs, 0, runs))
 
 
 def guessing_probability(right: int, guesses: int, canaries: int, epsilon: float, delta: float) -> float:

@@ -9,7 +9,7 @@ from discreet.audit.bounds import guessing_bound
 from discreet.audit.canaries import canaries_for, single_ratings_for, with_chosen
 from discreet.audit.recording import Look
 from discreet.audit.results import Audit
-from discreet.audit.setting import MakePopulation, Mechanism, check_confidence, faults_of
+from discreet.audit.setting import MakePopulation, Mechanism, beyond_bounds, check_confidence, unbooked
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.populations.population import exact_total
@@ -74,7 +74,7 @@ def audit_in_one_run(
     seen = mechanism.run(with_chosen(ratings, added, chosen, terms.unit))
     progress(1, 2, "guessing who took part")
     nobody = np.zeros(canaries, dtype=np.bool_)
-    scores = canary_scores(seen.looks, with_chosen(ratings, added, nobody, terms.unit), added)
+    scores, faults = canary_scores(seen.looks, with_chosen(ratings, added, nobody, terms.unit), added)
     epsilon, right, guesses = guess(scores, chosen, limit.delta, confidence)
     progress(2, 2, "guessing who took part")
     return Audit(
@@ -91,18 +91,27 @@ def audit_in_one_run(
         claimed=seen.release.guarantee.claimed,
         canary="a made-up user" if terms.unit == "user" else "one made-up rating, by a user without others",
         attack="likelihood of the looks",
-        faults=faults_of(seen, None),
+        faults=(*unbooked(seen), *faults),
         absent=scores[~chosen],
         present=scores[chosen],
         guesses=(right, guesses),
     )
 
 
-def canary_scores(looks: Sequence[Look], background: Ratings, canaries: Ratings) -> Doubles:
-    """How much the looks speak for each canary: its log-likelihood ratio, the other canaries taken as half there."""
+def canary_scores(looks: Sequence[Look], background: Ratings, canaries: Ratings) -> tuple[Doubles, tuple[str, ...]]:
+    """How much the looks speak for each canary: its log-likelihood ratio, the other canaries taken as half there.
+
+    And what is wrong for certain, because a canary moves a look beyond its bound.
+    """
     scores = np.zeros(canaries.n_users)
+    faults = []
     for look in looks:
         cells, moved, owner = _moves(look, canaries)
+        faults += beyond_bounds(
+            look.spends,
+            l1=float(np.bincount(owner, weights=np.abs(moved), minlength=1).max()),
+            l2=float(np.sqrt(np.bincount(owner, weights=moved**2, minlength=1).max())),
+        )
         rest = (look.answer - exact_total(look.contribution, background)).ravel()
         rest -= np.bincount(cells, weights=moved, minlength=rest.size) / 2
         there, half = rest[cells], moved / 2
@@ -111,7 +120,7 @@ def canary_scores(looks: Sequence[Look], background: Ratings, canaries: Ratings)
         else:
             parts = (np.abs(there + half) - np.abs(there - half)) / look.scale
         scores += np.bincount(owner, weights=parts, minlength=canaries.n_users)
-    return scores
+    return scores, tuple(dict.fromkeys(faults))
 
 
 def _moves(look: Look, canaries: Ratings) -> tuple[AnyArray, Doubles, AnyArray]:

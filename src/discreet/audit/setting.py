@@ -79,27 +79,32 @@ def mu_of(spends: Sequence[Spend]) -> float | None:
     return float(np.sqrt(sum(spend.times / spend.noise_multiplier**2 for spend in spends)))
 
 
-def faults_of(seen: Seen, adversary: Adversary | None) -> tuple[str, ...]:
+def faults_of(seen: Seen, adversary: Adversary) -> tuple[str, ...]:
     """What is wrong whatever the noise was: looks that nobody booked, and canaries beyond a declared bound."""
-    faults = []
-    unbooked = sum(not look.spends for look in seen.looks)
-    if unbooked:
-        faults.append(f"{unbooked} of {len(seen.looks)} looks at the ratings {_is(unbooked)} not in the ledger")
-    for place, look in enumerate(seen.looks if adversary is not None else ()):
-        assert adversary is not None
+    faults = list(unbooked(seen))
+    for place, look in enumerate(seen.looks):
         _, moved = adversary.totals(place, look)
-        for spend in look.spends:
-            size = float(np.abs(moved).sum() if spend.norm == "l1" else np.sqrt((moved**2).sum()))
-            if size > spend.sensitivity:
-                faults.append(
-                    f"the canary moves {spend.what!r} by {size:.4g} in {spend.norm}, "
-                    f"and the noise is made for {spend.sensitivity:.4g}"
-                )
+        faults += beyond_bounds(look.spends, float(np.abs(moved).sum()), float(np.sqrt((moved**2).sum())))
     return tuple(dict.fromkeys(faults))
 
 
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
+def unbooked(seen: Seen) -> tuple[str, ...]:
+    """Looks that are not in the ledger."""
+    count = sum(not look.spends for look in seen.looks)
+    if count == 0:
+        return ()
+    return (f"{count} of {len(seen.looks)} looks at the ratings {'is' if count == 1 else 'are'} not in the ledger",)
+
+
+def beyond_bounds(spends: Sequence[Spend], l1: float, l2: float) -> list[str]:
+    """Spends whose noise is made for less than a canary moves them."""
+    sizes = {"l1": l1, "l2": l2}
+    return [
+        f"a canary moves {spend.what!r} by {sizes[spend.norm]:.4g} in {spend.norm}, "
+        f"and the noise is made for {spend.sensitivity:.4g}"
+        for spend in spends
+        if sizes[spend.norm] > spend.sensitivity
+    ]
 
 
 def check_confidence(confidence: float) -> None:
