@@ -129,6 +129,12 @@ def test_a_sampler_that_is_off_costs_delta():
     assert delta_of([laplace(1.0, slack=1e-20)], 1.0) == pytest.approx(1e-20 * (1 + math.e))
 
 
+def test_a_delta_below_the_samplers_own_cannot_be_met():
+    assert epsilon_of([laplace(1.0, slack=1e-20)], 1e-25) == math.inf
+    assert epsilon_of([laplace(1.0, slack=1e-20)], 1e-19) == 1.0
+    assert epsilon_of([gaussian(4.0, slack=1e-7)], 1e-8) == math.inf
+
+
 def test_a_smaller_weight_pays_less():
     """At half the contribution a Gaussian release costs as with twice the noise."""
     assert epsilon_of([gaussian(4.0).for_weight(0.5)], 1e-6) == pytest.approx(epsilon_of([gaussian(8.0)], 1e-6))

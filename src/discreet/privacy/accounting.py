@@ -30,22 +30,27 @@ def epsilon_of(spends: Sequence[Spend], delta: float) -> float:
     pure = sum(spend.pure_epsilon for spend in spends)
     if delta == 0:
         return pure
-    slack = sum(spend.slack * spend.times for spend in spends)
-    if slack > 0:
-        # A sampler that is off with odds s adds (1 + e^ε)·s to delta. With what epsilon is at half of delta in
-        # place of ε this is enough, as long as it takes no more than the other half.
-        slack *= 1 + math.exp(min(_composed(tuple(spends), delta / 2), 700.0))
-        if slack > delta / 2:
-            return pure
-    return min(pure, _composed(tuple(spends), delta - slack))
+    if not any(spend.slack for spend in spends):
+        return min(pure, _composed(tuple(spends), delta))
+    # The samplers take their part of delta. With what epsilon is at half of delta in place of ε this is enough,
+    # as long as it takes no more than the other half.
+    taken = sampler_delta(spends, _composed(tuple(spends), delta / 2))
+    composed = _composed(tuple(spends), delta - taken) if taken <= delta / 2 else math.inf
+    return min(composed, pure if sampler_delta(spends, pure) <= delta else math.inf)
+
+
+def sampler_delta(spends: Sequence[Spend], epsilon: float) -> float:
+    """What the samplers add to delta: one that is off with odds s adds (1 + e^ε)·s."""
+    off = sum(spend.slack * spend.times for spend in spends)
+    return min(1.0, off * (1 + math.exp(min(epsilon, 700.0))))
 
 
 def delta_of(spends: Sequence[Spend], epsilon: float) -> float:
     """The delta at which the spends together are (epsilon, delta)-private."""
-    slack = sum(spend.slack * spend.times for spend in spends) * (1 + math.exp(min(epsilon, 40.0)))
+    taken = sampler_delta(spends, epsilon)
     if sum(spend.pure_epsilon for spend in spends) <= epsilon:
-        return slack
-    return min(1.0, float(_loss(tuple(spends)).get_delta_for_epsilon(epsilon)) + slack)
+        return taken
+    return min(1.0, float(_loss(tuple(spends)).get_delta_for_epsilon(epsilon)) + taken)
 
 
 def gaussian_noise_multiplier(epsilon: float, delta: float) -> float:

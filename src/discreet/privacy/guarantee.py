@@ -132,7 +132,9 @@ class Guarantee:
             reason = "the settings were tuned on these ratings, and that was not paid for"
         return cls(
             reason=reason,
-            proven=None if seeded or tuning == "unpaid" else Loss(ledger.spent, max(ledger.delta, ledger.slack)),
+            proven=None
+            if seeded or tuning == "unpaid"
+            else Loss(ledger.spent, max(ledger.delta, ledger.sampler_delta)),
             unit=ledger.unit,
             protects_from=protects_from,
             exposed_to=exposed_to,

@@ -57,10 +57,11 @@ nothing was computed
         return max(0.0, self.epsilon - self.spent)
 
     @property
-    def slack(self) -> float:
-        """Odds that some sampler was not its ideal: the delta of an otherwise pure guarantee."""
-        total = sum(spend.slack * spend.times for spend in self._spends)
-        return total * (1 + math.exp(min(self.epsilon, 40.0)))
+    def sampler_delta(self) -> float:
+        """What the samplers add to delta; all the delta there is in an otherwise pure guarantee."""
+        from discreet.privacy.accounting import sampler_delta
+
+        return sampler_delta(self._spends, self.spent)
 
     def cost(self, weight: float = 1.0) -> float:
         """What the spends cost a unit that takes part with ``weight`` times the full contribution."""
