@@ -1,6 +1,6 @@
 """Integer noise from uniform 64-bit words, by table look-up.
 
-``digit`` draws one base-4096 digit: the least k with U < c_k, where c is a rising table of 128-bit
+A base-4096 digit is the least k with U < c_k, where c is a rising table of 128-bit
 thresholds and U a uniform number of which the first 64 bits are one word. Only when those 64 bits equal
 the threshold's (odds below 2**-52) is a second word taken.
 """
@@ -14,38 +14,42 @@ DIGIT_BITS = 12
 GUIDE_BITS = 13
 
 
-@njit(cache=True, inline="always")
-def _digit(word: int, level: int, high: AnyArray, low: AnyArray, guide: AnyArray, spare: AnyArray) -> int:
-    k = guide[level, word >> np.uint64(64 - GUIDE_BITS)]
-    while word > high[level, k]:
-        k += 1
-    if word == high[level, k]:
-        second = spare[spare[0]]
-        spare[0] -= np.uint64(1)
-        while word == high[level, k] and second >= low[level, k]:
-            k += 1
-    return np.int64(k)  # type: ignore[return-value]
-
-
 @njit(cache=True)
 def discrete_laplace(
     words: AnyArray, high: AnyArray, low: AnyArray, guide: AnyArray, spare: AnyArray, out: AnyArray
 ) -> int:
     """Geometric numbers, digit by digit, with a random sign; of the two zeros only the positive one is kept.
 
-    Takes one word for each digit and one for the sign. Returns how many of ``out`` were filled.
+    ``words`` holds a word for the lowest digit of every number, then one for the next digit of every number, and so
+    on, and at last one for every sign: a whole pass for each digit is several times quicker than number by number.
+    Returns how many of ``out`` were filled.
     """
     levels = high.shape[0]
+    count = len(words) // (levels + 1)
+    for level in range(levels):
+        upper, lower, start = high[level], low[level], guide[level]
+        shift = np.int64(DIGIT_BITS * level)
+        for position in range(count):
+            word = words[level * count + position]
+            k = np.int64(start[np.int64(word >> np.uint64(64 - GUIDE_BITS))])
+            # Most cells of the guide hold one threshold or none. On which side of it a word lies is a coin's toss, so
+            # a branch would be guessed wrongly: this step has none, and more than it is hardly ever needed.
+            k += np.int64(word > upper[k])
+            if word >= upper[k]:
+                while word > upper[k]:
+                    k += 1
+                if word == upper[k]:
+                    second = spare[np.int64(spare[0])]
+                    spare[0] -= np.uint64(1)
+                    while k < len(upper) - 1 and word == upper[k] and second >= lower[k]:
+                        k += 1
+            out[position] = k << shift if level == 0 else out[position] + (k << shift)
     kept = 0
-    for position in range(0, len(words) - levels, levels + 1):
-        total = np.int64(0)
-        for level in range(levels):
-            total += _digit(words[position + level], level, high, low, guide, spare) << np.int64(DIGIT_BITS * level)
-        negative = words[position + levels] >> np.uint64(63)
-        if negative and total == 0:
-            continue
-        out[kept] = (total ^ -np.int64(negative)) + np.int64(negative)  # minus the number, without a branch
-        kept += 1
+    for position in range(count):
+        total = out[position]
+        negative = np.int64(words[levels * count + position] >> np.uint64(63))
+        out[kept] = (total ^ -negative) + negative  # minus the number, without a branch
+        kept += 1 - int((negative == 1) & (total == 0))
     return kept
 
 
@@ -65,9 +69,8 @@ def thin_to_gaussian(
         word = float(words[position])
         if abs(word - threshold) <= doubt * threshold + 2.0**12:
             return kept, position
-        if word < threshold:
-            out[kept] = candidates[position]
-            kept += 1
-            if kept == len(out):
-                return kept, position + 1
+        out[kept] = candidates[position]  # overwritten by the next one unless it is kept
+        kept += int(word < threshold)
+        if kept == len(out):
+            return kept, position + 1
     return kept, len(candidates)

@@ -71,7 +71,7 @@ def draw_ball(scale: float, dimensions: int, randomness: Randomness) -> Integers
         if finer > 2**40:  # then every coordinate rounds to 0
             return np.zeros(dimensions, dtype=np.int64)
         # One of few scales for the candidates, so that their tables need not be built anew for each vector.
-        nearby = 2.0 ** (round(8 * math.log2(sigma * finer)) / 8)
+        nearby = 2.0 ** (round(2 * math.log2(sigma * finer)) / 2)
         fine = _draw_gaussian(sigma * finer, dimensions, randomness, _DOUBT, rounded=True, laplace_scale=nearby)
     return (fine + (finer - 1) // 2) // finer
 
@@ -116,7 +116,7 @@ def _exponentials(count: int, randomness: Randomness) -> list[int]:
     for first in (0, _DIGITS):
         high, low, guide = digit_tables(2.0**_MEAN_BITS, first, _DIGITS)
         words = randomness.words((_DIGITS + 1) * count)
-        words[_DIGITS :: _DIGITS + 1] = 0  # where the kernel looks for the sign
+        words[_DIGITS * count :] = 0  # where the kernel looks for the signs
         out = np.empty(count, dtype=np.int64)
         discrete_laplace(words, high, low, guide, _spare(randomness), out)
         halves.append(out.tolist())

@@ -92,12 +92,11 @@ def private_quantile(
 ) -> float:
     """A point of a public grid near a quantile of the numbers.
 
-    A point c loses a score for the numbers too many below it or above it: the score is minus the larger of 0,
-    (1 − q)·#{x < c} − q·#{x ≥ c} and q·#{x > c} − (1 − q)·#{x ≤ c}. It is 0 at the q-quantile, and falls by one for
-    each number that lies between.
+    Of n numbers qn should lie below the point c: its score is minus the larger of 0, #{x < c} − qn and
+    qn − #{x ≤ c}, that is 0 at the q-quantile and one less for each number that lies between.
 
-    **Guarantee.** Adding one number moves each of the two differences up or down by q or 1 − q, and the larger of
-    several numbers by no more than the one that moves most: each score by at most max(q, 1 − q), one way at some
+    **Guarantee.** Adding a number moves either count by 0 or 1 and qn by q, so either difference by q or 1 − q, and the
+    larger of several by no more than the one that moves most: each score by at most max(q, 1 − q), one way at some
     points and the other way at others. The point is chosen by permute and flip: pure ε (see
     :mod:`discreet.privacy.selection`).
 
@@ -121,10 +120,9 @@ def private_quantile(
 def _balance(values: AnyArray, quantile: float, points: Doubles) -> Doubles:
     ordered = np.sort(np.ravel(values))
     below = np.searchsorted(ordered, points, side="left")
-    above = len(ordered) - np.searchsorted(ordered, points, side="right")
-    too_low = quantile * above - (1 - quantile) * (len(ordered) - above)
-    too_high = (1 - quantile) * below - quantile * (len(ordered) - below)
-    return -np.maximum(np.maximum(too_low, too_high), 0.0)
+    at_most = np.searchsorted(ordered, points, side="right")
+    rank = quantile * len(ordered)
+    return np.asarray(-np.maximum(np.maximum(below - rank, rank - at_most), 0.0), dtype=np.float64)
 
 
 def _moves(per_unit: int, ledger: Ledger) -> int:
