@@ -62,7 +62,11 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee as Guarantee
     from discreet.privacy.guarantee import Loss as Loss
     from discreet.privacy.ledger import Ledger as Ledger
+    from discreet.privacy.quantiles import private_count as private_count
+    from discreet.privacy.quantiles import private_mean as private_mean
+    from discreet.privacy.quantiles import private_quantile as private_quantile
     from discreet.privacy.randomness import Randomness as Randomness
+    from discreet.privacy.selection import choose as choose
     from discreet.privacy.spend import Spend as Spend
     from discreet.privacy.unit import Bound as Bound
     from discreet.privacy.unit import Rating as Rating
@@ -122,6 +126,10 @@ _HOMES = {
     "User": "privacy.unit",
     "Loss": "privacy.guarantee",
     "Randomness": "privacy.randomness",
+    "choose": "privacy.selection",
+    "private_count": "privacy.quantiles",
+    "private_mean": "privacy.quantiles",
+    "private_quantile": "privacy.quantiles",
     "Guarantee": "privacy.guarantee",
 }
 
