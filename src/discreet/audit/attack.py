@@ -9,11 +9,12 @@ Three of them see each run of an audit; which one is judged is chosen on runs th
 2. *Learned from the looks*. Fisher's linear discriminant on the answers where the canary can move them, with their
    covariance: it finds noise that is not what the ledger says, for example the same noise in two looks.
 3. *Learned from the release*. The same on the released arrays alone, on the cells that differ most: it needs to know
-   nothing of how they were made, and finds what never went through a population.
+   nothing of how they were made but which numbers belong to the canary's items, and finds what never went through a
+   population.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -121,6 +122,22 @@ def differing_cells(absent: Doubles, present: Doubles) -> AnyArray:
     return np.unique(np.concatenate([most, partners])) if len(most) else most
 
 
+def canary_cells(arrays: Sequence[AnyArray], pair: Pair) -> AnyArray:
+    """Where :func:`flat` puts the numbers of the items by which a canary differs, unless these are many."""
+    size = pair.absent.n_items
+    items = np.setxor1d(pair.own_absent.item_index, pair.own_present.item_index)
+    if len(items) == 0:
+        items = np.unique(pair.own_present.item_index)  # the same items with other values
+    cells, start = [np.zeros(0, dtype=np.int64)], 1
+    for array in arrays:
+        if array.ndim > 0 and array.shape[-1] == size:
+            rows = np.arange(array.size // size) * size
+            cells.append(start + (rows[:, None] + items).ravel())
+        start += array.size
+    found = np.concatenate(cells)
+    return found if len(found) <= MOST_FEATURES // 2 else found[:0]
+
+
 def fisher_direction(absent: Doubles, present: Doubles) -> Doubles:
     """Where two clouds of points lie furthest apart: inverse covariance times difference of means.
 
@@ -139,12 +156,17 @@ def fisher_direction(absent: Doubles, present: Doubles) -> Doubles:
     return np.asarray(np.linalg.solve(covariance, gap / unit) / unit, dtype=np.float64)
 
 
+def numeric(arrays: Mapping[str, AnyArray]) -> list[AnyArray]:
+    """The arrays of numbers in a release, in order of their names."""
+    return [arrays[name] for name in sorted(arrays) if arrays[name].dtype.kind in "biuf"]
+
+
 def flat(arrays: Sequence[AnyArray], size: int | None = None) -> Doubles:
     """How many numbers were released, which should tell nothing, and then all of them; 0 for what is not finite.
 
     With ``size`` the row is cut or filled up to it, where shapes depend on the data: the number in front will tell.
     """
-    rows = [np.asarray(array, dtype=np.float64).ravel() for array in arrays if array.dtype.kind in "biuf"]
+    rows = [np.asarray(array, dtype=np.float64).ravel() for array in arrays]
     numbers = np.concatenate([np.array([sum(map(len, rows))]), *rows])
     if size is not None and size != len(numbers):
         numbers = np.concatenate([numbers, np.zeros(size)])[:size]

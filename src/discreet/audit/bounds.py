@@ -154,7 +154,8 @@ def best_cut(absent: AnyArray, present: AnyArray, bound: Bound) -> tuple[Cut, fl
             np.where(for_present, hits_absent, hits_present),
             np.where(for_present, len(absent), len(present)),
         )
-        place = int(np.argmax(values))
+        gap = np.abs(hits_present / len(present) - hits_absent / len(absent))
+        place = int(np.argmax(values + 1e-6 * gap))  # where nothing is shown yet, at least what looks best
         if best is None or values[place] > best[1]:
             best = Cut(float(thresholds[place]), above, bool(for_present[place])), float(values[place])
     assert best is not None

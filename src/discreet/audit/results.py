@@ -87,8 +87,10 @@ class Audit:
 
     def sentences(self) -> list[str]:
         """In plain words, the verdict first."""
-        sure = f"with {self.confidence:.4g} confidence"
-        measured = f"epsilon is at least {self.epsilon_low:.3g} {sure}"
+        gaussian = ""
+        if self.epsilon_of_mu is not None:
+            gaussian = f" (at least {self.epsilon_of_mu:.3g} if the noise is Gaussian, as the ledger says)"
+        measured = f"epsilon is at least {self.epsilon_low:.3g}{gaussian} with {self.confidence:.4g} confidence"
         promise = f"where {self.proven} is proven" if self.proven is not None else "and nothing is proven"
         if self.claimed is not None:
             promise += f" and {self.claimed} is claimed"
@@ -99,9 +101,8 @@ class Audit:
         lines += [f"{fault[:1].upper()}{fault[1:]}." for fault in self.faults]
         if self.mu is not None and self.mu_proven is not None:
             lines.append(
-                f"For Gaussian noise: mu {self.mu.estimate:.3g} (between {self.mu.low:.3g} and {self.mu.high:.3g}), "
-                f"{self.mu_proven:.3g} by the ledger"
-                + (f"; that is epsilon {self.epsilon_of_mu:.3g} at least." if self.epsilon_of_mu is not None else ".")
+                f"The loss in deviations, mu, is {self.mu.estimate:.3g} (between {self.mu.low:.3g} and "
+                f"{self.mu.high:.3g}) and {self.mu_proven:.3g} by the ledger."
             )
         return lines
 

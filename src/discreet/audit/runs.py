@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.audit.attack import DIGITS, Adversary, differing_cells, fisher_direction, flat
+from discreet.audit.attack import DIGITS, Adversary, canary_cells, differing_cells, fisher_direction, flat, numeric
 from discreet.audit.bounds import (
     Bound,
     Cut,
@@ -160,11 +160,15 @@ def _run(
     cells: AnyArray = np.zeros(0, dtype=np.int64)
     for run in range(runs):
         if run == half:  # from here on only the cells that seem to tell something are kept
-            cells = differing_cells(np.stack(released[0]), np.stack(released[1]))
+            told = differing_cells(np.stack(released[0]), np.stack(released[1]))
+            cells = np.union1d(cells[cells < released[0][0].size], told)
             released = ([], [])
         for side, data in enumerate((adversary.pair.absent, adversary.pair.present)):
             seen = mechanism.run(data)
-            numbers = flat([seen.release.arrays[name] for name in sorted(seen.release.arrays)], size)
+            arrays = numeric(seen.release.arrays)
+            if size is None:
+                cells = canary_cells(arrays, adversary.pair)
+            numbers = flat(arrays, size)
             size = len(numbers)
             if run >= half:
                 released[side].append(numbers[cells])
@@ -198,7 +202,7 @@ def _discriminate(name: str, rows: tuple[list[Doubles], list[Doubles]], learned:
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """Which attack was judged, where it cut, and the bounds that follow."""
+    """Which attack was judged, where it cut (for μ, where that was measured), and the bounds that follow."""
 
     attack: str
     cut: Cut
@@ -233,12 +237,12 @@ def judge(
     absent, present = scores[attack]
     before, after = (absent[:chosen_on], present[:chosen_on]), (absent[chosen_on:], present[chosen_on:])
     cut, _ = best_cut(*before, epsilons)
-    mu = None
+    middle, mu = cut, None
     if ratios is not None:
         judged, middle = (ratios, EVEN_ODDS) if attack == LIKELIHOOD else (after, best_cut(*before, mus)[0])
         many, few = middle.many_and_few(*judged)
         mu = mu_interval(middle.hits(many), middle.hits(few), len(many), risk / 2)
-    return Verdict(attack, cut, apply_bound(cut, *after, epsilon_bound(delta, risk)), mu, *after)
+    return Verdict(attack, middle, apply_bound(cut, *after, epsilon_bound(delta, risk)), mu, *after)
 
 
 def check_enough_runs(runs: int, confidence: float, delta: float, epsilon: float, mu: float | None) -> None:

@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from discreet import __version__
-from discreet.cli import budget, certificate, data, demo, doctor, evaluation, fitting, models, recommending
+from discreet.cli import audit, budget, certificate, data, demo, doctor, evaluation, fitting, models, recommending
 from discreet.errors import DiscreetError
 
 
@@ -57,6 +57,7 @@ app.command()(evaluation.compare)
 app.command()(recommending.recommend)
 app.command()(fitting.show)
 app.command()(certificate.certificate)
+app.command()(audit.audit)
 app.command()(budget.budget)
 app.command()(demo.demo)
 app.command()(doctor.doctor)

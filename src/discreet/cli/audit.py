@@ -1,0 +1,182 @@
+"""``discreet audit``: try to break what is promised, and say how far one got."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.options import DataOptions, Json, Settings, grouped
+from discreet.cli.outputs import check_file
+from discreet.cli.progress import bar
+from discreet.cli.settings import parse_models
+from discreet.cli.tables import document, facts, say
+from discreet.errors import require
+
+if TYPE_CHECKING:
+    from discreet.audit.results import Audit
+    from discreet.populations.terms import Terms
+
+RUNS, CANARIES = 4000, 1000
+
+
+@grouped
+def audit(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model by name (`discreet models`).")],
+    source: DataOptions,
+    epsilon: Annotated[float, typer.Option(metavar="E", help="The privacy budget whose promise is tested.")],
+    delta: Annotated[
+        float | None, typer.Option(metavar="D", help="Default: 0 for the unit rating, 1e-6 for the unit user.")
+    ] = None,
+    unit: Annotated[
+        str, typer.Option(metavar="UNIT", help="Whose secret is kept: one rating, or all that one user gave (user).")
+    ] = "rating",
+    trust: Annotated[
+        str, typer.Option(metavar="WHO", help="Who may see ratings: one server, or only the users' own devices.")
+    ] = "server",
+    settings: Settings = [],  # noqa: B006 (typer copies it)
+    runs: Annotated[
+        int | None, typer.Option(metavar="N", help=f"Fits on each of two neighbouring data sets (default: {RUNS}).")
+    ] = None,
+    one_run: Annotated[
+        bool, typer.Option("--one-run", help="Fit only once, with many canaries: for data that take long.")
+    ] = False,
+    canaries: Annotated[
+        int | None, typer.Option(metavar="M", help=f"How many, with --one-run (default: {CANARIES}).")
+    ] = None,
+    release_only: Annotated[
+        bool, typer.Option("--release-only", help="Attack the released arrays alone, not the sums behind them.")
+    ] = False,
+    confidence: Annotated[float, typer.Option(metavar="C", help="With which the lower bound holds.")] = 0.95,
+    seed: Annotated[
+        int | None, typer.Option(metavar="SEED", help="Repeatable noise; what an audit fits is thrown away anyway.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page with pictures.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the two distributions as .png or .svg.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Attack a private model, and bound epsilon from below.
+
+    A canary, a made-up rating or user of the worst kind, comes and goes; the better an attack can tell, the greater
+    epsilon must be. Ends with 1 if what is proven or claimed turns out to be false, with 0 if no leak was found. That
+    is no proof that there is none. Nothing that was fitted is kept, and no budget is charged.
+    """
+    require(runs is None or not one_run, "--runs and --one-run are different ways to audit: choose one")
+    require(canaries is None or one_run, "--canaries goes with --one-run")
+    require(not (release_only and one_run), "--release-only goes with --runs, not with --one-run")
+    for path in (html, picture):
+        if path is not None:
+            check_file(path)
+    require(picture is None or picture.suffix in (".png", ".svg"), f"--picture must end in .png or .svg, got {picture}")
+    from discreet.cli.options import PrivacyOptions
+
+    terms = PrivacyOptions(epsilon=epsilon, delta=delta, unit=unit, trust=trust).terms()
+    chosen = parse_models([model], settings)[model]
+    from discreet.audit.one_run import audit_in_one_run, check_enough_canaries
+    from discreet.audit.runs import audit_by_runs
+    from discreet.audit.setting import check_confidence
+    from discreet.models.fitting import check_terms
+    from discreet.privacy.randomness import Randomness
+
+    check_terms(chosen, terms)
+    check_confidence(confidence)
+    many = CANARIES if canaries is None else canaries
+    if one_run:
+        check_enough_canaries(many, confidence, terms.ledger().delta, epsilon)
+    with bar() as progress:
+        ratings = source.load(progress)
+        if one_run:
+            found = audit_in_one_run(
+                chosen,
+                ratings,
+                terms,
+                canaries=many,
+                confidence=confidence,
+                randomness=Randomness(seed),
+                seed=seed,
+                name=model,
+                data=source.name,
+                progress=progress,
+            )
+        else:
+            found = audit_by_runs(
+                chosen,
+                ratings,
+                terms,
+                runs=RUNS if runs is None else runs,
+                confidence=confidence,
+                attacks="release" if release_only else "all",
+                randomness=Randomness(seed),
+                name=model,
+                data=source.name,
+                progress=progress,
+            )
+    if html is not None:
+        write_page_of(found, html)
+    if picture is not None:
+        from discreet.reports.audits import distributions_chart
+
+        distributions_chart(found).save(picture)
+    if json:
+        document(found.to_json())
+    else:
+        print_audit(found, terms)
+        for what, path in (("page", html), ("picture", picture)):
+            if path is not None:
+                say(f"The {what} is {path}")
+    if found.accuses:
+        raise typer.Exit(1)
+
+
+def print_audit(found: "Audit", terms: "Terms") -> None:
+    """The verdict, and what it rests on."""
+    for sentence in found.sentences():
+        say(sentence)
+    how = f"{found.trials:,} runs on each side" if found.method == "runs" else f"one run with {found.trials:,} canaries"
+    rows = [
+        ("audited", f"{found.model} on {found.data}, for {terms.ledger().unit}, trusting the {found.trust}"),
+        ("measured", f"epsilon at least {found.epsilon_low:.3g} ({found.confidence:.4g} confidence, {how})"),
+        ("proven", "nothing" if found.proven is None else str(found.proven)),
+        ("claimed", "nothing" if found.claimed is None else str(found.claimed)),
+        ("limit", str(found.limit)),
+        ("canary", found.canary),
+        ("attack", found.attack),
+    ]
+    if found.exercised is not None:
+        rows.insert(-1, ("it can show", f"{found.exercised:.0%} of what the ledger allows"))
+    if found.guesses is not None:
+        rows.append(("guesses", f"{found.guesses[0]:,} of {found.guesses[1]:,} were right"))
+    facts(rows)
+
+
+def write_page_of(found: "Audit", path: Path) -> None:
+    """The audit as one page."""
+    from discreet.reports.audits import pictures_of_audit
+    from discreet.reports.page import Facts, Pictures, Text, write_page
+
+    measured = {"measured, at least": f"{found.epsilon_low:.3g}"}
+    if found.proven is not None:
+        measured["proven"] = f"{found.proven.epsilon:.3g}"
+    if found.mu is not None and found.mu_proven is not None:
+        measured |= {"mu, measured": f"{found.mu.estimate:.3g}", "mu, by the ledger": f"{found.mu_proven:.3g}"}
+    write_page(
+        path,
+        title=f"Audit of {found.model} on {found.data}",
+        lead=str(found),
+        sections=[
+            Facts(facts=measured),
+            Pictures(title="Can the two be told apart?", pictures=pictures_of_audit(found), lead=True),
+            Text(
+                title="What this says, and what it does not",
+                paragraphs=(
+                    "An audit attacks. What it finds is true with the stated confidence; that it finds nothing proves "
+                    "nothing, for a better attack or another canary might. What is proven is proven by the ledger.",
+                    "Everything that was fitted for the audit was thrown away, and no budget was charged.",
+                ),
+            ),
+            Text(title="Do it again", code=shlex.join(["discreet", *sys.argv[1:]])),
+        ],
+    )
