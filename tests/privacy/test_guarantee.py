@@ -13,7 +13,7 @@ from discreet.privacy.ledger import Ledger
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Rating, User
 
-losses = st.builds(Loss, st.floats(0, 5), st.sampled_from([0.0, 1e-12, 1e-6, 1e-3]))
+losses = st.builds(Loss, st.one_of(st.just(0.0), st.floats(1e-6, 5)), st.sampled_from([0.0, 1e-12, 1e-6, 1e-3]))
 sizes = st.integers(1, 8)
 
 

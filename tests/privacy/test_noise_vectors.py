@@ -22,6 +22,7 @@ from discreet.privacy.noise_shares import (
     laplace_share_distance,
 )
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.spend import Spend
 
 FALSE_ALARM = 1e-9
 
@@ -114,6 +115,8 @@ def test_noisy_vectors_lie_on_the_grid():
     assert noisy.shape == (2, 3)
     np.testing.assert_array_equal(noisy * 2.0**30, np.rint(noisy * 2.0**30))
     assert ball_distance(10**6) < 1e-20
+    spend = Spend(what="x", mechanism="pure", norm="l2", sensitivity=2, scale=4.0, slack=ball_distance(6))
+    assert spend.pure_epsilon == 0.5
 
 
 @pytest.mark.parametrize(("scale", "dimensions"), [(0.0, 2), (math.nan, 2), (2.0**45, 2), (1.0, 0)])

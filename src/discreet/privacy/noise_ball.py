@@ -81,6 +81,7 @@ def add_ball(values: AnyArray, scale: float, grid: float, randomness: Randomness
 
     **Guarantee.** Two vectors that differ by D in L2, rounding included (√n · grid for n changed cells), give outputs
     whose odds differ by at most e^(D/scale), within :func:`ball_distance`: it is the continuous mechanism, rounded.
+    Its line in a ledger: ``Spend(mechanism="pure", norm="l2", sensitivity=D, scale=scale, slack=ball_distance(n))``.
 
     >>> noisy = add_ball(np.array([1.0, 2.0]), 0.5, 2.0**-30, Randomness())
     >>> bool((noisy * 2.0**30 == np.rint(noisy * 2.0**30)).all())
