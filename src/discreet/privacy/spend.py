@@ -51,7 +51,10 @@ class Spend:
     def __post_init__(self) -> None:
         require(self.mechanism in ("laplace", "gaussian", "pure"), f"there is no mechanism {self.mechanism!r}")
         norm = "l2" if self.mechanism == "gaussian" else "l1"
-        require(self.norm == norm or self.mechanism == "pure", f"{self.mechanism} noise hides a bound in {norm}, not in {self.norm}")
+        require(
+            self.norm == norm or self.mechanism == "pure",
+            f"{self.mechanism} noise hides a bound in {norm}, not in {self.norm}",
+        )
         for name in ("sensitivity", "scale"):
             value = getattr(self, name)
             require(math.isfinite(value) and value > 0, f"{name} must be positive and finite, got {value}")
