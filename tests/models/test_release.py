@@ -71,6 +71,12 @@ def test_the_promise_reads_as_a_sentence_and_survives_json(unit, delta, words):
     assert dc.Guarantee.from_json(json.loads(json.dumps(release.guarantee.to_json()))) == release.guarantee
 
 
+def test_an_absurd_epsilon_promises_nothing():
+    release = dc.Popularity().fit(dc.TrustedServer(RATINGS, dc.Ledger(epsilon=10_000.0)))
+    assert release.guarantee.proven is None
+    assert "so large that it promises nothing" in str(release.guarantee)
+
+
 def test_a_claim_is_told_apart_from_a_proof():
     claim = dc.Guarantee(reason="item means are released without noise", claimed=dc.Loss(1.0), unit=dc.Rating())
     assert str(claim) == (

@@ -61,8 +61,8 @@ def _rounded_up(number: float) -> str:
     >>> _rounded_up(0.99991), _rounded_up(1.0001), _rounded_up(1e-06)
     ('1', '1.01', '1e-06')
     """
-    if number == 0:
-        return "0"
+    if number < 1e-300:
+        return "0" if number == 0 else "1e-300"
     step = 10.0 ** (math.floor(math.log10(number)) - 2)
     return f"{math.ceil(number / step * (1 - 1e-12)) * step:.3g}"
 
@@ -125,16 +125,17 @@ class Guarantee:
         seeded: bool = False,
     ) -> "Guarantee":
         """What a ledger proves, unless the noise was seeded or the settings were tuned for free."""
-        reason = "every look at the ratings is in the ledger, with noise fitted to its proven sensitivity"
+        delta = max(ledger.delta, ledger.sampler_delta)
+        doubt = ""
         if seeded:
-            reason = "the noise was seeded, so whoever knows the seed can take it away"
+            doubt = "the noise was seeded, so whoever knows the seed can take it away"
         elif tuning == "unpaid":
-            reason = "the settings were tuned on these ratings, and that was not paid for"
+            doubt = "the settings were tuned on these ratings, and that was not paid for"
+        elif delta >= 1:
+            doubt = f"an epsilon of {ledger.spent:.4g} is so large that it promises nothing"
         return cls(
-            reason=reason,
-            proven=None
-            if seeded or tuning == "unpaid"
-            else Loss(ledger.spent, max(ledger.delta, ledger.sampler_delta)),
+            reason=doubt or "every look at the ratings is in the ledger, with noise fitted to its proven sensitivity",
+            proven=None if doubt else Loss(ledger.spent, delta),
             unit=ledger.unit,
             protects_from=protects_from,
             exposed_to=exposed_to,
@@ -157,9 +158,9 @@ class Guarantee:
         what = "took part" if self.unit.name == "user" else "gave a rating"
         if self.unit.neighbours == "replace":
             what = (
-                "gave these ratings or quite others"
+                "whether they gave these ratings or quite others"
                 if self.unit.name == "user"
-                else "gave a rating this value or another"
+                else "whether they gave a rating this value or another"
             )
         else:
             what = f"whether or not they {what}"
