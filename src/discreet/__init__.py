@@ -14,10 +14,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from discreet import papers as papers
     from discreet.audit.one_run import audit_in_one_run as audit_in_one_run
     from discreet.audit.results import Audit as Audit
     from discreet.audit.runs import audit_by_runs as audit_by_runs
     from discreet.audit.sensitivity import check_sensitivity as check_sensitivity
+    from discreet.collect.mechanisms import Piecewise as Piecewise
+    from discreet.collect.mechanisms import RandomisedResponse as RandomisedResponse
+    from discreet.collect.mechanisms import UniformNoise as UniformNoise
+    from discreet.collect.presence import HiddenItems as HiddenItems
+    from discreet.collect.reconstruction import reconstruct as reconstruct
+    from discreet.collect.reconstruction import risk_of as risk_of
+    from discreet.collect.simulation import perturb_ratings as perturb_ratings
     from discreet.data.catalogue import Catalogue as Catalogue
     from discreet.data.catalogue import Scale as Scale
     from discreet.data.datasets import available as available
@@ -28,6 +36,8 @@ if TYPE_CHECKING:
     from discreet.data.movielens import read_movielens_split as read_movielens_split
     from discreet.data.netflix import read_netflix_probe as read_netflix_probe
     from discreet.data.ratings import Ratings as Ratings
+    from discreet.data.report import UserReport as UserReport
+    from discreet.data.reports import read_reports as read_reports
     from discreet.data.synthetic import synthetic as synthetic
     from discreet.data.tables import from_frame as from_frame
     from discreet.data.tables import read_history as read_history
@@ -87,6 +97,15 @@ _HOMES = {
     "read_history": "data.tables",
     "read_movielens_split": "data.movielens",
     "read_netflix_probe": "data.netflix",
+    "read_reports": "data.reports",
+    "UserReport": "data.report",
+    "HiddenItems": "collect.presence",
+    "Piecewise": "collect.mechanisms",
+    "RandomisedResponse": "collect.mechanisms",
+    "UniformNoise": "collect.mechanisms",
+    "perturb_ratings": "collect.simulation",
+    "reconstruct": "collect.reconstruction",
+    "risk_of": "collect.reconstruction",
     "compare": "evaluation.comparison",
     "evaluate": "evaluation.comparison",
     "EachUser": "evaluation.protocols",
@@ -133,14 +152,16 @@ _HOMES = {
     "Guarantee": "privacy.guarantee",
 }
 
-__all__ = sorted(_HOMES)
+__all__ = sorted([*_HOMES, "papers"])
 
 
 def __getattr__(name: str) -> Any:
+    if name == "papers":
+        return import_module("discreet.papers")
     if name not in _HOMES:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     return getattr(import_module(f"discreet.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *__all__})

@@ -7,7 +7,19 @@ import typer
 from typer.core import TyperGroup
 
 from discreet import __version__
-from discreet.cli import audit, budget, certificate, data, demo, doctor, evaluation, fitting, models, recommending
+from discreet.cli import (
+    audit,
+    budget,
+    certificate,
+    data,
+    demo,
+    doctor,
+    evaluation,
+    fitting,
+    models,
+    perturb,
+    recommending,
+)
 from discreet.errors import DiscreetError
 
 
@@ -59,6 +71,8 @@ app.command()(fitting.show)
 app.command()(certificate.certificate)
 app.command()(audit.audit)
 app.command()(budget.budget)
+app.command()(perturb.perturb)
+app.command()(perturb.collect)
 app.command()(demo.demo)
 app.command()(doctor.doctor)
 

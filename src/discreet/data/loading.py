@@ -8,9 +8,10 @@ from discreet.data.gather import Repeats
 from discreet.data.movielens import read_movielens, recognise
 from discreet.data.netflix import is_netflix, read_netflix
 from discreet.data.ratings import Ratings
+from discreet.data.reports import holds_reports
 from discreet.data.sources import Source
 from discreet.data.synthetic import synthetic
-from discreet.data.tables import is_table, read_table
+from discreet.data.tables import is_table, read_catalogue, read_table
 from discreet.errors import DataError, InputError, require
 from discreet.types import Progress, no_progress
 
@@ -37,7 +38,7 @@ def load(
     ----------
     data
         A name (``"ml-100k"``, see :func:`discreet.available`), or a path: a folder or zip archive with MovieLens or
-        the Netflix Prize in its original format, or a CSV, TSV, Parquet or Arrow file.
+        the Netflix Prize in its original format, a folder of users' reports, or a CSV, TSV, Parquet or Arrow file.
     path
         A folder to look for a named data set in first.
     scale
@@ -77,6 +78,8 @@ def load(
             raise InputError(f"{place} does not say its rating scale: declare it, for example scale=Scale(1, 5)")
         columns = {"user": user, "item": item, "rating": rating, "time": time, "items": items}
         return read_table(place, scale=declared, repeats=repeats, progress=progress, **columns)  # type: ignore[arg-type]
+    if holds_reports(place):
+        return _load_reports(place, declared, items, item, progress)
     ratings = _load_folder(place, repeats, progress)
     _check_scale(str(place), ratings.catalogue.scale, declared)
     return ratings
@@ -93,6 +96,15 @@ def _load_named(name: str, path: str | Path | None, repeats: Repeats, progress: 
     ratings = reader(place, repeats="keep", progress=progress)
     check_counts(entry, ratings, place)
     return ratings if repeats == "keep" else ratings.merge(repeats)
+
+
+def _load_reports(place: Path, scale: Scale | None, items: str | Path | None, item: str, progress: Progress) -> Ratings:
+    """What users reported: their ratings on the declared scale, perturbed, with the public items of a table."""
+    if items is None:
+        return Ratings.from_reports(place, progress=progress)
+    if scale is None:
+        raise InputError(f"the reports in {place} need the scale of the ratings beside the table of items")
+    return Ratings.from_reports(place, read_catalogue(items, scale, item), progress)
 
 
 def _load_folder(place: Path, repeats: Repeats, progress: Progress) -> Ratings:

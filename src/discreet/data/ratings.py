@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.labels import Labels
 from discreet.errors import InputError, require
-from discreet.types import AnyArray, Booleans, Floats, Indices, Offsets
+from discreet.types import AnyArray, Booleans, Floats, Indices, Offsets, Progress, no_progress
 
 MergeRule = Literal["last", "mean", "recency"]
 
@@ -103,6 +104,18 @@ class Ratings:
             item_index=np.concatenate([history.items for history in histories]),
             values=np.concatenate([history.values for history in histories]),
         )
+
+    @classmethod
+    def from_reports(
+        cls, folder: str | Path, catalogue: Catalogue | None = None, progress: Progress = no_progress
+    ) -> "Ratings":
+        """Perturbed ratings from a folder of reports, on their wider scale; how many were rejected is logged.
+
+        :func:`discreet.read_reports` says which, and why.
+        """
+        from discreet.data.reports import ratings_of_reports
+
+        return ratings_of_reports(folder, catalogue, progress=progress)
 
     def __len__(self) -> int:
         return len(self.values)

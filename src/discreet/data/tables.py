@@ -128,6 +128,21 @@ def from_frame(
     return gatherer.finish("the frame", facts=facts, repeats=repeats)
 
 
+def read_catalogue(path: str | Path, scale: Scale, item: str = "item") -> Catalogue:
+    """Read the public items from a table: a column of identifiers, and any of ``title``, ``genres`` and ``year``.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "items.csv"
+    >>> _ = file.write_text("item,title\\n1,Toy Story (1995)\\n")
+    >>> read_catalogue(file, Scale(1, 5)).find("Toy Story (1995)")
+    0
+    """
+    facts = _facts_of(_read_small(Path(path), item), item, str(path), first_row=_head(path))
+    return Catalogue.of(facts.items, scale, titles=facts.titles, genres=facts.genres, years=facts.years)
+
+
 def read_history(path: str | Path, catalogue: Catalogue) -> History:
     """Read one user's own ratings: a CSV or TSV file with the columns ``item`` or ``title``, and ``rating``.
 

@@ -1,0 +1,1 @@
+"""What users send: ratings perturbed at home, before anybody else sees them."""

@@ -1,0 +1,83 @@
+"""The user's side: from a file of one's own ratings to a history, with numpy and nothing heavier.
+
+The client needs no catalogue. It takes the items as its file names them; whether the recommender knows them is found
+out on the other side.
+"""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+from discreet.data.catalogue import Catalogue, Scale
+from discreet.data.history import History
+from discreet.errors import DataError
+
+
+def read_own_ratings(path: str | Path, scale: Scale, items: str | Path | None = None) -> History:
+    """Read one's own ratings: a CSV or TSV file with the columns ``item`` or ``title``, and ``rating``.
+
+    Parameters
+    ----------
+    path
+        The file.
+    scale
+        The rating scale.
+    items
+        Another file with a column ``item`` or ``title``: the public list of items. Without it, the rated ones.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "history.csv"
+    >>> _ = file.write_text("title,rating\\nToy Story (1995),5\\n")
+    >>> read_own_ratings(file, Scale(1, 5))
+    History(1 rating)
+    """
+    path = Path(path)
+    public = None if items is None else dict.fromkeys(name for _, name, _ in _rows(Path(items)))
+    ratings: dict[str, float] = {}
+    for row, name, text in _rows(path, "rating"):
+        try:
+            value = float(text)
+        except ValueError:
+            raise DataError(f"{path}, row {row}: the rating is missing or not a number") from None
+        if not scale.low <= value <= scale.high:
+            raise DataError(f"{path}, row {row}: the rating is outside the scale {scale}")
+        if name in ratings:
+            raise DataError(f"{path}, row {row}: this item was rated before in the same file")
+        if public is not None and name not in public:
+            raise DataError(f"{path}, row {row}: the item is not in {items}")
+        ratings[name] = value
+    if not ratings:
+        raise DataError(f"{path} holds no rating")
+    return History.of(Catalogue.of(ratings if public is None else public, scale), ratings)
+
+
+def _rows(path: Path, column: str | None = None) -> Iterator[tuple[int, str, str]]:
+    """Row number, name of the item and the text of one more column, for every row that is not blank."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise DataError(f"{path} cannot be read: there is no such file") from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not text in UTF-8") from None
+    records = csv.reader(text.splitlines(), delimiter="\t" if path.suffix.lower() in (".tsv", ".tab") else ",")
+    header = [name.strip().lower() for name in next(records, [])]
+    named = next((name for name in ("item", "title") if name in header), None)
+    if named is None or (column is not None and column not in header):
+        wanted = "item or title" + ("" if column is None else f", and {column}")
+        raise DataError(f"{path}, row 1: it needs the columns {wanted}; it has {', '.join(header) or 'none'}")
+    for record in records:
+        row = records.line_num
+        if not any(field.strip() for field in record):
+            continue
+        if len(record) != len(header):
+            raise DataError(
+                f"{path}, row {row}: expected {len(header)} fields, got {len(record)}; quote titles with commas"
+            )
+        name = record[header.index(named)].strip()
+        if not name or "\0" in name:
+            raise DataError(f"{path}, row {row}: the item has no name")
+        yield row, name, "" if column is None else record[header.index(column)]

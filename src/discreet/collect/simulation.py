@@ -1,0 +1,24 @@
+"""A collection without the files: what a recommender would read if every user of a data set had sent a report."""
+
+from dataclasses import replace
+
+from discreet.collect.channel import Mechanism
+from discreet.data.ratings import Ratings
+from discreet.data.reports import in_32_bits
+from discreet.privacy.randomness import Randomness
+from discreet.types import Floats
+
+
+def perturb_ratings(mechanism: Mechanism, ratings: Ratings, randomness: Randomness) -> Ratings:
+    """Perturb every rating on its own, and declare the scale of what comes out. For experiments.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> perturb_ratings(dc.UniformNoise(gamma=1.5), ratings, dc.Randomness(seed=1))
+    Ratings(600 ratings, 50 users, 30 items, scale -0.5 to 6.5)
+    """
+    channel = mechanism.channel(ratings.catalogue.scale)
+    values: Floats = channel.perturb(ratings.values, randomness).astype("float32")
+    return replace(ratings, catalogue=replace(ratings.catalogue, scale=in_32_bits(channel.reported)), values=values)
