@@ -164,22 +164,19 @@ def verdicts(data: str, rows: list[dict[str, Any]], clock: str) -> list[dict[str
     bars = []
     for name in ("cosine", "pearson"):
         for library, least in (("surprise", 10.0), ("lenskit", 3.0)):
-            bars.append(judge(rows, "neighbours", [name], library, least, "fit + predict"))
+            bars.append(judge(rows, clock, "neighbours", [name], library, least, "fit + predict"))
     if data == "ml-1m":
-        bars.append(judge(rows, "mf", ["mf, users kept"], "surprise", 10.0, "an SGD epoch"))
-        bars.append(judge(rows, "mf", ["mf, users kept"], "cornac", 0.5, "an SGD epoch"))
-        bars.append(judge(rows, "als", ["exact"], "implicit", 3.0, "an exact half-step", "exact"))
+        bars.append(judge(rows, clock, "mf", ["mf, users kept"], "surprise", 10.0, "an SGD epoch"))
+        bars.append(judge(rows, clock, "mf", ["mf, users kept"], "cornac", 0.5, "an SGD epoch"))
+        bars.append(judge(rows, clock, "als", ["exact"], "implicit", 3.0, "an exact half-step", "exact"))
         conjugate = [f"CG, {steps} steps" for steps in (2, 3, 8)]
-        bars.append(judge(rows, "als", conjugate, "implicit", 3.0, "a half-step by CG", "CG, 3 steps"))
-    return [
-        {"data": data, **bar, "holds": bar[clock] >= bar["least"] if clock in bar else bar["holds"]}
-        for bar in bars
-        if bar
-    ]
+        bars.append(judge(rows, clock, "als", conjugate, "implicit", 3.0, "a half-step by CG", "CG, 3 steps"))
+    return [{"data": data, **bar} for bar in bars if bar]
 
 
 def judge(
     rows: list[dict[str, Any]],
+    clock: str,
     group: str,
     names: list[str],
     library: str,
@@ -204,9 +201,9 @@ def judge(
     accurate = [row for row in mine if row[accuracy] <= best + slack]
     if not accurate:
         return {**bar, "holds": False, "why": f"{accuracy} {min(row[accuracy] for row in mine):.4f}, theirs {best:.4f}"}
-    chosen, quickest = min(accurate, key=seconds), min(peers, key=seconds)
+    chosen, quickest = (min(some, key=lambda row: seconds(row, clock)) for some in (accurate, peers))
     found = ratios(chosen, quickest)
-    return {**bar, **found, accuracy: chosen[accuracy], f"their {accuracy}": best}
+    return {**bar, **found, "holds": found[clock] >= least, accuracy: chosen[accuracy], f"their {accuracy}": best}
 
 
 def sentence(bar: dict[str, Any]) -> str:
