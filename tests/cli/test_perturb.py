@@ -1,0 +1,183 @@
+"""The user's client and the recommender's side of it, from the command line."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet as dc
+
+HEAVY = {"numba", "scipy", "polars", "altair", "vl_convert", "dp_accounting", "sqlalchemy", "torch", "pandas"}
+
+
+@pytest.fixture
+def history(tmp_path) -> Path:
+    path = tmp_path / "history.csv"
+    path.write_text("title,rating\nAlien (1979),5\nHeat (1995),2\n")
+    return path
+
+
+@pytest.fixture
+def items(tmp_path) -> Path:
+    path = tmp_path / "items.csv"
+    path.write_text("item,title\n1,Alien (1979)\n2,Heat (1995)\n3,Solaris (1972)\n")
+    return path
+
+
+@pytest.fixture
+def reports(discreet, history, tmp_path) -> Path:
+    folder = tmp_path / "reports"
+    for name in ("a", "b", "c"):
+        assert discreet("perturb", history, "--gamma", 1.5, "-o", folder / f"{name}.json").code == 0
+    return folder
+
+
+def test_the_client_is_light(history, tmp_path):
+    """What is loaded is counted, not seconds: numpy and cryptography, and no more than a few hundred modules."""
+    program = (
+        "import sys\n"
+        f"sys.argv = ['discreet', 'perturb', {str(history)!r}, '--gamma', '1.5', '-o', {str(tmp_path / 'r.json')!r}]\n"
+        "from discreet.cli import main\n"
+        "try: main()\nexcept SystemExit as ended: assert ended.code in (None, 0)\n"
+        "print('\\n'.join(sys.modules), file=sys.__stderr__)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    modules = ran.stderr.splitlines()
+    assert {"numpy", "cryptography"} <= set(modules)
+    assert not {name.partition(".")[0] for name in modules} & HEAVY
+    own = {name for name in modules if name.startswith("discreet.")}
+    assert not {name for name in own if name.split(".")[1] in ("models", "populations", "kernels", "evaluation")}
+    assert len(modules) < 1200
+    assert dc.UserReport.load(tmp_path / "r.json").items == ("Alien (1979)", "Heat (1995)")
+
+
+def test_uniform_noise_says_that_it_promises_nothing(discreet, history, tmp_path):
+    shown = discreet("perturb", history, "--gamma", 1.5, "-o", tmp_path / "r.json")
+    assert shown.code == 0
+    assert "2 ratings, perturbed by uniform (gamma 1.5)" in shown.out
+    assert "No privacy: " in shown.out
+    assert "right about 56% of the ratings (34% without the reports)" in shown.out
+    report = dc.UserReport.load(tmp_path / "r.json")
+    assert ((report.values >= [3.5, 0.5]) & (report.values <= [6.5, 3.5])).all()
+    assert str(tmp_path) not in (tmp_path / "r.json").read_text()
+
+
+@pytest.mark.parametrize("mechanism", ["response", "piecewise"])
+def test_local_privacy_says_what_it_proves(discreet, history, tmp_path, mechanism):
+    shown = discreet("perturb", history, "--epsilon", 2, "--mechanism", mechanism, "-o", tmp_path / "r.json")
+    assert "Proven: " in shown.out
+    assert "All 2 ratings together: epsilon 4." in shown.out
+    assert "Which items were rated is not hidden." in shown.out
+    document = json.loads(
+        discreet("perturb", history, "--epsilon", 2, "--mechanism", mechanism, "-o", tmp_path / "s.json", "--json").out
+    )
+    assert document["guarantee"]["proven"] == {"epsilon": 2.0, "delta": 0.0}
+    assert document["mechanism"]["name"] == mechanism
+    assert (document["ratings"], document["history"]["epsilon"]) == (2, 4.0)
+
+
+def test_hidden_items_need_the_public_list(discreet, items, tmp_path):
+    (tmp_path / "mine.csv").write_text("item,rating\n2,4\n")
+    arguments = (
+        "perturb",
+        tmp_path / "mine.csv",
+        "--epsilon",
+        1,
+        "--mechanism",
+        "hidden-items",
+        "-o",
+        tmp_path / "r.json",
+    )
+    refused = discreet(*arguments)
+    assert (refused.code, "--items goes with" in refused.err) == (2, True)
+    assert not (tmp_path / "r.json").exists()
+    shown = discreet(*arguments, "--items", items)
+    assert shown.code == 0
+    assert "whether or not they gave a rating" in shown.out
+    assert "not hidden" not in shown.out
+    assert set(dc.UserReport.load(tmp_path / "r.json").items) <= {"1", "2", "3"}
+
+
+def test_a_second_report_is_refused_and_again_keeps_the_id(discreet, history, tmp_path):
+    arguments = ("perturb", history, "--gamma", 1.5, "-o", tmp_path / "r.json")
+    assert discreet(*arguments).code == 0
+    first = (tmp_path / "r.json").read_bytes()
+    refused = discreet(*arguments)
+    assert refused.code == 2
+    assert "send it rather than a second report" in refused.err
+    assert (tmp_path / "r.json").read_bytes() == first
+    assert discreet(*arguments, "--again").code == 0
+    assert (tmp_path / "r.json").read_bytes() != first
+    assert dc.UserReport.load(tmp_path / "r.json").id == json.loads(first)["id"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--gamma", -1), "gamma must be at least 0 and at most 1000, got -1"),
+        (("--epsilon", 0), "epsilon must be positive and finite, got 0"),
+        (("--epsilon", -2, "--mechanism", "piecewise"), "epsilon must be positive and finite, got -2"),
+        (("--epsilon", "nan"), "epsilon must be positive and finite, got nan"),
+        ((), "say how to perturb: --gamma for uniform noise, or --epsilon for local differential privacy"),
+        (("--gamma", 1, "--epsilon", 1), "--gamma and --epsilon are different ways: choose one"),
+        (("--gamma", 1, "--mechanism", "piecewise"), "the mechanism piecewise takes --epsilon, not --gamma"),
+        (("--epsilon", 1, "--mechanism", "uniform"), "uniform noise takes --gamma, not --epsilon"),
+        (("--epsilon", 1, "--mechanism", "respnse"), "there is no mechanism 'respnse'; did you mean 'response'?"),
+        (("--gamma", 1, "--scale", "1-5"), "a rating scale is written LOW:HIGH, for example 1:5, got '1-5'"),
+        (("--epsilon", 1, "--step", 0.3), "steps of 0.3 do not lead from one end of the scale 1 to 5 to the other"),
+    ],
+)
+def test_bad_settings_are_a_sentence_and_nothing_is_written(discreet, history, tmp_path, options, sentence):
+    outcome = discreet("perturb", history, *options, "-o", tmp_path / "out" / "r.json")
+    assert (outcome.code, outcome.out, outcome.err) == (2, "", f"discreet: {sentence}\n")
+    assert not (tmp_path / "out").exists()
+
+
+def test_bad_files_are_a_sentence_and_nothing_is_written(discreet, history, tmp_path):
+    output = tmp_path / "out.json"
+    (tmp_path / "off.csv").write_text("item,rating\na,7\n")
+    for arguments, sentence in (
+        ((tmp_path / "nowhere.csv", "-o", output), "there is no such file"),
+        ((tmp_path / "off.csv", "-o", output), "off.csv, row 2: the rating is outside the scale 1 to 5"),
+        ((history, "-o", tmp_path), "is a folder: name a file to write to"),
+        ((history, "-o", history / "r.json"), "is not a folder; nothing was written"),
+    ):
+        outcome = discreet("perturb", *arguments, "--gamma", 1)
+        assert outcome.code == 2
+        assert sentence in outcome.err
+        assert outcome.err.count("\n") == 1
+        assert not output.exists()
+
+
+def test_collect_counts_what_was_rejected_and_why(discreet, reports, items):
+    (reports / "cut.json").write_text((reports / "a.json").read_text()[:200])
+    (reports / "copy.json").write_bytes((reports / "a.json").read_bytes())
+    unknown = json.loads((reports / "b.json").read_text())
+    unknown["entries"][0]["item"] = "Metropolis (1927)"
+    (reports / "x.json").write_text(json.dumps(unknown | {"id": "0" * 32}))
+    shown = discreet("collect", reports, "--items", items)
+    assert shown.code == 0
+    assert "reports used  3" in shown.out
+    assert "3: 1 second report of one user, 1 unreadable file, 1 unknown item" in shown.out
+    assert "cut.json was rejected: it is cut off or is not JSON" in shown.err
+    assert "Metropolis" not in shown.out + shown.err
+    document = json.loads(discreet("collect", reports, "--items", items, "--json").out)
+    assert (document["used"], document["entries"], document["items"]) == (3, 6, 3)
+    assert document["rejected"] == {"unreadable file": 1, "unknown item": 1, "second report of one user": 1}
+    assert document["reported"] == [-0.5, 6.5]
+
+
+def test_collect_takes_what_was_asked_for(discreet, reports):
+    outcome = discreet("collect", reports, "--gamma", 2)
+    assert outcome.code == 2
+    assert "holds no report that can be used: 3 rejected (3 another mechanism)" in outcome.err
+    assert outcome.err.count("\n") == 1
+    assert discreet("collect", reports, "--gamma", 1.5).code == 0
+
+
+def test_other_commands_take_a_folder_of_reports(discreet, reports, tmp_path):
+    assert "-0.5 to 6.5" in discreet("data", "describe", reports).out
+    assert discreet("fit", "bias", reports, "-o", tmp_path / "release").code == 0
+    assert dc.Release.load(tmp_path / "release").catalogue.scale == dc.Scale(-0.5, 6.5)
