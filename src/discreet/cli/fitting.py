@@ -12,7 +12,7 @@ from discreet.cli.models import shown
 from discreet.cli.options import DataOptions, Json, PrivacyOptions, Settings, grouped
 from discreet.cli.outputs import check_release_folder
 from discreet.cli.progress import bar
-from discreet.cli.settings import parse_models
+from discreet.cli.settings import parse_models, split_name
 from discreet.cli.tables import document, facts, say
 
 
@@ -61,7 +61,7 @@ def fit(
         document(
             {
                 "release": str(output),
-                "model": model.partition(":")[0],
+                "model": split_name(model)[0],
                 "settings": dataclasses.asdict(chosen),
                 "guarantee": str(release.guarantee),
                 "fit_seconds": seconds,

@@ -10,9 +10,9 @@ from discreet.cli.tables import document, table
 
 def models(json: Json = False) -> None:
     """List the models, what they are for and their settings."""
-    from discreet.models.names import MODELS
+    from discreet.models.names import every_kind
 
-    described = [describe(name, kind) for name, kind in MODELS.items()]
+    described = [describe(name, kind) for name, kind in every_kind().items()]
     if json:
         document(described)
         return

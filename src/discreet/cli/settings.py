@@ -1,7 +1,8 @@
 """A model as it is written on the command line: a name, and settings as text.
 
 ``cosine`` is the model with its defaults, ``cosine:neighbours=100,shrinkage=5`` has two settings of its
-own, and ``--set neighbours=100`` or ``--set cosine.neighbours=100`` change those of the models named.
+own (``paper:hybrid-knn:gamma=1`` is a paper, with one), and ``--set neighbours=100`` or
+``--set cosine.neighbours=100`` change those of the models named.
 """
 
 import dataclasses
@@ -19,7 +20,7 @@ def parse_models(texts: Sequence[str], settings: Sequence[str] = ()) -> dict[str
     >>> parse_models(["bias", "bias:item_damping=2"], ["user_damping=1"])["bias:item_damping=2"]
     Bias(item_damping=2.0, user_damping=1.0)
     """
-    names = {text: text.partition(":")[0] for text in texts}
+    names = {text: split_name(text)[0] for text in texts}
     if len(names) < len(texts):
         raise InputError(f"the model {max(texts, key=texts.count)!r} is named twice")
     kinds = {name: model_kind(name) for name in names.values()}
@@ -34,20 +35,34 @@ def parse_models(texts: Sequence[str], settings: Sequence[str] = ()) -> dict[str
             common[name][key] = parse_setting(name, kinds[name], key, value)
     models = {}
     for text, name in names.items():
-        pairs = [_pair(part) for part in text.partition(":")[2].split(",") if part]
+        pairs = [_pair(part) for part in split_name(text)[1].split(",") if part]
         own = {key: parse_setting(name, kinds[name], key, value) for key, value in pairs}
         models[text] = kinds[name](**common[name] | own)  # what is written beside the name wins
     return models
 
 
+def split_name(text: str) -> tuple[str, str]:
+    """The name of a model, and the settings that are written beside it.
+
+    >>> split_name("cosine:power=2"), split_name("paper:hybrid-knn:gamma=1")
+    (('cosine', 'power=2'), ('paper:hybrid-knn', 'gamma=1'))
+    """
+    first, _, rest = text.partition(":")
+    if first != "paper":
+        return first, rest
+    name, _, settings = rest.partition(":")
+    return f"paper:{name}", settings
+
+
 def model_kind(name: str) -> Any:
     """The class of a model; an unknown name is an error that offers the nearest ones."""
-    from discreet.models.names import MODELS
+    from discreet.models.names import every_kind
 
-    if name not in MODELS:
-        error = UnknownNameError.among("model", name, MODELS)
+    kinds = every_kind()
+    if name not in kinds:
+        error = UnknownNameError.among("model", name, kinds)
         raise UnknownNameError(f"{error}; `discreet models` lists them" if "did you mean" not in str(error) else error)
-    return MODELS[name]
+    return kinds[name]
 
 
 def parse_setting(name: str, kind: Any, key: str, text: str) -> Any:

@@ -342,9 +342,9 @@ def _row(name: str, model: Any, runs: Sequence[_Run]) -> Row:
 
 
 def _label(model: Any) -> str:
-    from discreet.models.names import MODELS  # every model there is: loaded only here
+    from discreet.models.names import every_kind  # every model there is: loaded only here
 
-    return next((name for name, kind in MODELS.items() if type(model) is kind), type(model).__name__)
+    return next((name for name, kind in every_kind().items() if type(model) is kind), type(model).__name__)
 
 
 def _settings(model: Any) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """The one table of names: what the command line and saved releases call each model."""
 
+from importlib import import_module
+from typing import Any
+
 from discreet.models.als import ALS
 from discreet.models.bayesian_mf import BayesianMF
 from discreet.models.bias import Bias
@@ -29,3 +32,15 @@ MODELS = {
     "svd": SVD,
     "warp": WARP,
 }
+
+
+def every_kind() -> dict[str, Any]:
+    """Every name there is: the models', and those of the gallery of papers.
+
+    The gallery stands above the models, which know nothing of it: whoever has a name looks it up here, when it is used.
+
+    >>> every_kind()["paper:hybrid-knn"].__name__
+    'HybridKNN'
+    """
+    papers: dict[str, Any] = import_module("discreet.papers.names").PAPERS
+    return {**MODELS, **papers}

@@ -14,7 +14,7 @@ import discreet
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels
 from discreet.errors import InputError, ReleaseError
-from discreet.models.names import MODELS
+from discreet.models.names import every_kind
 from discreet.models.release import Release
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
@@ -27,7 +27,7 @@ CATALOGUE_PREFIX = "catalogue."
 
 def save(release: Release, folder: Path) -> None:
     """Write beside the folder first and rename, so that a release is there whole or not at all."""
-    name = next((name for name, kind in MODELS.items() if type(release.model) is kind), None)
+    name = next((name for name, kind in every_kind().items() if type(release.model) is kind), None)
     if name is None:
         raise InputError(f"{type(release.model).__name__} is not one of Discreet's models and cannot be saved")
     if folder.exists() and not (folder / CARD).exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -80,7 +80,8 @@ def load(folder: Path) -> Release:
 def _load(folder: Path, card: dict[str, Any]) -> Release:
     if card.get("format") != FORMAT:
         raise ReleaseError(f"{folder} has format {card.get('format')!r}, this version of Discreet reads {FORMAT}")
-    if card.get("model") not in MODELS:
+    kinds = every_kind()
+    if card.get("model") not in kinds:
         raise ReleaseError(f"{folder} holds a model {card.get('model')!r} that this version does not know")
     path = folder / ARRAYS
     if not path.is_file() or _checksum(path) != card["arrays_sha256"]:
@@ -102,7 +103,7 @@ def _load(folder: Path, card: dict[str, Any]) -> Release:
         years=columns["years"],
     )
     try:
-        model = MODELS[card["model"]](**card["settings"])
+        model = kinds[card["model"]](**card["settings"])
     except (TypeError, InputError) as error:
         raise ReleaseError(f"{folder} holds settings that this version cannot use: {error}") from None
     return Release(

@@ -1,0 +1,327 @@
+"""The hybrid of randomized perturbation and differential privacy, as published (DASFAA 2017, LNCS 10177, 576–591).
+
+Collection, at home:
+
+    r'_ui = r_ui + v_ui,    v_ui uniform in [−gamma, gamma]
+
+Publication, by the recommender. Lap(s) is Laplace noise of scale s, e the presence of ratings, the epsilons are .02,
+.19 and .79 of epsilon, and the four deltas are in :mod:`discreet.papers.hybrid_knn.privacy`:
+
+    G      = (Σ r' + Lap(delta_r/ε₁)) / (Σ e + Lap(delta_e/ε₁))
+    IAvg_i = (Σ_u r'_ui + Lap(delta_r/ε₂) + β_m G) / (Σ_u e_ui + Lap(delta_e/ε₂) + β_m)     β_m ratings of an item, mean
+    UAvg_u = Σ_i (r'_ui − IAvg_i) / (c_u + β_u)                                       β_u ratings of a user c_u, mean
+    r̂_ui   = clamp(r'_ui − IAvg_i − UAvg_u, ±B)
+    Cov_ij = (Σ_u r̂_ui r̂_uj / c_u + Lap(delta_p/ε₃)) / (Σ_u e_ui e_uj / c_u + Lap(delta_w/ε₃))
+
+Every cell of the two matrices has noise of its own. Prediction, from the k = 20 rated items nearest to i:
+
+    IAvg_i + UAvg_u + Σ_j s_ij x_uj / (Σ_j |s_ij| + damping),    x_uj = r_uj − IAvg_j − UAvg_u
+
+**Two readings of the centring.** The text shrinks UAvg towards G, (Σ_i (r'_ui − IAvg_i) + β_u G) / (c_u + β_u), and
+takes only it from the rating: r̂ = clamp(r' − UAvg). UAvg is then between 0 and G, and nearly every r̂ is B. This is
+``centring="literal"``. What the text must mean, and what the work it follows does, is above: ``"corrected"``.
+
+**Prediction forms.** The paper passes Cov to "kNN" and gives no formula.
+
+    average   IAvg_i + UAvg_u alone
+    plain     s = Cov, nearest by |Cov|, no damping
+    shrunk    s = Cov_ij / √(Cov_ii Cov_jj) where positive, from Cov with a denominator of at least 0, greater by
+              1 + the scale of its noise; damping 1
+    damped    as shrunk, with damping 20: next to nothing is left where neighbours are only noise
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from discreet.collect.mechanisms import UniformNoise
+from discreet.data.history import History
+from discreet.data.ratings import Ratings
+from discreet.errors import require
+from discreet.kernels.gram import gram_rows
+from discreet.kernels.rated_neighbours import rated_neighbour_means
+from discreet.models.fitting import check_ratings
+from discreet.models.release import Release
+from discreet.papers.hybrid_knn.privacy import SHARES, Sensitivities, guarantee
+from discreet.privacy.noise import add_laplace, grid_of
+from discreet.privacy.randomness import Randomness
+from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
+
+Form = Literal["average", "plain", "shrunk", "damped"]
+FORMS: tuple[Form, ...] = ("average", "plain", "shrunk", "damped")
+DAMPINGS: dict[Form, float] = {"plain": 0.0, "shrunk": 1.0, "damped": 20.0}
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Every sum that the recommender adds noise to: what the paper's proof, and an audit, are about.
+
+    ``dampings`` are β_m and β_u, to which it adds none.
+    """
+
+    total: float
+    count: float
+    item_totals: Doubles
+    item_counts: Doubles
+    products: Doubles
+    weights: Doubles
+    dampings: tuple[float, float]
+    mean: float
+    item_averages: Doubles
+
+
+@dataclass(frozen=True, kw_only=True)
+class HybridKNN:
+    """Published hybrid: users perturb, the recommender publishes noisy averages and covariances. Claimed, not proven.
+
+    It needs the raw ratings: :meth:`fit` perturbs them as the users would, and then publishes.
+
+    Parameters
+    ----------
+    epsilon
+        What the paper claims; None for no noise (randomized perturbation alone).
+    gamma
+        Users add uniform noise within ± this; 0 for none (differential privacy alone).
+    ignores_perturbation
+        Fit the noise to ratings that were not perturbed, although they were (Fig. 9).
+    neighbours, bound
+        k and B.
+    clamps_averages
+        Clamp item averages to the perturbed scale. The paper does not, and its theorems need it.
+    centring
+        ``corrected``, or ``literal`` as in the text.
+    prediction
+        How a rating is predicted: ``average``, ``plain``, ``shrunk`` or ``damped``.
+    item_damping, user_damping
+        β_m and β_u; None for the mean number of ratings of an item and of a user, as published.
+
+    Notes
+    -----
+    The paper predicts from perturbed ratings, since the recommender has no others: pass what :meth:`collect` returned
+    to ``release.predict``. At home one's own true ratings are at hand, and predict better.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> release = HybridKNN(epsilon=None, gamma=0.5, prediction="shrunk").fit(ratings)
+    >>> release.guarantee.proven is None
+    True
+    >>> len(release.recommend(ratings.history_at(0), k=3))
+    3
+    """
+
+    epsilon: float | None = 1.0
+    gamma: float = 0.5
+    ignores_perturbation: bool = False
+    neighbours: int = 20
+    bound: float = 1.0
+    clamps_averages: bool = False
+    centring: Literal["corrected", "literal"] = "corrected"
+    prediction: Form = "plain"
+    item_damping: float | None = None
+    user_damping: float | None = None
+
+    raw_ratings: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require(
+            self.epsilon is None or 0 < self.epsilon < float("inf"),
+            f"epsilon must be positive and finite, or None for no noise, got {self.epsilon}",
+        )
+        require(0 <= self.gamma < float("inf"), f"gamma must not be negative, got {self.gamma}")
+        require(self.neighbours >= 1, f"neighbours must be at least 1, got {self.neighbours}")
+        require(0 < self.bound < float("inf"), f"bound must be positive and finite, got {self.bound}")
+        require(
+            self.centring in ("corrected", "literal"),
+            f"centring must be 'corrected' or 'literal', got {self.centring!r}",
+        )
+        require(self.prediction in FORMS, f"prediction must be one of {', '.join(FORMS)}, got {self.prediction!r}")
+        for name in ("item_damping", "user_damping"):
+            value = getattr(self, name)
+            require(value is None or value >= 0, f"{name} must not be negative, got {value}")
+
+    # ── The three stages ──
+
+    def fit(
+        self, ratings: Ratings, progress: Progress = no_progress, *, randomness: Randomness | None = None
+    ) -> Release:
+        """Collect and publish. ``randomness`` can be seeded for experiments, and the guarantee then says so."""
+        randomness = Randomness() if randomness is None else randomness
+        progress(0, 2, "perturbing")
+        collected = self.collect(ratings, randomness)
+        progress(1, 2, "publishing")
+        return self.publish(collected, randomness)
+
+    def collect(self, ratings: Ratings, randomness: Randomness) -> Ratings:
+        """At home: what every user sends instead of their ratings."""
+        check_ratings(self, ratings)
+        if self.gamma == 0:
+            return ratings
+        channel = UniformNoise(gamma=self.gamma).channel(ratings.catalogue.scale)
+        # The catalogue keeps its scale: that of what is predicted, and of tau.
+        return replace(ratings, values=channel.perturb(ratings.values, randomness).astype(np.float32))
+
+    def publish(self, collected: Ratings, randomness: Randomness) -> Release:
+        """At the recommender's: averages and the two halves of the covariance, from what the users sent."""
+        measured = self.measure(collected, randomness)
+        arrays: dict[str, AnyArray] = {
+            "mean": np.array([measured.mean], dtype=np.float32),
+            "item_average": measured.item_averages.astype(np.float32),
+            "user_damping": np.array([measured.dampings[1]], dtype=np.float32),
+            "products": measured.products.astype(np.float32),
+            "weights": measured.weights.astype(np.float32),
+        }
+        promise = guarantee(
+            self.epsilon,
+            self.gamma,
+            scale=collected.catalogue.scale,
+            bound=self.bound,
+            clamps_averages=self.clamps_averages,
+            ignores_perturbation=self.ignores_perturbation,
+            seeded=randomness.is_seeded,
+        )
+        return Release(self, arrays, collected.catalogue, promise)
+
+    def measure(self, collected: Ratings, randomness: Randomness) -> Measured:
+        """All noisy sums, in order: each needs the averages before it."""
+        size, users, scale = collected.n_items, max(1, collected.n_users), collected.catalogue.scale
+        sensitive = self.sensitivities(scale.width)
+        first, second, third = (None if self.epsilon is None else share * self.epsilon for share in SHARES)
+        items, values = collected.item_index, collected.values.astype(np.float64)
+
+        total = float(_noisy(values.sum(), sensitive.ratings, first, randomness))
+        count = float(_noisy(float(len(values)), sensitive.counts, first, randomness))
+        mean = float(_ratio(np.array(total), np.array(count)))
+
+        item_damping = len(values) / size if self.item_damping is None else self.item_damping
+        totals = _noisy(np.bincount(items, values, minlength=size), sensitive.ratings, second, randomness)
+        counts = _noisy(np.bincount(items, minlength=size), sensitive.counts, second, randomness)
+        averages = _ratio(totals + item_damping * mean, counts + item_damping, otherwise=mean)
+        if self.clamps_averages:
+            averages = np.clip(averages, scale.low - self.gamma, scale.high + self.gamma)
+
+        user_damping = len(values) / users if self.user_damping is None else self.user_damping
+        own = self.user_averages(collected, mean, averages, user_damping)
+        clamped = np.clip(self.residuals(collected, averages, own), -self.bound, self.bound)
+        exact_products, exact_weights = weighted_sums(collected, clamped)
+        return Measured(
+            total=total,
+            count=count,
+            item_totals=totals,
+            item_counts=counts,
+            products=_noisy(exact_products, sensitive.products, third, randomness),
+            weights=_noisy(exact_weights, sensitive.weights, third, randomness),
+            dampings=(item_damping, user_damping),
+            mean=mean,
+            item_averages=averages,
+        )
+
+    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+        """The averages, and what the nearest of the user's rated items add."""
+        averages = release.arrays["item_average"].astype(np.float64)
+        own = self._own(release, histories)
+        expected = own[users] + (averages[items] if self.centring == "corrected" else 0.0)
+        if self.prediction != "average":
+            residuals = self.residuals(histories, averages, own).astype(np.float32)
+            expected = expected + rated_neighbour_means(
+                users,
+                items,
+                histories.indptr,
+                histories.item_index,
+                residuals,
+                self.similarities(release),
+                self.neighbours,
+                DAMPINGS[self.prediction],
+            )
+        return np.asarray(expected, dtype=np.float32)
+
+    def score(self, release: Release, histories: Ratings) -> Floats:
+        """Predicted ratings of all items."""
+        size = len(release.catalogue)
+        users = np.repeat(np.arange(histories.n_users, dtype=np.int32), size)
+        items = np.tile(np.arange(size, dtype=np.int32), histories.n_users)
+        return self.predict(release, histories, users, items).reshape(histories.n_users, size)
+
+    def explain(self, release: Release, history: History, item: int) -> Floats:
+        """What each rating of the history adds to the prediction for ``item``: 0 but for the nearest k."""
+        if self.prediction == "average":
+            return np.zeros(len(history), dtype=np.float32)
+        alone = Ratings.of_history(history)
+        residuals = self.residuals(alone, release.arrays["item_average"], self._own(release, alone))
+        row = np.where(history.items == item, 0, self.similarities(release)[item][history.items])
+        row[np.argsort(-np.abs(row), kind="stable")[self.neighbours :]] = 0
+        below = float(np.abs(row).sum()) + DAMPINGS[self.prediction]
+        return (row * residuals / below if below > 0 else 0 * residuals).astype(np.float32)
+
+    # ── Their parts ──
+
+    def sensitivities(self, width: float) -> Sensitivities:
+        """What the noise is fitted to, on a scale of this width."""
+        gamma = 0.0 if self.ignores_perturbation else self.gamma
+        return Sensitivities.published(width, gamma, self.bound)
+
+    def user_averages(self, ratings: Ratings, mean: float, averages: AnyArray, damping: float) -> Doubles:
+        """UAvg of every user, from their own ratings."""
+        above = ratings.values - averages[ratings.item_index]
+        sums = np.bincount(ratings.user_index, weights=above, minlength=ratings.n_users)
+        if self.centring == "literal":
+            sums += damping * mean
+        return _ratio(sums, np.diff(ratings.indptr) + damping)
+
+    def residuals(self, ratings: Ratings, averages: AnyArray, own: Doubles) -> Doubles:
+        """How far each rating lies from what its averages say; not clamped."""
+        left: Doubles = ratings.values - own[ratings.user_index]
+        return left - averages[ratings.item_index] if self.centring == "corrected" else left
+
+    def similarities(self, release: Release) -> Floats:
+        """The matrix that neighbours are chosen and weighted by."""
+        products, weights = release.arrays["products"], release.arrays["weights"]
+        if self.prediction == "plain":
+            return _ratio(products, weights).astype(np.float32)
+        noise = 0.0 if self.epsilon is None else self.sensitivities(1.0).weights / (SHARES[2] * self.epsilon)
+        covariance = products / (np.maximum(weights, 0) + np.float32(1 + noise))
+        spread = np.sqrt(np.maximum(np.diag(covariance), 0))
+        correlation = _ratio(covariance, np.outer(spread, spread))
+        return np.clip(correlation, 0, 1).astype(np.float32)
+
+    def _own(self, release: Release, histories: Ratings) -> Doubles:
+        mean, damping = float(release.arrays["mean"][0]), float(release.arrays["user_damping"][0])
+        return self.user_averages(histories, mean, release.arrays["item_average"].astype(np.float64), damping)
+
+
+def weighted_sums(ratings: Ratings, values: AnyArray) -> tuple[Doubles, Doubles]:
+    """``Σ_u x_ui x_uj / c_u`` and ``Σ_u e_ui e_uj / c_u`` for all pairs of items.
+
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> products, weights = weighted_sums(ratings, np.ones(600))
+    >>> bool(np.allclose(products, weights)), round(float(weights.sum()))
+    (True, 600)
+    """
+    roots = 1 / np.sqrt(np.maximum(np.diff(ratings.indptr), 1))[ratings.user_index]
+    columns = ratings.by_item
+    order = np.argsort(ratings.item_index, kind="stable")
+    sums = []
+    for column in (roots * values, roots):
+        single = column.astype(np.float32)
+        by_item = columns.indptr, columns.users, single[order]
+        by_user = ratings.indptr, ratings.item_index, single
+        sums.append(gram_rows(0, ratings.n_items, by_item, by_user)[:, :, 0])
+    return sums[0], sums[1]
+
+
+def _noisy(values: AnyArray | float, sensitivity: float, epsilon: float | None, randomness: Randomness) -> Doubles:
+    """Laplace noise of scale sensitivity / epsilon on every number; none without epsilon."""
+    exact = np.asarray(values, dtype=np.float64)
+    if epsilon is None:
+        return exact
+    scale = sensitivity / epsilon
+    return add_laplace(exact, scale, grid_of(scale), randomness)
+
+
+def _ratio(above: AnyArray, below: AnyArray, otherwise: float = 0.0) -> Doubles:
+    shape = np.broadcast_shapes(np.shape(above), np.shape(below))
+    out = np.full(shape, otherwise, dtype=np.float64)
+    return np.divide(above, below, out=out, where=np.asarray(below) != 0)
