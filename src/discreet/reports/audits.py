@@ -38,30 +38,37 @@ def distributions_chart(audit: Audit) -> Picture:
             {"side": name, "score": float(middle), "share": float(share)}
             for middle, share in zip(middles, shares, strict=True)
         ]
+    top = 1.16 * tallest or 1.0  # room for words above
+    y = alt.Y(
+        "share:Q",
+        scale=alt.Scale(domain=[0, top], nice=False),
+        axis=alt.Axis(title=f"share of {_what(audit)}", format=".0%", tickCount=4),
+        stack=None,
+    )
     base = _chart(values).encode(
         x=alt.X(
             "score:Q",
             scale=alt.Scale(domain=[low, high], nice=False),
             axis=alt.Axis(title="score of the attack: further right speaks for the canary", tickCount=7, grid=False),
         ),
-        y=alt.Y("share:Q", axis=alt.Axis(title=f"share of {_what(audit)}", format=".0%", tickCount=4)),
+        y=y,
         color=alt.Color(
             "side:N",
             scale=alt.Scale(domain=[ABSENT, PRESENT], range=[SERIES[0], SERIES[1]]),
             legend=alt.Legend(title=None, orient="top", symbolType="circle", direction="horizontal"),
         ),
     )
-    area = base.mark_area(interpolate="step", opacity=0.28).encode(y=alt.Y("share:Q", stack=None))
+    area = base.mark_area(interpolate="step", opacity=0.28)
     line = base.mark_line(interpolate="step", strokeWidth=1.8)
     layers = [area, line]
     if audit.threshold is not None and low < audit.threshold < high:
-        cut = _chart([{"score": audit.threshold, "share": tallest, "text": "where the attack draws the line"}])
+        cut = _chart([{"score": audit.threshold, "share": 1.1 * tallest, "text": "where the attack draws the line"}])
         layers.append(cut.mark_rule(color=QUIET, strokeDash=[4, 4]).encode(x="score:Q"))
         right = audit.threshold < (low + high) / 2
         layers.append(
-            cut.mark_text(
-                align="left" if right else "right", dx=8 if right else -8, dy=-2, fontSize=12, color=INK
-            ).encode(x="score:Q", y="share:Q", text="text:N")
+            cut.mark_text(align="left" if right else "right", dx=8 if right else -8, fontSize=12, color=INK).encode(
+                x="score:Q", y="share:Q", text="text:N"
+            )
         )
     return Picture(
         name="audit",
