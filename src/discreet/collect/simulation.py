@@ -2,11 +2,15 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from discreet.collect.channel import Mechanism
 from discreet.data.ratings import Ratings
 from discreet.data.reports import in_32_bits
 from discreet.privacy.randomness import Randomness
 from discreet.types import Floats
+
+BLOCK = 1 << 18  # ratings at a time, so that a hundred million need little more memory than they occupy
 
 
 def perturb_ratings(mechanism: Mechanism, ratings: Ratings, randomness: Randomness) -> Ratings:
@@ -20,5 +24,7 @@ def perturb_ratings(mechanism: Mechanism, ratings: Ratings, randomness: Randomne
     Ratings(600 ratings, 50 users, 30 items, scale -0.5 to 6.5)
     """
     channel = mechanism.channel(ratings.catalogue.scale)
-    values: Floats = channel.perturb(ratings.values, randomness).astype("float32")
+    values: Floats = np.empty(len(ratings), dtype=np.float32)
+    for start in range(0, len(ratings), BLOCK):
+        values[start : start + BLOCK] = channel.perturb(ratings.values[start : start + BLOCK], randomness)
     return replace(ratings, catalogue=replace(ratings.catalogue, scale=in_32_bits(channel.reported)), values=values)
