@@ -26,9 +26,9 @@ class Terms:
     delta
         None for 0 with the unit rating, and 1e-6 with the unit user.
     unit
-        ``rating`` or ``user``: whose secret is kept.
+        ``rating`` (the default) or ``user``: whose secret is kept.
     trust
-        ``server``: one server holds the ratings and adds noise. ``devices``: every device adds its own.
+        ``server`` (the default): one server holds the ratings and adds noise. ``devices``: every device adds its own.
     noise_seed
         Makes the noise repeatable, for experiments; the guarantee is then none.
 
@@ -40,29 +40,32 @@ class Terms:
 
     epsilon: float | None = None
     delta: float | None = None
-    unit: UnitName = "rating"
-    trust: Literal["server", "devices"] = "server"
+    unit: UnitName | None = None
+    trust: Literal["server", "devices"] | None = None
     noise_seed: int | None = None
 
     def __post_init__(self) -> None:
-        require(self.unit in ("rating", "user"), f"unit must be 'rating' or 'user', got {self.unit!r}")
-        require(self.trust in ("server", "devices"), f"trust must be 'server' or 'devices', got {self.trust!r}")
+        require(self.unit in (None, "rating", "user"), f"unit must be 'rating' or 'user', got {self.unit!r}")
+        require(self.trust in (None, "server", "devices"), f"trust must be 'server' or 'devices', got {self.trust!r}")
         if self.epsilon is not None:
             self.ledger()  # checks epsilon and delta
-        else:
-            require(self.delta is None, "delta says nothing without epsilon: give both, or neither for no privacy")
+            return
+        # Whoever says how, and not how much, would get no privacy at all without noticing.
+        for name in ("delta", "unit", "trust", "noise_seed"):
+            said = getattr(self, name) is not None
+            require(not said, f"{name} says nothing without epsilon: give both, or neither for no privacy")
 
     def ledger(self) -> Ledger:
         """A fresh ledger with this limit."""
         require(self.epsilon is not None, "without epsilon there is no privacy, and nothing to keep a ledger of")
         assert self.epsilon is not None
-        unit: Unit = Rating() if self.unit == "rating" else User()
-        default = 0.0 if self.unit == "rating" else DELTA_FOR_USERS
+        unit: Unit = User() if self.unit == "user" else Rating()
+        default = DELTA_FOR_USERS if self.unit == "user" else 0.0
         return Ledger(self.epsilon, default if self.delta is None else self.delta, unit)
 
     def population(self, ratings: Ratings) -> Population:
         """Someone to ask, with a fresh ledger."""
         if self.epsilon is None:
             return NoPrivacy(ratings)
-        kind = TrustedServer if self.trust == "server" else LocalDevices
+        kind = LocalDevices if self.trust == "devices" else TrustedServer
         return kind(ratings, self.ledger(), randomness=Randomness(self.noise_seed))
