@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from discreet.models.bayesian_mf import BayesianMF as BayesianMF
     from discreet.models.bias import Bias as Bias
     from discreet.models.cosine import Cosine as Cosine
+    from discreet.models.covariance_knn import CovarianceKNN as CovarianceKNN
     from discreet.models.ease import EASE as EASE
     from discreet.models.implicit_als import ImplicitALS as ImplicitALS
     from discreet.models.mf import MF as MF
@@ -119,6 +120,7 @@ _HOMES = {
     "check_sensitivity": "audit.sensitivity",
     "Bias": "models.bias",
     "Cosine": "models.cosine",
+    "CovarianceKNN": "models.covariance_knn",
     "Pearson": "models.pearson",
     "PNBM": "models.pnbm",
     "Popularity": "models.popularity",

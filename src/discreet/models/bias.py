@@ -133,6 +133,14 @@ def item_statistics(catalogue_size: int, scale: Scale, unit: Unit | None = None)
 
 def item_biases(population: Population, damping: float, share: float = 1.0) -> tuple[float, Floats]:
     """The mean rating, and how far each item's damped mean lies from it."""
+    mean, bias, _ = item_biases_and_weights(population, damping, share)
+    return mean, bias
+
+
+def item_biases_and_weights(
+    population: Population, damping: float, share: float = 1.0
+) -> tuple[float, Floats, Doubles]:
+    """The same, and how much each item was rated: its count or weighted count, with its noise."""
     scale = population.catalogue.scale
     asked = item_statistics(len(population.catalogue), scale, population.unit)
     noise = population.deviation(asked, share)
@@ -147,7 +155,7 @@ def item_biases(population: Population, damping: float, share: float = 1.0) -> t
         bias = np.divide(centred, weights + damping, out=np.zeros_like(weights), where=weights + damping > 0)
     else:
         bias = _biases_through_noise(weights, centred, damping, noise, noise * stars, BIAS_DEVIATION * scale.width)
-    return mean, bias.astype(np.float32)
+    return mean, bias.astype(np.float32), weights
 
 
 def _mean_through_noise(weight: float, total: float, total_noise: float, scale: Scale) -> float:

@@ -7,6 +7,7 @@ from discreet.models.als import ALS
 from discreet.models.bayesian_mf import BayesianMF
 from discreet.models.bias import Bias
 from discreet.models.cosine import Cosine
+from discreet.models.covariance_knn import CovarianceKNN
 from discreet.models.ease import EASE
 from discreet.models.implicit_als import ImplicitALS
 from discreet.models.mf import MF
@@ -23,6 +24,7 @@ MODELS = {
     "cosine": Cosine,
     "pearson": Pearson,
     "pnbm": PNBM,
+    "covariance-knn": CovarianceKNN,
     "mf": MF,
     "ease": EASE,
     "als": ALS,

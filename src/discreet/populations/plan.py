@@ -45,13 +45,24 @@ def noise_for(ledger: Ledger) -> Noise:
     return "gaussian" if ledger.unit.name == "user" and ledger.delta > 0 else "laplace"
 
 
-def plan_noise(contribution: Contribution, share: float, ledger: Ledger, noise: Noise, *, factor: float = 1.0) -> Plan:
+def plan_noise(
+    contribution: Contribution, share: float, ledger: Ledger, noise: Noise | None, *, factor: float = 1.0
+) -> Plan:
     """The least noise with which a contribution costs its share of the ledger's limit.
 
     Shares add up: of epsilon for Laplace noise; of μ² for Gaussian noise, where μ = sensitivity / σ, since
     the squares of μ add up. ``factor`` multiplies the bound, for neighbours that move a statistic twice.
+
+    Where no noise is asked for, it is the one for the ledger. Beside Laplace noise, a contribution that is bounded in
+    L2 alone gets Gaussian noise if the ledger has a delta: then all shares are of epsilon, and all of delta goes to it.
+    One such sum and any number of Laplace ones together cost the sum of their epsilons, and delta once.
     """
     require(0 < share <= 1, f"the share of a budget lies in (0, 1], got {share}")
+    part_of_epsilon = False
+    if noise is None:
+        noise = noise_for(ledger)
+        if noise == "laplace" and ledger.delta > 0 and {bound.norm for bound in contribution.bounds} == {"l2"}:
+            noise, part_of_epsilon = "gaussian", True
     if ledger.unit.neighbours == "replace":
         factor *= 2  # remove one, add another
     bound = bound_for(contribution, ledger.unit, "l1" if noise == "laplace" else "l2")
@@ -61,6 +72,8 @@ def plan_noise(contribution: Contribution, share: float, ledger: Ledger, noise: 
     sensitivity = factor * bound.value * (1 + FLOAT_MARGIN)
     if noise == "laplace":
         multiplier = 1 / (share * ledger.epsilon)
+    elif part_of_epsilon:
+        multiplier = _gaussian_multiplier(share * ledger.epsilon, ledger.delta)
     else:
         multiplier = _gaussian_multiplier(ledger.epsilon, ledger.delta) / math.sqrt(share)
     grid = grid_of(sensitivity * multiplier, reach)

@@ -4,7 +4,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.populations.bounded import capped
 from discreet.populations.contribution import Contribution
-from discreet.populations.plan import Noise, Plan, noise_for, plan_noise
+from discreet.populations.plan import Noise, Plan, plan_noise
 from discreet.populations.population import check_ratings_of_population, exact_total
 from discreet.privacy.guarantee import Guarantee, Tuning
 from discreet.privacy.ledger import Ledger
@@ -63,7 +63,7 @@ class TrustedServer:
         self.ledger = ledger
         self.tuning = tuning
         self._share = share
-        self._noise: Noise = noise_for(ledger) if noise is None else noise
+        self._noise = noise
         self._randomness = Randomness() if randomness is None else randomness
         self._ratings = capped(ratings, ledger.unit, self._randomness, key)
 

@@ -1,0 +1,309 @@
+"""Covariances of pairs of items, published with noise; each user's own ratings are completed from them at home.
+
+The publication, two looks at the ratings:
+
+    1. how often each item was rated and its ratings' sum   →   base_i = mean + b_i, and which items are rated most
+    2. A_ij = Σ_u w_u x_ui x_uj  and  W_ij = Σ_u w_u        over the users who rated both, for pairs of these items,
+                                                            x_ui = r_ui − base_i, cut to ±clip
+
+The second is one bounded sum, numerator and denominator calibrated together (:mod:`~discreet.models.pair_sums` has the
+weights w_u and the proofs for a rating and for a user). The covariances C_ij = A_ij / W_ij are then cleaned of noise
+into factors, C ≈ L Lᵀ (:mod:`~discreet.models.spectral`); that is post-processing and costs nothing.
+
+Prediction, at home, in one of three forms, with F = (L, spread of users' biases) and d_uj = r_uj − base_j:
+
+    factors         base_i + F_i·z,  z = (FᵀF + s² I)⁻¹ Fᵀd_u           from all that the user rated
+    interpolation   base_i + Σ_j θ_j d_uj,  θ = (F_N F_Nᵀ + s² I)⁻¹ F_N F_i   from the k nearest rated (Bell and Koren)
+    neighbours      base_i + b_u + Σ_j ρ_ij (d_uj − b_u) / (Σ_j ρ_ij + damping)   from the k nearest rated of those
+                    that item i lists; ρ_ij is the covariance as a correlation, less what all items have in common
+
+Without noise ρ comes from A_ij / (W_ij + shrinkage), with noise from the cleaned covariances.
+
+**Never worse than the averages.** What is asked for is settled beforehand, from the deviation of the noise and from
+the publicly known order of magnitude of the audience:
+
+    clarity  =  audience / deviation of the noise on A        (on the scale of one rating and Gaussian noise)
+
+Below 380 the covariances cannot stand out: they are not asked for, and the whole budget buys averages. Above, the
+averages get 200/clarity of the budget (within 5% and 45%), and clarity/2 items take part. Where the covariances then do
+not stand above the noise edge after all, there are no factors, and the averages answer. No rating is looked at
+again to decide it.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from discreet.data.history import History
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError, require
+from discreet.kernels.neighbours import nearest
+from discreet.kernels.ridge_knn import interpolated, listed_means
+from discreet.models import neighbourhood
+from discreet.models.bias import item_biases_and_weights, user_biases
+from discreet.models.fitting import check_population
+from discreet.models.folding import fixed, fold_in, predict_pairs, rating_offsets
+from discreet.models.pair_sums import PairSums, Weighting
+from discreet.models.release import Release
+from discreet.models.spectral import factors_through_noise, likely_weights
+from discreet.populations.population import Population
+from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
+
+Form = Literal["factors", "interpolation", "neighbours"]
+
+# Public constants, chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported.
+BESIDE = 0.1
+"""How much weights count beside products in the one sum of both: κ² in :mod:`~discreet.models.pair_sums`."""
+STRAY, BIAS_SPREAD = 0.22, 0.1
+"""How far a rating strays from its expectation, and how far users' biases spread, in widths of the scale."""
+FACTOR_SPREAD, CHANCE = 0.1, 2.0
+"""The t of :mod:`~discreet.models.spectral`, in units of the clip, and its v, in weights of a rating."""
+PATTERNS = 6
+"""How many patterns of who rates what together are looked for in the weights."""
+LEAST_CLARITY, AVERAGES_AT, ITEMS_AT = 380.0, 200.0, 0.5
+TYPICAL_LENGTH = 10.0
+"""√c of a typical user: how much fainter covariances are with weights 1/c than with 1/√c."""
+MOST_ITEMS = 4096
+"""Items that take part where there is no noise: two square matrices of 64 MB."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CovarianceKNN:
+    """Covariances between items as one noisy sum over users, and neighbours or factors made from them.
+
+    With noise it is never told to publish what the noise would hide: then it publishes averages, as
+    :class:`~discreet.Bias` does.
+
+    Parameters
+    ----------
+    form
+        How ratings are predicted: ``factors``, ``interpolation`` or ``neighbours``.
+    factors
+        At most so many factors; with few data or much noise fewer stand out.
+    items
+        How many items take part, the most rated. None for a public rule: all up to 4096 without noise, and with noise
+        the more the clearer it can be.
+    audience
+        About how many users take part, as far as this is publicly known; an order of magnitude is enough.
+    covariance_share
+        How much of the budget the covariances get, 0 for averages alone. None for the public rule above.
+    clip
+        The furthest that a residual counts, in widths of the scale.
+    centre
+        What is taken from ratings before the products are summed: the ``item``'s mean, or the ``user``'s too, which
+        one rating moves more.
+    k
+        How many rated items speak for an item; all of them in the form ``factors``.
+    listed
+        How many neighbours each item lists in the form ``neighbours``: the size of a sparse release.
+    shrinkage
+        Users without anything in common that are imagined for each pair, for ``neighbours`` without noise.
+    damping
+        Correlation of an imagined neighbour whose residual is 0, for ``neighbours``.
+    item_damping, user_damping
+        Ratings at the mean that every item and every user is imagined to have had.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=200, items=100, ratings=5000, seed=1)
+    >>> release = dc.CovarianceKNN(factors=4).fit(dc.NoPrivacy(ratings))
+    >>> release.arrays["item_factors"].shape[0]
+    100
+    >>> ledger = dc.Ledger(epsilon=10.0, delta=1e-6)
+    >>> release = dc.CovarianceKNN(audience=1000).fit(dc.TrustedServer(ratings, ledger))
+    >>> [spend.mechanism for spend in ledger.spends]
+    ['laplace', 'gaussian']
+    """
+
+    form: Form = "factors"
+    factors: int = 20
+    items: int | None = None
+    audience: int = 1000
+    covariance_share: float | None = None
+    clip: float = 0.25
+    centre: Literal["item", "user"] = "item"
+    k: int = 20
+    listed: int = 200
+    shrinkage: float = 15.0
+    damping: float = 0.3
+    item_damping: float = 5.0
+    user_damping: float = 5.0
+
+    def __post_init__(self) -> None:
+        forms = ("factors", "interpolation", "neighbours")
+        require(self.form in forms, f"form must be 'factors', 'interpolation' or 'neighbours', got {self.form!r}")
+        require(self.centre in ("item", "user"), f"centre must be 'item' or 'user', got {self.centre!r}")
+        require(self.items is None or self.items >= 2, f"items must be at least 2, got {self.items}")
+        require(
+            self.covariance_share is None or 0 <= self.covariance_share < 1,
+            f"covariance_share must lie in [0, 1), got {self.covariance_share}",
+        )
+        require(0 < self.clip <= 1, f"clip must lie in (0, 1], got {self.clip}")
+        for name in ("factors", "audience", "k", "listed"):
+            value = getattr(self, name)
+            require(value >= 1, f"{name} must be at least 1, got {value}")
+        for name in ("shrinkage", "damping", "item_damping", "user_damping"):
+            value = getattr(self, name)
+            require(value >= 0, f"{name} must not be negative, got {value}")
+
+    # ── Publication ──
+
+    def fit(self, population: Population, progress: Progress = no_progress) -> Release:
+        """Ask for averages and, unless noise would hide them, for covariances; and clean these."""
+        check_population(self, population)
+        weighting, items, share = self._plan(population)
+        mean, item_bias, counts = item_biases_and_weights(population, self.item_damping, 1 - share)
+        arrays: dict[str, AnyArray] = {
+            "mean": np.array([mean], dtype=np.float32),
+            "item_bias": item_bias,
+            "counts": np.maximum(counts, 0).astype(np.float32),
+        }
+        progress(1, 3, "averages")
+        rows = np.sort(np.argsort(-counts, kind="stable")[:items]).astype(np.int32)  # the items that take part
+        factors, similarities = np.zeros((items, 0), dtype=np.float32), np.zeros((items, items), dtype=np.float32)
+        if share > 0:
+            asked = self._sums(population, rows, arrays["mean"] + item_bias, weighting)
+            products, weights = asked.matrices(population.sum(asked.contribution, share))
+            noise, weight_noise = asked.deviations(population.deviation(asked.contribution, share))
+            progress(2, 3, "covariances")
+            weights = likely_weights(weights, np.maximum(counts[rows], 0), weight_noise, PATTERNS)
+            if self.form == "neighbours" and noise == 0:
+                similarities = _shrunk_correlations(products, weights, self.shrinkage)
+            else:
+                chance = CHANCE * _weight_of_a_rating(weights, counts[rows], weighting)
+                factors = factors_through_noise(products, weights, noise, chance, FACTOR_SPREAD, self.factors)
+                similarities = _cleaned_correlations(factors, weights, (STRAY / self.clip) ** 2)
+        if self.form == "neighbours":
+            arrays["neighbours"], arrays["similarities"] = _lists(similarities, rows, len(counts), self.listed)
+        else:
+            arrays["item_factors"] = np.zeros((len(counts), factors.shape[1]), dtype=np.float32)
+            arrays["item_factors"][rows] = factors * np.float32(self.clip * population.catalogue.scale.width)
+        progress(3, 3, "covariances")
+        return Release.of(self, population, arrays)
+
+    def _plan(self, population: Population) -> tuple[Weighting, int, float]:
+        """How users are weighted, how many items take part and the covariances' share of the budget. All public."""
+        size = len(population.catalogue)
+        if population.unit is None:
+            return "rating, l2", min(size, self.items or MOST_ITEMS), 0.5
+        base = np.full(size, population.catalogue.scale.middle, dtype=np.float32)
+
+        def clarity(weighting: Weighting, items: int) -> float:
+            asked = self._sums(population, np.arange(items, dtype=np.int32), base, weighting)
+            noise, _ = asked.deviations(population.deviation(asked.contribution))
+            return self.audience / (noise if weighting == "rating, l2" else noise * TYPICAL_LENGTH)
+
+        wanted = min(size, self.items or MOST_ITEMS)
+        weighting: Weighting = "rating, l2"
+        if population.unit.name == "user":
+            weighting = "user, l2"
+        else:
+            try:
+                clarity(weighting, wanted)
+            except InputError:  # without a delta there is no Gaussian noise, and Laplace noise goes by another bound
+                weighting = "rating, l1"
+        clear = clarity(weighting, wanted)
+        if self.items is None:
+            wanted = int(np.clip(ITEMS_AT * clear, min(200, size), wanted))
+        share = self.covariance_share
+        if share is None:
+            share = 0.0 if clear < LEAST_CLARITY else 1 - float(np.clip(AVERAGES_AT / clear, 0.05, 0.45))
+        return weighting, wanted, share
+
+    def _sums(self, population: Population, rows: Indices, base: Floats, weighting: Weighting) -> PairSums:
+        clip = self.clip * population.catalogue.scale.width
+        return PairSums(rows, base, clip, BESIDE, self.user_damping if self.centre == "user" else None, weighting)
+
+    # ── Prediction, at home ──
+
+    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+        """The expected rating of each pair, from the user's own ratings."""
+        if self.form == "factors":
+            own, design = self._fold_in(release, histories)
+            return predict_pairs(own, design, rating_offsets(release), users, items)
+        base = rating_offsets(release)
+        residuals = histories.values - base[histories.item_index]
+        own_ratings = (users, items, histories.indptr, histories.item_index)
+        if self.form == "interpolation":
+            involved, position = (
+                np.unique(np.concatenate([histories.item_index, items])),
+                np.full(len(base), -1, np.int32),
+            )
+            position[involved] = np.arange(len(involved), dtype=np.int32)
+            design = self._design(release)[involved]
+            stray = float((STRAY * release.catalogue.scale.width) ** 2)
+            expected = interpolated(*own_ratings, residuals, position, design @ design.T, self.k, stray)
+            return np.asarray(base[items] + expected, dtype=np.float32)
+        own = user_biases(histories, base, self.user_damping)
+        lists = fixed(release.arrays["neighbours"]), fixed(release.arrays["similarities"])
+        expected = listed_means(*own_ratings, residuals - own[histories.user_index], *lists, self.k, self.damping)
+        return np.asarray(base[items] + own[users] + expected, dtype=np.float32)
+
+    def score(self, release: Release, histories: Ratings) -> Floats:
+        """Expected ratings of all items; in the form ``neighbours`` how much each user rated, and liked, near each."""
+        if self.form == "neighbours":
+            return neighbourhood.score(release, histories, self.user_damping)
+        own, design = self._fold_in(release, histories)
+        return np.asarray(own @ design.T + rating_offsets(release))
+
+    def explain(self, release: Release, history: History, item: int) -> Floats:
+        """What each rating of the history adds to the score of ``item``."""
+        if self.form == "neighbours":
+            return neighbourhood.explain(release, history, item, self.user_damping)
+        design = self._design(release)
+        rated = design[history.items].astype(np.float64)
+        gram = rated.T @ rated + (STRAY * release.catalogue.scale.width) ** 2 * np.eye(design.shape[1])
+        weights = rated @ np.linalg.solve(gram, design[item].astype(np.float64))
+        return np.asarray(weights * (history.values - rating_offsets(release)[history.items]), dtype=np.float32)
+
+    def _design(self, release: Release) -> Floats:
+        """F above."""
+        biases = np.full((len(release.catalogue), 1), BIAS_SPREAD * release.catalogue.scale.width, dtype=np.float32)
+        return np.concatenate([release.arrays["item_factors"], biases], axis=1)
+
+    def _fold_in(self, release: Release, histories: Ratings) -> tuple[Floats, Floats]:
+        design = self._design(release)
+        penalty = np.full(design.shape[1], (STRAY * release.catalogue.scale.width) ** 2, dtype=np.float32)
+        return fold_in(histories, design, rating_offsets(release), np.zeros_like(penalty), penalty), design
+
+
+def _weight_of_a_rating(weights: Floats, counts: Doubles, weighting: Weighting) -> float:
+    """What w_u is like, from the weights and from how much the items were rated."""
+    ratio = float(np.trace(weights)) / max(float(np.maximum(counts, 0).sum()), 1e-9)
+    # With the unit user the counts themselves are weighted, by about 1/√c: so the ratio is about 1/√c and not 1/c.
+    return ratio**2 if weighting == "user, l2" else ratio
+
+
+def _shrunk_correlations(products: Floats, weights: Floats, shrinkage: float) -> Floats:
+    """``A / (W + shrinkage)`` as correlations, less what all pairs have in common: the users' biases."""
+    off_diagonal = products.sum() - np.trace(products), weights.sum() - np.trace(weights)
+    common = max(float(off_diagonal[0] / max(off_diagonal[1], 1e-9)), 0.0)
+    own = np.diag(products) - common * np.diag(weights)
+    typical = max(float(own.sum() / max(np.trace(weights), 1e-9)), 1e-9)
+    roots = np.sqrt(np.maximum((own + typical) / (np.diag(weights) + 1), 1e-3 * typical)).astype(np.float32)
+    correlations = (products - np.float32(common) * weights) / (weights + np.float32(max(shrinkage, 1e-6)))
+    correlations /= roots[:, None] * roots[None, :]
+    np.fill_diagonal(correlations, 0)
+    return np.asarray(correlations)
+
+
+def _cleaned_correlations(factors: Floats, weights: Floats, stray: float) -> Floats:
+    """``L Lᵀ`` as correlations of what ratings show, less what all pairs have in common."""
+    covariance = factors @ factors.T
+    common = float((weights * covariance).sum() / max(float(weights.sum()), 1e-9))
+    roots = np.sqrt(np.diag(covariance) + np.float32(stray))
+    correlations = (covariance - np.float32(common)) / (roots[:, None] * roots[None, :])
+    correlations[np.diag(covariance) <= 0] = 0
+    np.fill_diagonal(correlations, 0)
+    return np.asarray(correlations, dtype=np.float32)
+
+
+def _lists(similarities: Floats, rows: Indices, size: int, width: int) -> tuple[Indices, Floats]:
+    """The most similar items of every item of the catalogue; none for those that take no part."""
+    width = max(1, min(width, len(rows) - 1))
+    neighbours, kept = np.zeros((size, width), dtype=np.int32), np.zeros((size, width), dtype=np.float32)
+    chosen, nearest_first = nearest(similarities, width)
+    neighbours[rows], kept[rows] = rows[chosen], nearest_first
+    return neighbours, kept
