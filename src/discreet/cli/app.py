@@ -19,6 +19,7 @@ from discreet.cli import (
     models,
     perturb,
     recommending,
+    reproduce,
 )
 from discreet.errors import DiscreetError
 
@@ -73,6 +74,7 @@ app.command()(audit.audit)
 app.command()(budget.budget)
 app.command()(perturb.perturb)
 app.command()(perturb.collect)
+app.add_typer(reproduce.app, name="reproduce")
 app.command()(demo.demo)
 app.command()(doctor.doctor)
 

@@ -21,7 +21,8 @@ def rated_neighbour_means(
 
         Σ_j s_ij x_uj / (Σ_j |s_ij| + damping),
 
-    with j over the k items that u rated, other than i, with the largest |s_ij| > 0; 0 where there is none. Of equal similarities the first items stay.
+    with j over the k items that u rated, other than i, with the largest |s_ij| > 0; 0 where there is none. Of equal
+    similarities the first items stay.
 
     >>> one = np.ones(1, dtype=np.int32)
     >>> similarities = np.array([[1, 0, 0], [0.5, 1, -0.25], [0, 0, 1]], dtype=np.float32)

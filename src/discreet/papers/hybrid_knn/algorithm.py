@@ -265,9 +265,9 @@ class HybridKNN:
     def user_averages(self, ratings: Ratings, mean: float, averages: AnyArray, damping: float) -> Doubles:
         """UAvg of every user, from their own ratings."""
         above = ratings.values - averages[ratings.item_index]
-        sums = np.bincount(ratings.user_index, weights=above, minlength=ratings.n_users)
+        sums: Doubles = np.bincount(ratings.user_index, weights=above, minlength=ratings.n_users).astype(np.float64)
         if self.centring == "literal":
-            sums += damping * mean
+            sums = sums + damping * mean
         return _ratio(sums, np.diff(ratings.indptr) + damping)
 
     def residuals(self, ratings: Ratings, averages: AnyArray, own: Doubles) -> Doubles:

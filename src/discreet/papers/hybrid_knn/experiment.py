@@ -2,9 +2,9 @@
 
 80 % of the ratings to learn from, 20 % to test on, B = 1, k = 20, RMSE, and one repetition a seed: it draws the split,
 the perturbation and the noise, and within a repetition the same words of noise serve every setting, so that settings
-differ by what they are and not by luck. Predictions are made from perturbed ratings, as by a recommender who has no others, and
-in all four forms from one publication. Beside the paper's methods stand ours, sound, for a rating that is there or
-not: the same epsilon, proven.
+differ by what they are and not by luck. Predictions are made from perturbed ratings, as by a recommender who has no
+others, and in all four forms from one publication. Beside the paper's methods stand ours, sound, for a rating that is
+there or not: the same epsilon, proven.
 """
 
 import time

@@ -15,8 +15,8 @@
    gamma < high − tau.
 3. *Theorem 1.* A new rating moves the user's average by |d − average| / (c + 1 + beta), where d is the rating less the
    average of its item. Both d and the average lie within ±(tau + 2 gamma) if item averages lie on the perturbed scale,
-   so their difference reaches 2(tau + 2 gamma) =: alpha, and not tau + 2 gamma. The three-term decomposition of Theorem 2
-   then gives 2B alpha + 3B² = 4B(tau + 2 gamma) + 3B².
+   so their difference reaches 2(tau + 2 gamma) =: alpha, and not tau + 2 gamma. The decomposition in three terms of
+   Theorem 2 then gives 2B alpha + 3B² = 4B(tau + 2 gamma) + 3B².
 4. *Item averages are not clamped.* Their denominators are noisy and may come close to 0, so an average may be anything,
    and d with it. Then only clamping bounds the products: a user with c ratings before the new one moves them by up to
    (2c + 1)B² in L1.

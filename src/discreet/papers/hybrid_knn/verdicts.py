@@ -6,6 +6,7 @@ paper does not say; the limits below are ours.
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 from discreet.papers.hybrid_knn.algorithm import Form
@@ -197,7 +198,7 @@ def ignoring_rp_is_more_accurate(outcome: Outcome, form: Form) -> Verdict:
     gaps = _ignoring(outcome, form)
     return Verdict(
         9,
-        f"at epsilon {outcome.grid.fixed_epsilon:g}, DP that ignores RP is more accurate on perturbed data than the hybrid",
+        f"at epsilon {outcome.grid.fixed_epsilon:g}, DP that ignores RP is more accurate than the hybrid",
         all(gap > 0 for gap in gaps),
         ", ".join(f"{gap:+.3f} at gamma {gamma:g}" for gap, gamma in zip(gaps, outcome.grid.gammas, strict=True)),
     )
@@ -240,7 +241,7 @@ JUDGES: Sequence[tuple[int, Callable[[Outcome, Form], Verdict]]] = (
 
 def _rises(outcome: Outcome, cases: Sequence[Case], form: Form) -> bool:
     """Whether RMSE rises from the first to the last, and nowhere falls by more than chance."""
-    steps = [outcome.difference(later, earlier, form) for earlier, later in zip(cases, cases[1:], strict=False)]
+    steps = [outcome.difference(later, earlier, form) for earlier, later in pairwise(cases)]
     return outcome.difference(cases[-1], cases[0], form)[0] > 0 and all(
         step >= -chance - SLACK for step, chance in steps
     )
@@ -294,8 +295,8 @@ def _acceptable(figure: int, method: str, outcome: Outcome, beside: Callable[[Ca
         figure,
         f"what the hybrid loses beside {method} alone is acceptable",
         within == len(ratios),
-        f"within {ACCEPTABLE:.0%} in {within} of {len(ratios)} settings; the highest ratio of RMSE is {ratios[worst]:.3f}, "
-        f"at gamma {worst.gamma:g} and epsilon {worst.epsilon:g}",
+        f"within {ACCEPTABLE:.0%} in {within} of {len(ratios)} settings; the highest ratio of RMSE is "
+        f"{ratios[worst]:.3f}, at gamma {worst.gamma:g} and epsilon {worst.epsilon:g}",
     )
 
 

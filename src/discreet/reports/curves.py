@@ -1,0 +1,177 @@
+"""Figures like those of a paper: one quantity over another, a line for each setting; and plain tables beside them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from discreet.errors import require
+from discreet.reports.charts import HALF, Picture, _chart, _styled, colours
+from discreet.reports.style import QUIET
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value at ``x``, between two bounds."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+
+
+def curves_chart(
+    curves: Mapping[str, Sequence[Point]],
+    *,
+    name: str,
+    title: str,
+    caption: str,
+    x: str,
+    y: str,
+    log_x: bool = False,
+    level: tuple[str, float] | None = None,
+) -> Picture:
+    """Lines with dots, and bars where bounds are known.
+
+    Parameters
+    ----------
+    curves
+        Points of every line, by its name.
+    name, title, caption
+        Of the picture.
+    x, y
+        What the axes show.
+    log_x
+        Whether equal steps to the right are equal factors.
+    level
+        A name and a height at which a dashed line runs across.
+
+    Examples
+    --------
+    >>> points = [Point(1, 2, 2, 2), Point(2, 3, 2.5, 3.5)]
+    >>> curves_chart({"a": points}, name="n", title="t", caption="c", x="x", y="y").alt
+    'y by x. a: 2.000 at 1, 3.000 at 2'
+    """
+    import altair as alt
+
+    drawn = [(series, point) for series, points in curves.items() for point in points]
+    require(len(drawn) > 0, "there is nothing to draw")
+    values = [
+        {
+            "series": series,
+            "x": point.x,
+            "y": point.y,
+            "low": point.low,
+            "high": point.high,
+            "note": f"{series}: {point.y:.4f} at {point.x:g}",
+        }
+        for series, point in drawn
+    ]
+    heights = [height for _, point in drawn for height in (point.low, point.high)] + ([level[1]] if level else [])
+    room = 0.06 * max(max(heights) - min(heights), 1e-3)
+    across = [point.x for _, point in drawn]
+    base = _chart(values).encode(
+        x=alt.X(
+            "x:Q",
+            scale=alt.Scale(
+                type="log" if log_x else "linear", domain=_domain(min(across), max(across), log_x), nice=False
+            ),
+            axis=alt.Axis(title=x, labelExpr="datum.value", grid=False, values=sorted(set(across)), labelOverlap=True),
+        ),
+        color=alt.Color(
+            "series:N",
+            sort=None,
+            scale=alt.Scale(domain=list(curves), range=colours(len(curves))),
+            legend=alt.Legend(
+                title=None, orient="bottom", columns=3 if len(curves) < 7 else 4, symbolType="circle", symbolOpacity=1
+            ),
+        ),
+    )
+    height = alt.Y(
+        "y:Q",
+        scale=alt.Scale(domain=[min(heights) - room, max(heights) + room], zero=False, nice=False),
+        axis=alt.Axis(title=y, tickCount=5),
+    )
+    layers: list[Any] = [
+        base.mark_line(strokeWidth=2.2).encode(y=height),
+        base.mark_rule(strokeWidth=4, opacity=0.28, strokeCap="round").encode(y=alt.Y("low:Q"), y2="high:Q"),
+        base.mark_circle(size=55, opacity=1).encode(y=height, description="note:N"),
+    ]
+    if level is not None:
+        line = _chart([{"y": level[1], "text": level[0]}])
+        # Its name stands where the curves are further away.
+        falls = sum(points[0].y - points[-1].y for points in curves.values()) > 0
+        layers += [
+            line.mark_rule(color=QUIET, strokeDash=[4, 4]).encode(y="y:Q"),
+            line.mark_text(align="left" if falls else "right", dy=9, fontSize=11.5, color=QUIET).encode(
+                y="y:Q", x=alt.value(4 if falls else HALF - 4), text="text:N"
+            ),
+        ]
+    described = "; ".join(
+        f"{series}: " + ", ".join(f"{point.y:.3f} at {point.x:g}" for point in points)
+        for series, points in curves.items()
+    )
+    return Picture(
+        name=name,
+        title=title,
+        caption=caption,
+        alt=f"{y} by {x}. {described}",
+        chart=_styled(alt.layer(*layers).properties(width=HALF, height=270)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """A plain table on a page: a row for each claim, setting or whatever it is about.
+
+    The first cell of a row names it; what follows on a second line is set smaller.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    text: str = ""
+
+    def html(self) -> str:
+        """A table whose first column names the rows.
+
+        >>> "1 &lt; 2</td>" in Rows(title="t", columns=["a", "b"], rows=[["x", "1 < 2"]]).html()
+        True
+        """
+        head = "".join(f'<th scope="col">{escape(column)}</th>' for column in self.columns)
+        body = "".join(
+            f'<tr><th scope="row">{_name(row[0])}</th>' + "".join(_cell(cell) for cell in row[1:]) + "</tr>"
+            for row in self.rows
+        )
+        lead = f"<p>{escape(self.text)}</p>" if self.text else ""
+        return (
+            f"<section><h2>{escape(self.title)}</h2>{lead}"
+            f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(self.title)}">'
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
+        )
+
+
+def _name(text: str) -> str:
+    first, _, rest = text.partition("\n")
+    if not rest:
+        return escape(first)
+    small = "display:block;font-weight:400;white-space:normal;margin:.3em 0 0;color:var(--quiet)"
+    return f'<span style="white-space:normal">{escape(first)}</span><small style="{small}">{escape(rest)}</small>'
+
+
+def _cell(text: str) -> str:
+    try:
+        float(text)
+    except ValueError:
+        return f'<td style="white-space:nowrap">{escape(text)}</td>'
+    return f"<td>{escape(text)}</td>"
+
+
+def _domain(low: float, high: float, log: bool) -> list[float]:
+    """A little more than the points need."""
+    if log:
+        factor = math.exp(0.05 * max(math.log(high / low), 0.5))
+        return [low / factor, high * factor]
+    room = 0.05 * max(high - low, 0.1)
+    return [low - room, high + room]

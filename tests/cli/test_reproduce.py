@@ -1,0 +1,74 @@
+import json
+
+import pytest
+
+import discreet as dc
+
+SCALE = ("--scale", "1:5")
+
+
+def test_draws_and_judges(discreet, table, tmp_path):
+    outcome = discreet(
+        "reproduce",
+        "hybrid",
+        "--data",
+        table,
+        *SCALE,
+        "--quick",
+        "--seeds",
+        1,
+        "--figure",
+        2,
+        "--figure",
+        9,
+        "-o",
+        tmp_path,
+    )
+    assert outcome.code == 0
+    assert "RMSE rises with gamma" in outcome.out
+    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "report.json", "figure-2.png", "figure-9.png"}
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "What epsilon 1 is worth" in page and "Fig. 9" in page and "Fig. 3" not in page
+    written = json.loads((tmp_path / "report.json").read_text())
+    assert set(written["verdicts"]) == {"plain", "shrunk", "damped"}
+
+
+def test_prints_one_document(discreet, table, tmp_path):
+    outcome = discreet(
+        "reproduce", "hybrid", "--data", table, *SCALE, "--quick", "--seeds", 1, "--figure", 2, "--json", "-o", tmp_path
+    )
+    document = json.loads(outcome.out)
+    assert outcome.err == ""
+    assert document["figures"] == [2]
+    assert document["verdicts"]["plain"][0]["claim"] == "RMSE rises with gamma"
+    assert document["pictures"] == [str(tmp_path / "figure-2.png")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--figure", 1), "the figures with results are 2 to 9, got 1"),
+        (("--seeds", 0), "seeds must be at least 1, got 0"),
+        (("--data", "ml-10k"), "there is no"),
+    ],
+)
+def test_refuses_in_a_sentence(discreet, tmp_path, arguments, sentence):
+    outcome = discreet("reproduce", "hybrid", *arguments, "-o", tmp_path / "new")
+    assert outcome.code == 2
+    assert sentence in outcome.err
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_paper_is_a_model_by_name(discreet, table, tmp_path):
+    folder = tmp_path / "release"
+    outcome = discreet("fit", "paper:hybrid-knn:gamma=1", table, *SCALE, "--set", "epsilon=2", "-o", folder, "--json")
+    assert json.loads(outcome.out)["model"] == "paper:hybrid-knn"
+    assert json.loads(outcome.out)["guarantee"].startswith("Claimed, not proven: epsilon 2")
+    assert dc.Release.load(folder).model == dc.papers.HybridKNN(gamma=1, epsilon=2)
+    assert "paper:hybrid-knn" in discreet("show", folder).out
+    evaluated = discreet(
+        "evaluate", "bias", "paper:hybrid-knn:epsilon=none", table, *SCALE, "--test", 0.2, "--metrics", "rmse", "--json"
+    )
+    assert [row["model"] for row in json.loads(evaluated.out)["rows"]] == ["bias", "paper:hybrid-knn:epsilon=none"]
+    assert "paper:hybrid-knn" in discreet("models").out
+    assert "did you mean 'paper:hybrid-knn'" in discreet("fit", "paper:hybrid", table, *SCALE, "-o", folder).err
