@@ -16,7 +16,10 @@ rating or the name of a user: messages end up in logs.
 """
 
 import difflib
+import math
+import numbers
 from collections.abc import Iterable
+from typing import Any
 
 
 class DiscreetError(Exception):
@@ -72,3 +75,90 @@ def require(condition: bool, message: str) -> None:
     """
     if not condition:
         raise InputError(message)
+
+
+def require_type(value: object, kind: type | tuple[type, ...], message: str) -> None:
+    """Raise :class:`InputError` unless ``value`` is of a kind; the message tells what came instead, not its content.
+
+    >>> require_type("42", int, "this takes a number")
+    Traceback (most recent call last):
+    discreet.errors.InputError: this takes a number, got str
+    """
+    if not isinstance(value, kind):
+        came = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+        raise InputError(f"{message}, got {came}")
+
+
+def require_whole(name: str, value: Any, least: int) -> None:
+    """Raise :class:`InputError` unless the argument ``name`` is a whole number and at least ``least``.
+
+    >>> require_whole("k", 3, 1)
+    >>> require_whole("k", 2.5, 1)
+    Traceback (most recent call last):
+    discreet.errors.InputError: k must be a whole number, got 2.5
+    """
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    require(whole, f"{name} must be a whole number, got {_shown(value)}")
+    require(value >= least, f"{name} must {f'be at least {least}' if least != 0 else 'not be negative'}, got {value}")
+
+
+def require_seed(value: Any) -> None:
+    """Raise :class:`InputError` unless this can seed a generator.
+
+    >>> require_seed(7)
+    """
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    require(whole and value >= 0, f"seed must be a whole number from 0 on, got {_shown(value)}")
+
+
+def require_number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+    most: float | None = None,
+) -> None:
+    """Raise :class:`InputError` unless the argument ``name`` is a finite number within the limits that are given.
+
+    >>> require_number("decay", 0.9, above=0, most=1)
+    >>> require_number("decay", 0, above=0, most=1)
+    Traceback (most recent call last):
+    discreet.errors.InputError: decay must be above 0 and at most 1, got 0
+    >>> require_number("shrinkage", "100", least=0)
+    Traceback (most recent call last):
+    discreet.errors.InputError: shrinkage must be a number, got '100'
+    """
+    require(is_number(value), f"{name} must be a number, got {_shown(value)}")
+    require(math.isfinite(value), f"{name} must be finite, got {value}")
+    inside = (
+        (above is None or value > above)
+        and (least is None or value >= least)
+        and (below is None or value < below)
+        and (most is None or value <= most)
+    )
+    if inside:
+        return
+    if (above, least, below, most) == (0, None, None, None):
+        raise InputError(f"{name} must be positive, got {value}")
+    if (above, least, below, most) == (None, 0, None, None):
+        raise InputError(f"{name} must not be negative, got {value}")
+    limits = {"above": above, "at least": least, "below": below, "at most": most}
+    words = " and ".join(f"{word} {limit:g}" for word, limit in limits.items() if limit is not None)
+    raise InputError(f"{name} must be {words}, got {value}")
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a real number: not text, and not True or False.
+
+    >>> is_number(1), is_number("1"), is_number(True)
+    (True, False, False)
+    """
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    """The value where it is short, and only its kind otherwise: it may be a table of ratings in the wrong place."""
+    short = value is None or (isinstance(value, str | numbers.Number) and len(repr(value)) <= 60)
+    return repr(value) if short else type(value).__name__

@@ -133,7 +133,7 @@ def test_too_many_items_are_refused(monkeypatch):
         ({"step": 0}, "step must be positive, got 0"),
         ({"pull": -1}, "pull must not be negative, got -1"),
         ({"floor": -1}, "floor must not be negative, got -1"),
-        ({"neighbours": 0}, "neighbours must be at least 1, or None for all, got 0"),
+        ({"neighbours": 0}, "neighbours must be at least 1, got 0"),
         ({"item_damping": -1}, "item_damping must not be negative, got -1"),
         ({"user_damping": -1}, "user_damping must not be negative, got -1"),
     ],

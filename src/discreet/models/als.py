@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import require
+from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.statistics import item_statistics, packed_width, solve_items
 from discreet.models.bias import item_biases
 from discreet.models.fitting import check_population
@@ -62,9 +62,10 @@ class ALS:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require(self.factors >= 1, f"factors must be at least 1, got {self.factors}")
-        require(self.regularisation > 0, f"regularisation must be positive, got {self.regularisation}")
-        require(self.sweeps >= 1, f"sweeps must be at least 1, got {self.sweeps}")
+        require_whole("factors", self.factors, least=1)
+        require_number("regularisation", self.regularisation, above=0)
+        require_whole("sweeps", self.sweeps, least=1)
+        require_seed(self.seed)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Alternate: users solve at home and answer with sums, the model solves the items."""

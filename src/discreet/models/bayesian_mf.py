@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import require
+from discreet.errors import require_seed, require_whole
 from discreet.kernels.beliefs import believe, listen, message_width, tell
 from discreet.kernels.statistics import unpack
 from discreet.models.bias import item_biases
@@ -66,8 +66,9 @@ class BayesianMF:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require(self.factors >= 1, f"factors must be at least 1, got {self.factors}")
-        require(self.sweeps >= 1, f"sweeps must be at least 1, got {self.sweeps}")
+        require_whole("factors", self.factors, least=1)
+        require_whole("sweeps", self.sweeps, least=1)
+        require_seed(self.seed)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Alternate beliefs about users, formed at home, and about items, formed from the users' sums."""

@@ -24,7 +24,7 @@ from scipy.special import log_ndtr
 
 from discreet.data.catalogue import Scale
 from discreet.data.ratings import Ratings
-from discreet.errors import require
+from discreet.errors import require_number
 from discreet.models.fitting import check_population
 from discreet.models.release import Release
 from discreet.populations.contribution import Contribution
@@ -63,8 +63,8 @@ class Bias:
     user_damping: float = 5.0
 
     def __post_init__(self) -> None:
-        require(self.item_damping >= 0, f"item_damping must not be negative, got {self.item_damping}")
-        require(self.user_damping >= 0, f"user_damping must not be negative, got {self.user_damping}")
+        require_number("item_damping", self.item_damping, least=0)
+        require_number("user_damping", self.user_damping, least=0)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for counts and sums, and release the mean and the item biases."""

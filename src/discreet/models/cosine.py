@@ -16,17 +16,15 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.data.history import History
-from discreet.data.ratings import Ratings
-from discreet.errors import require
+from discreet.errors import require_number
 from discreet.kernels.gram import PRODUCTS, PRODUCTS_AND_COUNTS
 from discreet.kernels.neighbours import cosine_rows
 from discreet.models import neighbourhood
-from discreet.models.bias import item_biases, item_counts
+from discreet.models.bias import item_biases
 from discreet.models.fitting import check_population
 from discreet.models.release import Release
 from discreet.populations.population import Population
-from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
+from discreet.types import Progress, no_progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,16 +74,8 @@ class Cosine:
     user_damping: float = 10.0
 
     def __post_init__(self) -> None:
-        neighbourhood.require_settings(
-            self.neighbours,
-            self.centre,
-            self.shrinkage,
-            self.power,
-            self.damping,
-            item_damping=self.item_damping,
-            user_damping=self.user_damping,
-        )
-        require(self.presence >= 0, f"presence must not be negative, got {self.presence}")
+        neighbourhood.check_settings(self)
+        require_number("presence", self.presence, least=0)
 
     @classmethod
     def plain(cls, neighbours: int = 900) -> "Cosine":
@@ -103,30 +93,14 @@ class Cosine:
         compared = neighbourhood.Compared(mean + item_bias, self.centre, self.user_damping, self.presence)
         norms = np.sqrt(population.sum(neighbourhood.squares(len(population.catalogue), compared)))
         statistics = PRODUCTS_AND_COUNTS if self.shrinkage > 0 else PRODUCTS
-        neighbours, similarities = neighbourhood.nearest_items(
-            neighbourhood.blocks_of_sums(population, compared, statistics, progress),
+        blocks = neighbourhood.blocks_of_sums(population, compared, statistics, progress)
+        return neighbourhood.release_of(
+            self,
+            population,
+            mean,
+            item_bias,
+            blocks,
             lambda sums, first: cosine_rows(sums, first, norms, float(self.shrinkage)),
-            len(population.catalogue),
-            self.neighbours,
-            self.power,
         )
-        arrays: dict[str, AnyArray] = {
-            "mean": np.array([mean], dtype=np.float32),
-            "item_bias": item_bias,
-            "counts": population.sum(item_counts(len(population.catalogue), population.unit)).astype(np.float32),
-            "neighbours": neighbours,
-            "similarities": similarities,
-        }
-        return Release.of(self, population, arrays)
 
-    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """Biases, plus the mean residual over the item's neighbours that the user rated."""
-        return neighbourhood.predict(release, histories, users, items, self.user_damping, self.damping)
-
-    def score(self, release: Release, histories: Ratings) -> Floats:
-        """How much each user has rated, and liked, near each item."""
-        return neighbourhood.score(release, histories, self.user_damping)
-
-    def explain(self, release: Release, history: History, item: int) -> Floats:
-        """What each rating of the history adds to the score of ``item``."""
-        return neighbourhood.explain(release, history, item, self.user_damping)
+    predict, score, explain = neighbourhood.predict, neighbourhood.rank_for, neighbourhood.explain_to

@@ -18,7 +18,7 @@ from scipy.linalg import lapack
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, require
+from discreet.errors import InputError, require, require_number
 from discreet.models.fitting import check_population
 from discreet.models.release import Release
 from discreet.populations.contribution import Contribution
@@ -50,7 +50,7 @@ class EASE:
     regularisation: float = 300.0
 
     def __post_init__(self) -> None:
-        require(self.regularisation > 0, f"regularisation must be positive, got {self.regularisation}")
+        require_number("regularisation", self.regularisation, above=0)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask how many users rated each pair of items, and release the weights."""

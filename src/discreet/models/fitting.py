@@ -14,16 +14,22 @@ NO_PRIVACY = Terms()
 
 def check_population(model: Model, population: Population | Ratings) -> None:
     """Raise unless a model that asks for sums was given someone to ask."""
-    if isinstance(population, Ratings):
-        name = type(model).__name__
-        raise InputError(f"{name} asks a population for sums: write {name}(...).fit(NoPrivacy(ratings))")
+    name = type(model).__name__
+    asked = not isinstance(population, type) and hasattr(population, "sum") and hasattr(population, "spends")
+    if not asked:
+        raise InputError(
+            f"{name} asks a population for sums: write {name}(...).fit(NoPrivacy(ratings)), got {_kind(population)}"
+        )
 
 
 def check_ratings(model: Model, ratings: Ratings | Population) -> None:
     """Raise unless a model that needs raw ratings was given them, one for each pair."""
     name = type(model).__name__
     if not isinstance(ratings, Ratings):
-        raise InputError(f"{name} needs the raw ratings, no population can hide them: write {name}(...).fit(ratings)")
+        raise InputError(
+            f"{name} needs the raw ratings, no population can hide them: write {name}(...).fit(ratings), "
+            f"got {_kind(ratings)}"
+        )
     if ratings.has_repeats:
         raise InputError("some pairs are rated more than once: call ratings.merge('last') first")
 
@@ -53,3 +59,7 @@ def check_terms(model: Any, terms: Terms) -> None:
             f"{type(model).__name__} needs the raw ratings, so it cannot be private: "
             "leave out epsilon, or choose a model that asks a population, for example Bias"
         )
+
+
+def _kind(value: object) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__

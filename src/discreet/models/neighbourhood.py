@@ -22,17 +22,17 @@ Every rating adds its own term, so the terms are the explanation.
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import require
+from discreet.errors import require, require_number, require_whole
 from discreet.kernels.gram import gram_rows
 from discreet.kernels.neighbours import nearest, neighbour_means, similar_sums
-from discreet.models.bias import user_biases
+from discreet.models.bias import item_counts, user_biases
 from discreet.models.release import Release
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
@@ -42,6 +42,49 @@ Centre = Literal["none", "item", "user"]
 
 BLOCK_CELLS = 1 << 20  # sums asked for at once: 8 MB, small enough for a processor's cache
 LEAST_ROWS = 64  # but no fewer rows, so that every thread has some
+
+
+class NeighbourModel(Protocol):
+    """The settings that the neighbour models have in common."""
+
+    @property
+    def neighbours(self) -> int:
+        """How many items each item keeps."""
+        ...
+
+    @property
+    def centre(self) -> Centre:
+        """What is taken from each rating before items are compared."""
+        ...
+
+    @property
+    def shrinkage(self) -> float:
+        """Users without anything in common who are imagined to have rated each pair."""
+        ...
+
+    @property
+    def power(self) -> float:
+        """What similarities are raised to."""
+        ...
+
+    @property
+    def damping(self) -> float:
+        """Similarity of an imagined neighbour whose residual is 0."""
+        ...
+
+    @property
+    def item_damping(self) -> float:
+        """Ratings at the mean that every item is imagined to have had."""
+        ...
+
+    @property
+    def user_damping(self) -> float:
+        """Ratings at the mean that every user is imagined to have had."""
+        ...
+
+    def score(self, release: Release, histories: Ratings) -> Floats:
+        """Ranking scores, as of any model."""
+        ...
 
 
 class Compared:
@@ -124,30 +167,40 @@ def blocks_of_sums(
         progress(first + block, size, "comparing items")
 
 
-def nearest_items(
+def release_of(
+    model: NeighbourModel,
+    population: Population,
+    mean: float,
+    item_bias: Floats,
     blocks: Iterator[tuple[int, Doubles]],
     similarity: Callable[[Doubles, int], Floats],
-    size: int,
-    neighbours: int,
-    power: float,
-) -> tuple[Indices, Floats]:
-    """Each item's nearest items, found block by block, so that no items × items matrix is ever held.
+) -> Release:
+    """Biases, counts, and each item's nearest items: found block by block, so that no items × items matrix is held.
 
     ``similarity(sums, first)`` turns a block of sums, whose first row is item ``first``, into similarities.
     """
-    width = max(1, min(neighbours, size - 1))
+    size = len(population.catalogue)
+    width = max(1, min(model.neighbours, size - 1))
     near, kept = np.empty((size, width), dtype=np.int32), np.empty((size, width), dtype=np.float32)
     for first, sums in blocks:
         rows = slice(first, first + len(sums))
         near[rows], kept[rows] = nearest(similarity(sums, first), width)
-    return near, kept if power == 1 else kept ** np.float32(power)
+    arrays: dict[str, AnyArray] = {
+        "mean": np.array([mean], dtype=np.float32),
+        "item_bias": item_bias,
+        "counts": population.sum(item_counts(size, population.unit)).astype(np.float32),
+        "neighbours": near,
+        "similarities": kept if model.power == 1 else kept ** np.float32(model.power),
+    }
+    return Release.of(model, population, arrays)
 
 
-def predict(
-    release: Release, histories: Ratings, users: Indices, items: Indices, user_damping: float, damping: float
-) -> Floats:
-    """The expected rating of each pair."""
-    base, own, residuals = _at_home(release, histories, user_damping)
+# ── The methods of the neighbour models: each takes them as its own ──
+
+
+def predict(model: NeighbourModel, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    """Biases, plus the mean residual over the item's neighbours that the user rated."""
+    base, own, residuals = _at_home(release, histories, model.user_damping)
     order = np.argsort(users, kind="stable")
     means = neighbour_means(
         users[order],
@@ -157,11 +210,34 @@ def predict(
         residuals,
         release.arrays["neighbours"],
         release.arrays["similarities"],
-        float(damping),
+        float(model.damping),
     )
     expected = np.asarray(base[items] + own[users], dtype=np.float32)
     expected[order] += means
     return expected
+
+
+def rank_for(model: NeighbourModel, release: Release, histories: Ratings) -> Floats:
+    """How much each user has rated, and liked, near each item."""
+    return score(release, histories, model.user_damping)
+
+
+def explain_to(model: NeighbourModel, release: Release, history: History, item: int) -> Floats:
+    """What each rating of the history adds to the score of ``item``."""
+    return explain(release, history, item, model.user_damping)
+
+
+def check_settings(model: NeighbourModel) -> None:
+    """Check the settings that the neighbour models have in common."""
+    require_whole("neighbours", model.neighbours, least=1)
+    known = model.centre in ("none", "item", "user")
+    require(known, f"centre must be 'none', 'item' or 'user', got {model.centre!r}")
+    require_number("power", model.power, above=0)
+    for name in ("shrinkage", "damping", "item_damping", "user_damping"):
+        require_number(name, getattr(model, name), least=0)
+
+
+# ── What they are made of ──
 
 
 def score(release: Release, histories: Ratings, user_damping: float) -> Floats:
@@ -201,17 +277,6 @@ def ranking_weights(release: Release) -> Floats:
         np.sqrt(np.maximum(release.arrays["counts"], 0)), sums, out=np.zeros_like(sums), where=sums > 0
     )
     return weights
-
-
-def require_settings(
-    neighbours: int, centre: str, shrinkage: float, power: float, damping: float, **dampings: float
-) -> None:
-    """Check the settings that the neighbour models have in common."""
-    require(neighbours >= 1, f"neighbours must be at least 1, got {neighbours}")
-    require(centre in ("none", "item", "user"), f"centre must be 'none', 'item' or 'user', got {centre!r}")
-    require(power > 0, f"power must be positive, got {power}")
-    for name, value in {"shrinkage": shrinkage, "damping": damping, **dampings}.items():
-        require(value >= 0, f"{name} must not be negative, got {value}")
 
 
 def _at_home(release: Release, histories: Ratings, user_damping: float) -> tuple[Floats, Floats, Floats]:

@@ -15,18 +15,14 @@ mostly accidents.
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
-from discreet.data.history import History
-from discreet.data.ratings import Ratings
 from discreet.kernels.gram import MOMENTS
 from discreet.kernels.neighbours import pearson_rows
 from discreet.models import neighbourhood
-from discreet.models.bias import item_biases, item_counts
+from discreet.models.bias import item_biases
 from discreet.models.fitting import check_population
 from discreet.models.release import Release
 from discreet.populations.population import Population
-from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
+from discreet.types import Progress, no_progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,15 +67,7 @@ class Pearson:
     user_damping: float = 10.0
 
     def __post_init__(self) -> None:
-        neighbourhood.require_settings(
-            self.neighbours,
-            self.centre,
-            self.shrinkage,
-            self.power,
-            self.damping,
-            item_damping=self.item_damping,
-            user_damping=self.user_damping,
-        )
+        neighbourhood.check_settings(self)
 
     @classmethod
     def plain(cls, neighbours: int = 900) -> "Pearson":
@@ -97,30 +85,14 @@ class Pearson:
         check_population(self, population)
         mean, item_bias = item_biases(population, self.item_damping)
         compared = neighbourhood.Compared(mean + item_bias, self.centre, self.user_damping)
-        neighbours, similarities = neighbourhood.nearest_items(
-            neighbourhood.blocks_of_sums(population, compared, MOMENTS, progress),
+        blocks = neighbourhood.blocks_of_sums(population, compared, MOMENTS, progress)
+        return neighbourhood.release_of(
+            self,
+            population,
+            mean,
+            item_bias,
+            blocks,
             lambda sums, first: pearson_rows(sums, first, float(self.shrinkage)),
-            len(population.catalogue),
-            self.neighbours,
-            self.power,
         )
-        arrays: dict[str, AnyArray] = {
-            "mean": np.array([mean], dtype=np.float32),
-            "item_bias": item_bias,
-            "counts": population.sum(item_counts(len(population.catalogue), population.unit)).astype(np.float32),
-            "neighbours": neighbours,
-            "similarities": similarities,
-        }
-        return Release.of(self, population, arrays)
 
-    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """Biases, plus the mean residual over the item's neighbours that the user rated."""
-        return neighbourhood.predict(release, histories, users, items, self.user_damping, self.damping)
-
-    def score(self, release: Release, histories: Ratings) -> Floats:
-        """How much each user has rated, and liked, near each item."""
-        return neighbourhood.score(release, histories, self.user_damping)
-
-    def explain(self, release: Release, history: History, item: int) -> Floats:
-        """What each rating of the history adds to the score of ``item``."""
-        return neighbourhood.explain(release, history, item, self.user_damping)
+    predict, score, explain = neighbourhood.predict, neighbourhood.rank_for, neighbourhood.explain_to

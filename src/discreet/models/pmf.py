@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import require
+from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.gradients import residual_sums
 from discreet.models.fitting import check_ratings
 from discreet.models.folding import fold_in, predict_pairs
@@ -72,14 +72,13 @@ class PMF:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require(self.factors >= 1, f"factors must be at least 1, got {self.factors}")
-        require(self.steps >= 0, f"steps must not be negative, got {self.steps}")
-        require(self.learning_rate > 0, f"learning_rate must be positive, got {self.learning_rate}")
-        require(0 <= self.momentum < 1, f"momentum must be at least 0 and below 1, got {self.momentum}")
-        require(self.regularisation >= 0, f"regularisation must not be negative, got {self.regularisation}")
-        require(
-            self.home_regularisation >= 0, f"home_regularisation must not be negative, got {self.home_regularisation}"
-        )
+        require_whole("factors", self.factors, least=1)
+        require_whole("steps", self.steps, least=0)
+        require_number("learning_rate", self.learning_rate, above=0)
+        require_number("momentum", self.momentum, least=0, below=1)
+        require_number("regularisation", self.regularisation, least=0)
+        require_number("home_regularisation", self.home_regularisation, least=0)
+        require_seed(self.seed)
 
     def fit(self, ratings: Ratings, progress: Progress = no_progress) -> Release:
         """Train on raw ratings, and release the item factors."""

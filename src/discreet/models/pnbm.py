@@ -28,7 +28,7 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, require
+from discreet.errors import InputError, require, require_number, require_whole
 from discreet.kernels.gram import PRODUCTS
 from discreet.kernels.neighbours import cosine_rows
 from discreet.kernels.pnbm import learned_means, similarity_gradient
@@ -93,15 +93,12 @@ class PNBM:
     def __post_init__(self) -> None:
         require(self.start in ("constant", "cosine"), f"start must be 'constant' or 'cosine', got {self.start!r}")
         require(self.centre in ("item", "user"), f"centre must be 'item' or 'user', got {self.centre!r}")
-        require(self.epochs >= 0, f"epochs must not be negative, got {self.epochs}")
-        require(self.step > 0, f"step must be positive, got {self.step}")
-        require(
-            self.neighbours is None or self.neighbours >= 1,
-            f"neighbours must be at least 1, or None for all, got {self.neighbours}",
-        )
+        require_whole("epochs", self.epochs, least=0)
+        require_number("step", self.step, above=0)
+        if self.neighbours is not None:
+            require_whole("neighbours", self.neighbours, least=1)
         for name in ("pull", "floor", "item_damping", "user_damping"):
-            value = getattr(self, name)
-            require(value >= 0, f"{name} must not be negative, got {value}")
+            require_number(name, getattr(self, name), least=0)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for the biases and then for one gradient an epoch, and release the similarities."""

@@ -55,7 +55,9 @@ def save(release: Release, folder: Path) -> None:
             "arrays": {key: {"shape": value.shape, "type": value.dtype.str} for key, value in arrays.items()},
             "arrays_sha256": _checksum(temporary / ARRAYS),
         }
-        (temporary / CARD).write_text(json.dumps(card, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        (temporary / CARD).write_text(
+            json.dumps(card, indent=2, sort_keys=True, default=_plain) + "\n", encoding="utf-8"
+        )
         temporary.chmod(0o755)
         if folder.exists():
             previous = temporary.with_name(temporary.name + ".previous")
@@ -128,6 +130,13 @@ def read_card(folder: Path) -> dict[str, Any]:
     if not isinstance(card, dict):
         raise ReleaseError(f"{path} is not the card of a release")
     return card
+
+
+def _plain(setting: object) -> object:
+    """Numbers of numpy as Python's own."""
+    if isinstance(setting, np.generic):
+        return setting.item()
+    raise InputError(f"a setting of the kind {type(setting).__name__} cannot be saved; nothing was written")
 
 
 def _checksum(path: Path) -> str:

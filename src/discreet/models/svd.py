@@ -16,7 +16,7 @@ from scipy.sparse.linalg import eigsh
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import require
+from discreet.errors import require, require_whole
 from discreet.models.ease import MOST_ITEMS, pair_counts, rated
 from discreet.models.fitting import check_population
 from discreet.models.release import Release
@@ -47,7 +47,7 @@ class SVD:
     factors: int = 20
 
     def __post_init__(self) -> None:
-        require(self.factors >= 1, f"factors must be at least 1, got {self.factors}")
+        require_whole("factors", self.factors, least=1)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask how many users rated each pair of items, and release the leading eigenvectors."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import require
+from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.warp import warp_epoch
 from discreet.models.ease import rated
 from discreet.models.fitting import check_ratings
@@ -70,12 +70,13 @@ class WARP:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require(self.factors >= 1, f"factors must be at least 1, got {self.factors}")
-        require(self.epochs >= 0, f"epochs must not be negative, got {self.epochs}")
-        require(0 < self.learning_rate < 1, f"learning_rate must be between 0 and 1, got {self.learning_rate}")
-        require(0 < self.decay <= 1, f"decay must be above 0 and at most 1, got {self.decay}")
-        require(self.regularisation >= 0, f"regularisation must not be negative, got {self.regularisation}")
-        require(self.trials >= 1, f"trials must be at least 1, got {self.trials}")
+        require_whole("factors", self.factors, least=1)
+        require_whole("epochs", self.epochs, least=0)
+        require_number("learning_rate", self.learning_rate, above=0, below=1)
+        require_number("decay", self.decay, above=0, most=1)
+        require_number("regularisation", self.regularisation, least=0)
+        require_whole("trials", self.trials, least=1)
+        require_seed(self.seed)
 
     def fit(self, ratings: Ratings, progress: Progress = no_progress) -> Release:
         """Train on raw ratings, and release what is about items."""
