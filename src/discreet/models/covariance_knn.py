@@ -25,7 +25,7 @@ the publicly known order of magnitude of the audience:
     clarity  =  audience / deviation of the noise on A        (on the scale of one rating and Gaussian noise)
 
 Below 380 the covariances cannot stand out: they are not asked for, and the whole budget buys averages. Above, the
-averages get 200/clarity of the budget (within 5% and 45%), and clarity/2 items take part. Where the covariances then do
+averages get 300/clarity of the budget (within 5% and 45%), and clarity/2 items take part. Where the covariances then do
 not stand above the noise edge after all, there are no factors, and the averages answer. No rating is looked at
 again to decide it.
 """
@@ -61,7 +61,7 @@ FACTOR_SPREAD, CHANCE = 0.1, 2.0
 """The t of :mod:`~discreet.models.spectral`, in units of the clip, and its v, in weights of a rating."""
 PATTERNS = 6
 """How many patterns of who rates what together are looked for in the weights."""
-LEAST_CLARITY, AVERAGES_AT, ITEMS_AT = 380.0, 200.0, 0.5
+LEAST_CLARITY, AVERAGES_AT, ITEMS_AT = 380.0, 300.0, 0.5
 TYPICAL_LENGTH = 10.0
 """√c of a typical user: how much fainter covariances are with weights 1/c than with 1/√c."""
 MOST_ITEMS = 4096
@@ -242,20 +242,26 @@ class CovarianceKNN:
         return np.asarray(base[items] + own[users] + expected, dtype=np.float32)
 
     def score(self, release: Release, histories: Ratings) -> Floats:
-        """Expected ratings of all items; in the form ``neighbours`` how much each user rated, and liked, near each."""
+        """How much each item is rated, more so where it should suit the user.
+
+        ``√n_i (1 + L_i·z / width of the scale)``; in the form ``neighbours`` as in the other neighbour models.
+        """
         if self.form == "neighbours":
             return neighbourhood.score(release, histories, self.user_damping)
         own, design = self._fold_in(release, histories)
-        return np.asarray(own @ design.T + rating_offsets(release))
+        tastes = own[:, :-1] @ design[:, :-1].T
+        return np.asarray(np.sqrt(release.arrays["counts"]) * (1 + tastes / np.float32(release.catalogue.scale.width)))
 
     def explain(self, release: Release, history: History, item: int) -> Floats:
         """What each rating of the history adds to the score of ``item``."""
         if self.form == "neighbours":
             return neighbourhood.explain(release, history, item, self.user_damping)
-        design = self._design(release)
+        design, width = self._design(release), release.catalogue.scale.width
         rated = design[history.items].astype(np.float64)
-        gram = rated.T @ rated + (STRAY * release.catalogue.scale.width) ** 2 * np.eye(design.shape[1])
-        weights = rated @ np.linalg.solve(gram, design[item].astype(np.float64))
+        gram = rated.T @ rated + (STRAY * width) ** 2 * np.eye(design.shape[1])
+        of_item = design[item].astype(np.float64) * np.sqrt(release.arrays["counts"][item]) / width
+        of_item[-1] = 0  # the user's bias lifts all items alike
+        weights = rated @ np.linalg.solve(gram, of_item)
         return np.asarray(weights * (history.values - rating_offsets(release)[history.items]), dtype=np.float32)
 
     def _design(self, release: Release) -> Floats:

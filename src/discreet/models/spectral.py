@@ -16,7 +16,7 @@ n nᵀ, plus what of the rest stands above its own edge.
 
 **Factors.** C ≈ L Lᵀ of low rank. Cells err by the noise, and by chance as few or many users were counted, so
 
-    minimise  Σ_{i≠j} (A_ij − W_ij L_i·L_j)² / (s² + v W_ij)  +  Σ_i ‖L_i‖² / t²
+    minimise  Σ_{i≠j} (A_ij − W_ij L_i·L_j)² / (s² + v W_ij)  +  Σ_ik L_ik² / t_k²
 
 row by row: with the other rows held fixed each L_i is a ridge solution, which for an item that hardly anyone rated
 is nearly 0. It starts from the eigenvectors of A_ij W_ij / (s² + v W_ij), what pulls L away from 0, that stand above
@@ -80,7 +80,7 @@ def factors_through_noise(
     products, weights
         A with its noise, and W as far as it is known. Their diagonals are not used.
     deviation, chance, spread
-        The public s, v and t above.
+        The public s and v above, and the least t.
     most
         How many factors at most.
     sweeps
@@ -100,7 +100,9 @@ def factors_through_noise(
     scale = max(float((pull * start).sum()) / max(float((trust * start**2).sum()), FAINT), 0.0)
     factors = (vectors * np.sqrt(scale * values)).astype(np.float32)
     rows, columns = np.triu_indices(rank)
-    penalty = np.eye(rank, dtype=np.float32) / np.float32(spread**2)
+    # Where the start is far above what is expected of factors, half of it is: strong patterns are not held down.
+    own = np.sqrt((factors**2 * weights.sum(axis=1)[:, None]).sum(axis=0) / max(float(weights.sum()), FAINT))
+    penalty = np.diag(np.maximum(own / 2, spread) ** -2.0).astype(np.float32)
     grams = np.empty((size, rank, rank), dtype=np.float32)
     for _ in range(sweeps):
         grams[:, rows, columns] = grams[:, columns, rows] = trust @ (factors[:, rows] * factors[:, columns])
