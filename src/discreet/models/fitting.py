@@ -55,6 +55,11 @@ def fit_on(model: Any, ratings: Ratings, terms: Terms = NO_PRIVACY, progress: Pr
 def check_terms(model: Any, terms: Terms) -> None:
     """Raise if a model that needs the raw ratings is asked for privacy."""
     if terms.epsilon is not None and needs_raw_ratings(model):
+        if hasattr(model, "epsilon"):
+            raise InputError(
+                f"{type(model).__name__} needs the raw ratings, and its epsilon is a claim of a paper and not a limit: "
+                "give it as a setting, epsilon=…"
+            )
         raise InputError(
             f"{type(model).__name__} needs the raw ratings, so it cannot be private: "
             "leave out epsilon, or choose a model that asks a population, for example Bias"

@@ -18,6 +18,7 @@ from scipy.special import stdtrit
 from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.models.bias import Bias
+from discreet.models.covariance_knn import CovarianceKNN
 from discreet.models.release import Release
 from discreet.papers.hybrid_knn.algorithm import FORMS, Form, HybridKNN
 from discreet.populations.trusted import TrustedServer
@@ -28,8 +29,8 @@ from discreet.types import Doubles, Progress, no_progress
 FIGURES = (2, 3, 4, 5, 6, 7, 8, 9)
 
 Method = Literal["no privacy", "RP", "DP", "hybrid", "DP on RP", "literal", "sound averages", "sound kNN"]
-SOUND: dict[Method, Any] = {"sound averages": Bias()}
-"""Ours, for the same epsilon."""
+SOUND: dict[Method, tuple[Any, float]] = {"sound averages": (Bias(), 0.0), "sound kNN": (CovarianceKNN(), 1e-6)}
+"""Ours, for the same epsilon: a model and its delta."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,8 @@ def publications(case: Case, sent: Ratings, randomness: Randomness) -> Iterable[
     """What is published in a case, once for every form of prediction that it is read in."""
     if case.method in SOUND:
         assert case.epsilon is not None
-        yield "average", SOUND[case.method].fit(TrustedServer(sent, Ledger(case.epsilon), randomness=randomness))
+        model, delta = SOUND[case.method]
+        yield "average", model.fit(TrustedServer(sent, Ledger(case.epsilon, delta), randomness=randomness))
         return
     release = case.model().publish(sent, randomness)
     for form in FORMS:
