@@ -170,14 +170,16 @@ def test_a_changed_value_moves_products_less(bound, damping, levels, value):
 def test_some_outcome_tells_more_than_twice_the_claimed_epsilon():
     """The exact loss of a stored pair: where all noise pushes one way, every look adds its whole L1 / scale."""
     epsilon = 1.0
-    rows, new, averages = counter_example(0, 10, 80, -4.0)
-    _, products, weights = movements(HybridKNN(gamma=0), rows, new, averages, damping=1.0)
+    rows, (item, value), averages = counter_example(0, 10, 80, -4.0)
+    mirrored = [(own, 6 - rating) for own, rating in rows]  # so that the new rating is a 5
+    new = (item, 6 - value)
+    assert new == (90, 5.0)
+    _, products, weights = movements(HybridKNN(gamma=0), mirrored, new, [6 - average for average in averages], 1.0)
     noise = Sensitivities.published(TAU, 0, 1)
     covariance = SHARES[2] * epsilon * (products / noise.products + weights / noise.weights)
-    # The new rating is a 1 here. It moves two sums by 1 and two counts by 1.
-    averages_loss = (SHARES[0] + SHARES[1]) * epsilon * (1 / noise.ratings + 1 / noise.counts)
+    averages_loss = (SHARES[0] + SHARES[1]) * epsilon * (5 / noise.ratings + 1 / noise.counts)
     loss = covariance + averages_loss
-    assert 1.9 * epsilon < loss <= corrected_epsilon(epsilon, 0, scale=SCALE)
+    assert 2.1 * epsilon < loss <= corrected_epsilon(epsilon, 0, scale=SCALE)
 
 
 def test_audit_finds_that_numerators_and_denominators_both_pay(monkeypatch):
