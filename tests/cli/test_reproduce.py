@@ -71,6 +71,6 @@ def test_a_paper_is_a_model_by_name(discreet, table, tmp_path):
     )
     assert [row["model"] for row in json.loads(evaluated.out)["rows"]] == ["bias", "paper:hybrid-knn:epsilon=none"]
     assert "paper:hybrid-knn" in discreet("models").out
-    refused = discreet("fit", "paper:hybrid-knn", table, *SCALE, "--epsilon", 1, "-o", folder).err
-    assert "its epsilon is a claim of a paper and not a limit" in refused
+    refused = discreet("fit", "paper:hybrid-knn", table, *SCALE, "--epsilon", 1, "-o", folder)
+    assert refused.code == 2 and "HybridKNN" in refused.err
     assert "did you mean 'paper:hybrid-knn'" in discreet("fit", "paper:hybrid", table, *SCALE, "-o", folder).err

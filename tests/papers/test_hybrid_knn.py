@@ -9,6 +9,7 @@ import discreet as dc
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
+from discreet.models.fitting import fit_on
 from discreet.papers.hybrid_knn.algorithm import DAMPINGS, FORMS, HybridKNN
 from discreet.papers.hybrid_knn.privacy import SHARES, Sensitivities, corrected_epsilon
 
@@ -195,6 +196,8 @@ def test_refuses_settings_that_mean_nothing(settings, sentence):
 def test_needs_raw_ratings(ratings):
     with pytest.raises(InputError, match="needs the raw ratings"):
         HybridKNN().fit(dc.NoPrivacy(ratings))
+    with pytest.raises(InputError, match="its epsilon is a claim of a paper and not a limit"):
+        fit_on(HybridKNN(), ratings, dc.Terms(epsilon=1.0))
 
 
 def test_corrected_epsilon_of_every_relation():
