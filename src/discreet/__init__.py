@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from discreet.data.datasets import fetch as fetch
     from discreet.data.description import describe as describe
     from discreet.data.history import History as History
+    from discreet.data.history_file import read_history as read_history
     from discreet.data.loading import load as load
     from discreet.data.movielens import read_movielens_split as read_movielens_split
     from discreet.data.netflix import read_netflix_probe as read_netflix_probe
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from discreet.data.reports import read_reports as read_reports
     from discreet.data.synthetic import synthetic as synthetic
     from discreet.data.tables import from_frame as from_frame
-    from discreet.data.tables import read_history as read_history
     from discreet.evaluation.comparison import compare as compare
     from discreet.evaluation.comparison import evaluate as evaluate
     from discreet.evaluation.protocols import EachUser as EachUser
@@ -95,7 +95,7 @@ _HOMES = {
     "fetch": "data.datasets",
     "from_frame": "data.tables",
     "load": "data.loading",
-    "read_history": "data.tables",
+    "read_history": "data.history_file",
     "read_movielens_split": "data.movielens",
     "read_netflix_probe": "data.netflix",
     "read_reports": "data.reports",

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -6,6 +8,10 @@ from discreet.data.labels import Labels
 from discreet.errors import InputError, UnknownNameError
 
 SCALE = dc.Scale(1, 5)
+
+
+# Of two items, a and b, on the scale 1 to 5: releases that were saved hold such numbers.
+FINGERPRINT = "1336e6853a82f4b437cdeba50db8b7fc1ed9926529d4fa76ed785fbc72e5d3d7"
 
 
 def catalogue(**changes):
@@ -28,6 +34,17 @@ def test_the_fingerprint_covers_everything():
     catalogue().require_same(catalogue())
     with pytest.raises(InputError, match="different catalogues"):
         catalogue().require_same(catalogue(years=[1, 2, 3]))
+
+
+def test_where_the_list_came_from_is_kept_and_is_no_part_of_the_fingerprint():
+    stated, read_off = catalogue(), catalogue(declared=False)
+    assert stated.declared and not read_off.declared and not replace(read_off, scale=dc.Scale(0, 9)).declared
+    stated.require_same(read_off)
+    assert dc.Catalogue.of(["a", "b"], SCALE).fingerprint == FINGERPRINT
+    assert repr(stated) == "Catalogue(3 items, scale 1 to 5)"
+    assert (
+        repr(dc.Catalogue.of(["1"], SCALE, declared=False)) == "Catalogue(1 item, scale 1 to 5, read off the ratings)"
+    )
 
 
 def test_wrong_shapes_and_repeated_items():
@@ -68,6 +85,29 @@ def test_histories():
         dc.History.of(catalogue(), {"Down": 6})
     with pytest.raises(InputError, match="outside the scale 1 to 5"):
         dc.History.of(catalogue(), {"Down": float("nan")})
+    assert dc.History.of(catalogue(), {np.str_("Down"): np.float32(2)}).values.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: dc.History.of(catalogue(), {3: 3}), "the name of an item is text, got int: write it in quotes"),
+        (lambda: dc.History.of(catalogue(), {None: 3}), "the name of an item is text, got NoneType"),
+        (lambda: dc.History.of(catalogue(), {("Up",): 3}), "the name of an item is text, got tuple"),
+        (lambda: dc.History.of(catalogue(), {"Up": "three"}), "^a rating in the history is not a number$"),
+        (lambda: dc.History.of(catalogue(), {"Up": "3"}), "^a rating in the history is not a number$"),
+        (lambda: dc.History.of(catalogue(), {"Up": None}), "^a rating in the history is not a number$"),
+        (lambda: dc.History.of(catalogue(), {"Up": True}), "^a rating in the history is not a number$"),
+        (lambda: dc.History.of(catalogue(), [("Up", 3)]), "ratings must map names of items to numbers.*got list"),
+        (lambda: dc.History.of_likes(catalogue(), [1]), "the name of an item is text, got int"),
+        (lambda: dc.History.of_likes(catalogue(), "Up"), "names must be a list of titles or identifiers, got a single"),
+        (lambda: catalogue().find(1), "the name of an item is text, got int"),
+        (lambda: catalogue().items.index([]), "the name of an item is text, got list"),
+    ],
+)
+def test_names_are_text_and_ratings_are_numbers(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
     with pytest.raises(InputError, match="names one item twice"):
         dc.History.of(catalogue(), {"Down": 2, "2": 3})
     with pytest.raises(UnknownNameError, match="there is no item"):

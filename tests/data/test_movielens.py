@@ -68,15 +68,16 @@ def test_half_stars(movielens):
     assert 0.5 in read_movielens(folder).values
 
 
-def test_unrated_items_stay_in_the_catalogue_and_unlisted_ones_join_it(movielens):
+def test_unrated_items_stay_in_the_catalogue_and_unlisted_ones_are_refused(movielens):
     folder = movielens("ml-1m")
     with (folder / "movies.dat").open("a") as file:
         file.write("3::Never Seen (1999)::Drama\n")
+    catalogue = read_movielens(folder).catalogue
+    assert catalogue.items.names.tolist() == ["1", "2", "3", "10"] and catalogue.declared
     with (folder / "ratings.dat").open("a") as file:
         file.write("1::77::4::600\n")
-    catalogue = read_movielens(folder).catalogue
-    assert catalogue.items.names.tolist() == ["1", "2", "3", "10", "77"]
-    assert catalogue.titles.tolist()[-1] == "77" and not catalogue.item_genres[-1].any()
+    with pytest.raises(DataError, match=r"ratings\.dat, row 6: the item is not in the list of items"):
+        read_movielens(folder)
 
 
 def test_windows_line_ends(movielens):
@@ -94,7 +95,7 @@ def test_windows_line_ends(movielens):
         ("ml-100k", "u.data", "1\t2\tnan\t1\n", r"u\.data, row 6: the rating is missing or not a number"),
         ("ml-100k", "u.data", "1\t10\t6\t1\n", r"u\.data, row 6: the rating is outside the declared scale 1 to 5"),
         ("ml-100k", "u.data", "1\t10\t5\tnoon\n", r"u\.data, row 6: the time is missing"),
-        ("ml-100k", "u.data", "1\t10\n", r"u\.data, row 6: the rating is missing"),
+        ("ml-100k", "u.data", "1\t10\n", r"u\.data, row 6: there are 2 fields where 4 are expected"),
         ("ml-100k", "u.data", "1\t10\t5\t1\t7\n", r"u\.data, row 6: there are 5 fields where 4 are expected"),
         ("ml-100k", "u.data", "\t10\t5\t1\n", r"u\.data, row 6: the user is missing"),
         ("ml-100k", "u.item", "11|Short\n", r"u\.item, row 4: expected 9 fields, got 2"),

@@ -45,6 +45,15 @@ def test_reading(folder, zipped):
         assert ratings.times[0] == day and ratings.times.dtype == np.int32
 
 
+def test_the_list_of_films_is_declared_only_if_there_is_one(folder):
+    assert read_netflix(folder).catalogue.declared
+    (folder / "movie_titles.csv").write_text("1,2003,Dinosaur Planet\n2,NULL,Other\n")
+    with pytest.raises(DataError, match=r"\.txt, row 2: the item is not in the list of items"):
+        read_netflix(folder)
+    (folder / "movie_titles.csv").unlink()
+    assert not read_netflix(folder).catalogue.declared
+
+
 def test_a_film_may_span_blocks(folder, monkeypatch):
     whole = read_netflix(folder)
     monkeypatch.setattr(netflix, "BLOCK", 8)

@@ -1,4 +1,5 @@
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -167,9 +168,21 @@ def test_columns_cannot_be_written():
         (lambda ratings: ratings.split(test=0, seed=1), "test must be a share between 0 and 1, got 0"),
         (lambda ratings: next(ratings.folds(1, seed=1)), "folds must be at least 2, got 1"),
         (lambda ratings: ratings.split_each_user((0.8, 0.1), seed=1), "shares must be .* sum to 1"),
-        (lambda ratings: ratings.split_users(9, seed=1), "test must hold out some of the 5 users, got 9"),
+        (
+            lambda ratings: ratings.split_users(9, seed=1),
+            "^test must hold out at least one user, and not all of them, got 9$",
+        ),
         (lambda ratings: ratings.merge("first"), "merge takes 'last', 'mean' or 'recency', got 'first'"),
         (lambda ratings: Ratings.of_histories([]), "at least one history"),
+        (lambda ratings: ratings.history_at(-1), "^there is no user at that position$"),
+        (lambda ratings: ratings.history_at(N_USERS), "^there is no user at that position$"),
+        (lambda ratings: ratings.history_at(0.0), "^there is no user at that position$"),
+        (
+            lambda ratings: ratings.history(7),
+            'the name of a user is text, got int: write it in quotes, for example "42"',
+        ),
+        (lambda ratings: ratings.history(np.int64(7)), "the name of a user is text, got int64"),
+        (lambda ratings: ratings.history(None), "the name of a user is text, got NoneType"),
     ],
 )
 def test_bad_arguments(call, message):
@@ -205,3 +218,26 @@ def test_histories_become_users():
         and np.diff(several.indptr).tolist() == [1, 2, 0]
     )
     assert repr(several) == "Ratings(3 ratings, 3 users, 4 items, scale 1 to 5)"
+
+
+def test_one_of_each_is_not_called_many():
+    one = Ratings.of_columns(dc.Catalogue.of(["a"], dc.Scale(1, 5)), Labels.of(["u"], what="user"), [0], [0], [2])
+    assert repr(one) == "Ratings(1 rating, 1 user, 1 item, scale 1 to 5)"
+
+
+@given(st.lists(ROW, max_size=40), st.booleans())
+def test_a_table_holds_all_that_the_ratings_do(rows, timed):
+    frame = make(rows, timed=timed).to_frame()
+    width = 4 if timed else 3
+    assert frame.columns == ["user", "item", "rating", "time"][:width]
+    named = sorted(rows, key=lambda row: row[:2])
+    assert frame.rows() == [(f"u{user}", f"i{item}", value, time)[:width] for user, item, value, time in named]
+
+
+def test_a_table_can_be_read_again():
+    ratings = dc.synthetic(users=20, items=30, ratings=200, seed=1)
+    items = pl.DataFrame({"item": list(ratings.catalogue.items)})
+    again = dc.from_frame(ratings.to_frame(), scale=(1, 5), time="time", items=items)
+    assert list(again.users) == list(ratings.users)
+    for column in ("user_index", "item_index", "values", "times"):
+        assert np.array_equal(getattr(again, column), getattr(ratings, column))

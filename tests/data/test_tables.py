@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.data import sources, text
-from discreet.data.tables import read_history, read_table
+from discreet.data.tables import read_catalogue, read_table
 from discreet.errors import DataError, InputError
 
 SCALE = dc.Scale(1, 5)
@@ -179,6 +179,108 @@ def test_a_bad_row_is_named(tmp_path, content, message):
     assert "\n" not in str(caught.value)
 
 
+WIDE = "user,item,note,rating,other\n"  # two columns that nobody asks for
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("ann,tea,nice,5,x,y\n", "there are 6 fields where 5 are expected"),
+        ("ann,tea,so,nice,5,x\n", "there are 6 fields where 5 are expected"),  # a comma without quotes: a rating moved
+        ("ann,tea,1,5,x,\n", "there are 6 fields where 5 are expected"),
+        ("tea,nice,5,1\n", "there are 4 fields where 5 are expected"),  # all of it one column to the left
+        ('"a\n,n",tea,nice,5\n', "there are 4 fields where 5 are expected"),
+        ("ann\n", "there is 1 field where 5 are expected"),
+        (",,,,x\n", "the user is missing"),
+    ],
+)
+@pytest.mark.parametrize("more", ["", "bob,tea,,4,\n"])
+@pytest.mark.parametrize("break_", ["\n", "\r\n"])
+def test_a_row_of_another_width_is_refused_also_beside_columns_that_are_not_used(tmp_path, row, message, more, break_):
+    path = tmp_path / "wide.csv"
+    rows = f'{WIDE}bob,milk,"a, ""b""\nc",1,\n\n{row}{more}'
+    path.write_text(rows.replace("\n", break_), newline="")
+    with pytest.raises(DataError, match=rf"wide\.csv, row 4: {message}$"):
+        dc.load(path, scale=SCALE)
+
+
+def test_empty_fields_and_empty_rows_are_no_fault(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text(f'{WIDE}bob,milk,,1,\n\n,,,,\nann,"a, b\n",,2,\n\n\n')
+    ratings = dc.load(path, scale=SCALE)
+    assert ratings.values.tolist() == [2, 1] and list(ratings.catalogue.items) == ["a, b\n", "milk"]
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.tsv"])
+def test_a_first_row_that_is_a_rating_is_in_no_message(tmp_path, name):
+    mark = "," if name == "r.csv" else "\t"
+    for row in (["ann-secret", "tea", "5"], ["ann-secret", "tea", " 4.5"], ["ann-secret", "tea", "-1"]):
+        (tmp_path / name).write_text(mark.join(row) + "\n")
+        with pytest.raises(DataError, match=r"row 1: there is no column 'user'; the first row must name the columns$"):
+            dc.load(tmp_path / name, scale=SCALE)
+    frame = pd.read_csv(tmp_path / name, sep=mark)
+    with pytest.raises(DataError, match=r"the frame: there is no column 'user'; the first row must name the columns$"):
+        dc.from_frame(frame, scale=SCALE)
+    pl.DataFrame({"ann-secret": [1], "5": [2]}).write_parquet(tmp_path / "r.parquet")
+    with pytest.raises(DataError, match=r"r\.parquet: there is no column 'user'; the first row must name the columns$"):
+        dc.load(tmp_path / "r.parquet", scale=SCALE)
+
+
+def test_another_separator_is_pointed_out(tmp_path):
+    for first in ("user;item;rating", "ann;tea;5", "ann;tea;4,5"):
+        (tmp_path / "r.csv").write_text(f"{first}\nann;tea;5\n")
+        message = "row 1: there is no column 'user'; it looks separated by semicolons, where commas are expected$"
+        with pytest.raises(DataError, match=message):
+            dc.load(tmp_path / "r.csv", scale=SCALE)
+    (tmp_path / "r.tsv").write_text("user,item,rating\nann,tea,5\n")
+    with pytest.raises(DataError, match=r"it looks separated by commas, where tabs are expected$"):
+        dc.load(tmp_path / "r.tsv", scale=SCALE)
+
+
+def test_spaces_after_commas(tmp_path):
+    (tmp_path / "r.csv").write_text("user, item, rating, time\nann, tea, 5, 7\nbob, milk, 4, 8\n")
+    (tmp_path / "items.csv").write_text("item, title\ntea, Green Tea\nmilk, Milk\n")
+    ratings = dc.load(tmp_path / "r.csv", scale=SCALE, time="time", items=tmp_path / "items.csv")
+    assert list(ratings.catalogue.items) == ["tea", "milk"] and list(ratings.catalogue.titles) == ["Green Tea", "Milk"]
+    assert ratings.values.tolist() == [5, 4] and ratings.times.tolist() == [7, 8]
+
+
+# ── The list of items: declared, or read off the ratings ──
+
+
+def test_the_catalogue_says_whether_it_was_read_off_the_ratings(tmp_path):
+    FRAME.write_csv(tmp_path / "r.csv")
+    ITEMS.write_csv(tmp_path / "items.csv")
+    assert not dc.load(tmp_path / "r.csv", scale=SCALE, **COLUMNS).catalogue.declared
+    assert not dc.from_frame(FRAME, scale=SCALE, **COLUMNS).catalogue.declared
+    assert dc.load(tmp_path / "r.csv", scale=SCALE, items=tmp_path / "items.csv", **COLUMNS).catalogue.declared
+    assert dc.from_frame(FRAME, scale=SCALE, items=ITEMS, **COLUMNS).catalogue.declared
+    assert read_catalogue(tmp_path / "items.csv", SCALE, "what").declared
+    assert dc.synthetic(users=5, items=8, ratings=20, seed=1).catalogue.declared
+    parts = dc.from_frame(FRAME, scale=SCALE, **COLUMNS).split(test=0.5, seed=1)
+    assert not any(part.catalogue.declared for part in parts)
+
+
+def test_a_rating_of_an_item_that_is_not_listed_is_refused(tmp_path):
+    FRAME.write_csv(tmp_path / "r.csv")
+    ITEMS.filter(pl.col("what") != 9).write_csv(tmp_path / "items.csv")
+    with pytest.raises(DataError, match=r"r\.csv, row 3: the item is not in the list of items; add it there, or"):
+        dc.load(tmp_path / "r.csv", scale=SCALE, items=tmp_path / "items.csv", **COLUMNS)
+    for items in (ITEMS.filter(pl.col("what") != 9), ITEMS.head(0)):
+        with pytest.raises(DataError, match=r"the frame, row [12]: the item is not in the list of items"):
+            dc.from_frame(FRAME, scale=SCALE, items=items, **COLUMNS)
+
+
+@pytest.mark.parametrize("who", ["ann", "bob", "cyd"])
+def test_no_user_changes_a_catalogue_that_was_declared(who):
+    everyone = dc.from_frame(FRAME, scale=SCALE, items=ITEMS, **COLUMNS)
+    others = dc.from_frame(FRAME.filter(pl.col("who") != who), scale=SCALE, items=ITEMS, **COLUMNS)
+    assert others.catalogue.fingerprint == everyone.catalogue.fingerprint
+    assert others.n_items == everyone.n_items == len(ITEMS)
+    for name, column in everyone.catalogue.columns().items():
+        assert np.array_equal(column, others.catalogue.columns()[name])
+
+
 def test_a_quote_that_never_closes_does_not_fill_the_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "LONGEST_RECORD", 100)
     path = tmp_path / "bad.csv"
@@ -253,38 +355,3 @@ def test_frames_that_are_wrong():
         dc.from_frame(FRAME, scale=SCALE, items=pl.DataFrame({"what": [9, 9]}), **COLUMNS)
     with pytest.raises(DataError, match="the frame of items: there is no column 'what'"):
         dc.from_frame(FRAME, scale=SCALE, items=pl.DataFrame({"id": [9, 9]}), **COLUMNS)
-
-
-class TestHistory:
-    CATALOGUE = dc.Catalogue.of(["1", "2", "3"], SCALE, titles=["Toy Story (1995)", "Good, the Bad, The (1966)", "Up"])
-
-    def read(self, tmp_path, content):
-        path = tmp_path / "mine.csv"
-        path.write_text(content)
-        return read_history(path, self.CATALOGUE)
-
-    def test_by_title_and_by_identifier(self, tmp_path):
-        history = self.read(tmp_path, 'title,rating\nUp,2\n"Good, the Bad, The (1966)",5\n')
-        assert history.items.tolist() == [1, 2] and history.values.tolist() == [5, 2]
-        assert self.read(tmp_path, "rating,item\n4,3\n3,1\n").items.tolist() == [0, 2]
-
-    @pytest.mark.parametrize(
-        ("content", "message"),
-        [
-            ("", r" is empty: it needs the columns item or title, and rating"),
-            ("title,rating\n", r" holds no rating"),
-            ("title,stars\nUp,2\n", r", row 1: it needs the columns item or title, and rating; it has title, stars"),
-            (
-                "title,rating\nUp,2\nToy Stry (1995),3\n",
-                r", row 3: there is no item .* did you mean 'Toy Story \(1995\)'",
-            ),
-            ("title,rating\nUp,two\n", r", row 2: the rating is missing or not a number"),
-            ("title,rating\nUp,nan\n", r", row 2: the rating is outside the scale 1 to 5"),
-            ("title,rating\nUp,9\n", r", row 2: the rating is outside the scale 1 to 5"),
-            ("title,rating\nUp,1\n3,2\n", r", row 3: this item was rated before"),
-            ("title,rating\nGood, the Bad, The (1966),1\n", r", row 2: expected 2 fields, got 4; quote titles"),
-        ],
-    )
-    def test_a_bad_row_is_named(self, tmp_path, content, message):
-        with pytest.raises(DataError, match=r"mine\.csv" + message):
-            self.read(tmp_path, content)

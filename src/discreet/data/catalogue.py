@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.labels import Labels
+from discreet.data.labels import Labels, counted, require_text
 from discreet.errors import InputError, UnknownNameError, require
 from discreet.types import AnyArray, Booleans, Names
 
@@ -60,7 +60,7 @@ class Scale:
         return f"{self.low:g} to {self.high:g}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Catalogue:
     """The public list of items.
 
@@ -78,12 +78,17 @@ class Catalogue:
         For each item and genre, whether the item belongs to it.
     years
         Year of each item, 0 where it is not known.
+    declared
+        Whether the list of items was stated by somebody, whatever the ratings are. Readers say False when they took
+        it from the ratings: then the list itself tells what was rated, and nothing that carries it is private.
 
     Examples
     --------
     >>> catalogue = Catalogue.of(["1", "2"], Scale(1, 5), titles=["Toy Story (1995)", "GoldenEye (1995)"])
     >>> catalogue.find("Toy Story (1995)")
     0
+    >>> catalogue
+    Catalogue(2 items, scale 1 to 5)
     """
 
     items: Labels
@@ -92,6 +97,7 @@ class Catalogue:
     genres: tuple[str, ...] = ()
     item_genres: Booleans = field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
     years: NDArray[np.int16] = field(default_factory=lambda: np.zeros(0, dtype=np.int16))
+    declared: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         size = len(self.items)
@@ -116,6 +122,7 @@ class Catalogue:
         titles: Sequence[str] | None = None,
         genres: Sequence[Sequence[str]] | None = None,
         years: Sequence[int] | None = None,
+        declared: bool = True,
     ) -> "Catalogue":
         """Build a catalogue from plain lists, one entry an item."""
         labels = Labels.of(items, what="item")
@@ -131,10 +138,15 @@ class Catalogue:
             genres=names,
             item_genres=matrix,
             years=np.zeros(0, dtype=np.int16) if years is None else np.array(years, dtype=np.int16),
+            declared=declared,
         )
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def __repr__(self) -> str:
+        origin = "" if self.declared else ", read off the ratings"
+        return f"Catalogue({counted(len(self), 'item')}, scale {self.scale}{origin})"
 
     @cached_property
     def _by_title(self) -> dict[str, int]:
@@ -143,6 +155,7 @@ class Catalogue:
 
     def find(self, name: str) -> int:
         """Position of an item, by its title or its identifier."""
+        require_text(name, "item")
         if name in self._by_title:
             return self._by_title[name]
         if name in self.items:
@@ -151,7 +164,7 @@ class Catalogue:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A checksum of everything in the catalogue: equal catalogues have equal fingerprints."""
+        """A checksum of what the catalogue says: equal catalogues have equal fingerprints, wherever they came from."""
         digest = hashlib.sha256(f"{self.scale.low}:{self.scale.high}:{self.genres}".encode())
         for array in self.columns().values():
             digest.update("\x1f".join(array.tolist()).encode() if array.dtype.kind == "U" else array.tobytes())

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -253,13 +254,23 @@ def locate(entry: DataSet, path: str | Path | None = None) -> Path | None:
     """Where a data set already lies: in ``path``, in ``DISCREET_DATA`` or in the cache."""
     if path is not None and not Path(path).exists():
         raise InputError(f"there is no folder {path}")
-    named = os.environ.get("DISCREET_DATA")
-    if named and not Path(named).exists():
-        _log.warning("DISCREET_DATA names %s, which is not there", named)
-    for folder in (path, named or None, cache_folder()):
+    for folder in (path, _own_folder(), cache_folder()):
         if folder is not None and (place := _in_folder(entry, Path(folder))) is not None:
             return place
     return None
+
+
+def _own_folder() -> Path | None:
+    """The folder that the variable names; that it is not there is worth a warning, and no more."""
+    named = os.environ.get("DISCREET_DATA")
+    if named and not Path(named).exists():
+        _warn_once(named)
+    return Path(named) if named else None
+
+
+@cache  # one warning, however many data sets are looked for
+def _warn_once(named: str) -> None:
+    _log.warning("DISCREET_DATA names %s, which is not there", named)
 
 
 def _in_folder(entry: DataSet, folder: Path) -> Path | None:
@@ -301,10 +312,9 @@ def check_counts(entry: DataSet, ratings: Ratings, place: Path) -> None:
         ("users", entry.users, ratings.n_users),
         ("items", entry.items, ratings.n_items),
     ):
-        if expected != got:
+        if expected != got:  # how many there are stays out of the message: they may be somebody's own
             raise DataError(
-                f"{place} is not {entry.title}, or not all of it: "
-                f"it has {got:,} {what} where {expected:,} are published"
+                f"{place} is not {entry.title}, or not all of it: it does not have the {expected:,} {what} published"
             )
 
 

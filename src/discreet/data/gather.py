@@ -51,6 +51,11 @@ class Numbering:
             {"name": names, "number": range(len(names))}, schema={"name": pl.String, "number": pl.Int32}
         )
 
+    @property
+    def size(self) -> int:
+        """How many names have a number."""
+        return self._table.height
+
     def encode(self, names: pl.Series) -> Indices:
         """The number of each name."""
         column = names.cast(pl.String).alias("name").to_frame()
@@ -96,13 +101,17 @@ class Gatherer:
     ----------
     scale
         The declared scale; a rating outside is an error.
-    items, users
-        Items and users known beforehand, in order.
+    items
+        The list of all items, in order; a rating of another one is an error. None: the list is read off the ratings,
+        and the catalogue says so.
+    users
+        Users known beforehand, in order; others may follow.
     """
 
-    def __init__(self, scale: Scale, *, items: Iterable[str] = (), users: Iterable[str] = ()) -> None:
+    def __init__(self, scale: Scale, *, items: Iterable[str] | None = None, users: Iterable[str] = ()) -> None:
         self._scale = scale
-        self._users, self._items = Numbering(users), Numbering(items)
+        self._listed = items is not None
+        self._users, self._items = Numbering(users), Numbering(items or ())
         self._parts: dict[str, list[AnyArray]] = {"user": [], "item": [], "rating": [], "time": []}
         self._wheres: list[tuple[int, Where]] = []
         self.size = 0
@@ -119,9 +128,20 @@ class Gatherer:
         if "time" in batch.columns:
             self._parts["time"].append(seconds(batch["time"], where))
         self._parts["user"].append(self._users.encode(batch["user"]))
-        self._parts["item"].append(self._items.encode(batch["item"]))
+        self._parts["item"].append(self._numbered_items(batch["item"], where))
         self._wheres.append((self.size, where))
         self.size += batch.height
+
+    def _numbered_items(self, items: pl.Series, where: Where) -> Indices:
+        """The number of each item. Were unlisted ones to join the list, it would tell that somebody rated them."""
+        listed = self._items.size
+        numbers = self._items.encode(items)
+        if self._listed and self._items.size > listed:
+            first = int((numbers >= listed).argmax())
+            raise DataError(
+                f"{where(first)}: the item is not in the list of items; add it there, or leave out its ratings"
+            )
+        return numbers
 
     def _values(self, ratings: pl.Series, where: Where) -> AnyArray:
         values = _numbers(ratings, pl.Float32)
@@ -223,7 +243,7 @@ class Gatherer:
         when = "" if times is None else " at the same time"
         raise DataError(
             f"{self._where(later)}: this user rated this item{when} before, at {self._where(earlier)}; "
-            "remove one, or choose a rule to merge them, for example repeats='last'"
+            "remove one, or have them merged by the rule 'last', 'mean' or 'recency' (repeats)"
         )
 
     def _where(self, position: int) -> str:
@@ -276,14 +296,7 @@ def _padded(column: AnyArray, size: int) -> AnyArray:
 
 
 def _catalogue(names: Names, scale: Scale, facts: ItemFacts | None) -> Catalogue:
-    """The catalogue: items of the file of items first; those that only ratings name follow, without facts."""
+    """The catalogue of the list of items, or, without one, of the items that the ratings name."""
     if facts is None:
-        return Catalogue(Labels(names, what="item"), scale, names)
-    extra = len(names) - len(facts.items)
-    return Catalogue.of(
-        names.tolist(),
-        scale,
-        titles=[*facts.titles, *names[len(facts.items) :].tolist()],
-        genres=[*facts.genres, *([()] * extra)],
-        years=[*facts.years, *([0] * extra)],
-    )
+        return Catalogue(Labels(names, what="item"), scale, names, declared=False)
+    return Catalogue.of(names.tolist(), scale, titles=facts.titles, genres=facts.genres, years=facts.years)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -51,6 +52,15 @@ class History:
     @classmethod
     def of(cls, catalogue: Catalogue, ratings: Mapping[str, float]) -> "History":
         """Build a history from titles or identifiers and their ratings."""
+        require(
+            isinstance(ratings, Mapping),
+            f"ratings must map names of items to numbers, for example {{'Toy Story (1995)': 5}}, "
+            f"got {type(ratings).__name__}",
+        )
+        require(
+            all(isinstance(value, Real) and not isinstance(value, bool) for value in ratings.values()),
+            "a rating in the history is not a number",
+        )
         items = np.array([catalogue.find(name) for name in ratings], dtype=np.int32)
         require(len(np.unique(items)) == len(items), "the history names one item twice")
         values = np.array(list(ratings.values()), dtype=np.float32)
@@ -60,6 +70,7 @@ class History:
     @classmethod
     def of_likes(cls, catalogue: Catalogue, names: Iterable[str]) -> "History":
         """Build a history in which every named item has the highest rating."""
+        require(not isinstance(names, str), "names must be a list of titles or identifiers, got a single text")
         return cls.of(catalogue, dict.fromkeys(names, catalogue.scale.high))
 
     def __len__(self) -> int:

@@ -6,8 +6,33 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.errors import InputError, UnknownNameError
+from discreet.errors import InputError, UnknownNameError, require
 from discreet.types import Indices, Names
+
+
+def require_text(name: object, what: str) -> None:
+    """Raise unless a name is text: 42 and "42" are not the same, and nobody should have to guess which is meant.
+
+    The name itself stays out of the message, since it may be that of a user.
+
+    >>> require_text(42, "user")
+    Traceback (most recent call last):
+    discreet.errors.InputError: the name of a user is text, got int: write it in quotes, for example "42"
+    """
+    require(
+        isinstance(name, str),
+        f"the name of {'an' if what[0] in 'aeio' else 'a'} {what} is text, got {type(name).__name__}: "
+        'write it in quotes, for example "42"',
+    )
+
+
+def counted(count: int, what: str) -> str:
+    """How many, in words that fit.
+
+    >>> counted(1, "item"), counted(2000, "item")
+    ('1 item', '2,000 items')
+    """
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +75,7 @@ class Labels:
 
     def index(self, name: str) -> int:
         """Position of ``name``; an unknown name is an error that offers the nearest ones, unless they are users'."""
+        require_text(name, self.what)
         try:
             return self.positions[name]
         except KeyError:

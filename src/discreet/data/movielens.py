@@ -95,7 +95,7 @@ def read_movielens(path: str | Path, *, repeats: Repeats = "keep", progress: Pro
     >>> _ = (folder / "u.genre").write_text("unknown|0\\nAction|1\\nAnimation|2\\n")
     >>> ratings = read_movielens(folder)
     >>> ratings, ratings.catalogue.genres
-    (Ratings(2 ratings, 2 users, 1 items, scale 1 to 5), ('Animation',))
+    (Ratings(2 ratings, 2 users, 1 item, scale 1 to 5), ('Animation',))
     """
     source = Source.of(Path(path))
     layout = recognise(source)

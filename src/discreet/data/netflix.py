@@ -40,14 +40,14 @@ def read_netflix(path: str | Path, *, repeats: Repeats = "keep", progress: Progr
     >>> _ = (folder / "movie_titles.csv").write_text("1,2003,Dinosaur Planet\\n")
     >>> ratings = read_netflix(folder)
     >>> ratings, str(ratings.catalogue.titles[0])
-    (Ratings(2 ratings, 2 users, 1 items, scale 1 to 5), 'Dinosaur Planet (2003)')
+    (Ratings(2 ratings, 2 users, 1 item, scale 1 to 5), 'Dinosaur Planet (2003)')
     """
     source = Source.of(Path(path))
     names = _rating_files(source)
     if not names:
         raise DataError(f"{path} does not hold the Netflix Prize: there is no mv_*.txt and no combined_data_*.txt")
     facts = _titles(source)
-    gatherer = Gatherer(SCALE, items=facts.items if facts else ())
+    gatherer = Gatherer(SCALE, items=facts.items if facts else None)
     movie: str | None = None
     done = 0
     for block, where in _blocks(source, names):

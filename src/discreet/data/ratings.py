@@ -4,16 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
-from discreet.data.labels import Labels
+from discreet.data.labels import Labels, counted
 from discreet.errors import InputError, require
 from discreet.types import AnyArray, Booleans, Floats, Indices, Offsets, Progress, no_progress
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MergeRule = Literal["last", "mean", "recency"]
 
@@ -121,7 +124,7 @@ class Ratings:
         return len(self.values)
 
     def __repr__(self) -> str:
-        sizes = f"{len(self):,} ratings, {self.n_users:,} users, {self.n_items:,} items"
+        sizes = f"{counted(len(self), 'rating')}, {counted(self.n_users, 'user')}, {counted(self.n_items, 'item')}"
         return f"Ratings({sizes}, scale {self.catalogue.scale})"
 
     @property
@@ -164,10 +167,32 @@ class Ratings:
 
     def history_at(self, position: int) -> History:
         """The own ratings of the user at a position."""
+        require(
+            isinstance(position, int | np.integer) and 0 <= position < self.n_users, "there is no user at that position"
+        )
         if self.has_repeats:
             raise InputError("some pairs are rated more than once: call ratings.merge('last') first")
         rows = slice(self.indptr[position], self.indptr[position + 1])
         return History(self.catalogue, self.item_index[rows], self.values[rows])
+
+    def to_frame(self) -> "pl.DataFrame":
+        """The ratings as a table of polars: ``user``, ``item``, ``rating`` and, where it is known, ``time``.
+
+        Users and items go by their names. Times are seconds since 1970, as :func:`discreet.from_frame` takes them.
+
+        >>> import discreet as dc
+        >>> frame = dc.synthetic(users=5, items=8, ratings=20, seed=1).to_frame()
+        >>> frame.columns, frame.height
+        (['user', 'item', 'rating', 'time'], 20)
+        """
+        import polars as pl
+
+        columns = {
+            "user": pl.Series(self.users.names.tolist(), dtype=pl.String).gather(pl.Series(self.user_index)),
+            "item": pl.Series(self.catalogue.items.names.tolist(), dtype=pl.String).gather(pl.Series(self.item_index)),
+            "rating": pl.Series(self.values),
+        }
+        return pl.DataFrame(columns if self.times is None else columns | {"time": pl.Series(self.times)})
 
     def select(self, rows: AnyArray) -> "Ratings":
         """The ratings where ``rows`` is true (a mask over ratings); users and catalogue stay."""
@@ -255,7 +280,7 @@ class Ratings:
     def split_users(self, test: int | float, seed: int) -> tuple["Ratings", "Ratings"]:
         """Hold out whole users: a share of them, or a number. Users are renumbered in both parts."""
         count = round(test * self.n_users) if isinstance(test, float) else test
-        require(0 < count < self.n_users, f"test must hold out some of the {self.n_users} users, got {test}")
+        require(0 < count < self.n_users, f"test must hold out at least one user, and not all of them, got {test}")
         held_out = np.zeros(self.n_users, dtype=np.bool_)
         held_out[_shuffled(self.n_users, seed)[:count]] = True
         return self.select_users(np.flatnonzero(~held_out)), self.select_users(np.flatnonzero(held_out))

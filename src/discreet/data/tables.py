@@ -1,6 +1,5 @@
 """Any table with named columns: CSV, TSV, Parquet, Arrow, and frames of polars, pandas and pyarrow."""
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,22 +9,22 @@ import polars as pl
 
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.gather import Gatherer, ItemFacts, Repeats, Where, rows_of
-from discreet.data.history import History
+from discreet.data.history_file import read_history as read_history  # the command line looks for it here
 from discreet.data.movielens import NO_GENRE, year_of
 from discreet.data.ratings import Ratings
-from discreet.data.sources import check_text, open_bytes
-from discreet.data.text import text_batches
-from discreet.errors import DataError, InputError, UnknownNameError
+from discreet.data.sources import open_bytes
+from discreet.data.text import SEPARATORS, columns_there, ending, text_batches
+from discreet.errors import DataError, InputError
 from discreet.types import Progress, no_progress
 
-TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 PARQUET, ARROW = {".parquet", ".pq"}, {".arrow", ".feather", ".ipc"}
+FACTS = ("title", "genres", "year")
 BATCH = 2_000_000  # rows that are looked at together
 
 
 def is_table(path: Path) -> bool:
     """Whether a file has the ending of a table that :func:`read_table` reads."""
-    return _kind(path) in {*TEXT, *PARQUET, *ARROW}
+    return ending(path) in {*SEPARATORS, *PARQUET, *ARROW}
 
 
 def read_table(
@@ -52,8 +51,9 @@ def read_table(
     user, item, rating, time
         Names of the columns. Times are seconds since 1970 or dates.
     items
-        Another table with a column of the same name as ``item``, and any of ``title``, ``genres`` (separated by
-        ``|``) and ``year``.
+        Another table that lists all items: a column of the same name as ``item``, and any of ``title``, ``genres``
+        (separated by ``|``) and ``year``. A rating of an item that it does not list is an error. Without it the list
+        is read off the ratings, and the catalogue is not ``declared``.
     repeats
         What becomes of several ratings of one item by one user: ``"keep"`` them (only at different times), or
         merge them by a rule (``"last"``, ``"mean"`` or ``"recency"``, see :meth:`discreet.Ratings.merge`).
@@ -64,13 +64,13 @@ def read_table(
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "mine.csv"
     >>> _ = file.write_text("who,what,stars\\nann,tea,5\\nbob,tea,2\\n")
     >>> read_table(file, scale=Scale(1, 5), user="who", item="what", rating="stars")
-    Ratings(2 ratings, 2 users, 1 items, scale 1 to 5)
+    Ratings(2 ratings, 2 users, 1 item, scale 1 to 5)
     """
     path = Path(path)
     facts = (
         None if items is None else _facts_of(_read_small(Path(items), item), item, str(items), first_row=_head(items))
     )
-    gatherer = Gatherer(scale, items=facts.items if facts else ())
+    gatherer = Gatherer(scale, items=facts.items if facts else None)
     columns = {"user": user, "item": item, "rating": rating} | ({} if time is None else {"time": time})
     for batch, where in _batches(path, columns, progress):
         gatherer.add(batch, where)
@@ -99,8 +99,9 @@ def from_frame(
     user, item, rating, time
         Names of the columns. Times are seconds since 1970 or dates.
     items
-        Another frame with a column of the same name as ``item``, and any of ``title``, ``genres`` (lists, or text
-        separated by ``|``) and ``year``.
+        Another frame that lists all items: a column of the same name as ``item``, and any of ``title``, ``genres``
+        (lists, or text separated by ``|``) and ``year``. A rating of an item that it does not list is an error.
+        Without it the list is read off the ratings, and the catalogue is not ``declared``.
     repeats
         ``"keep"`` several ratings of one item by one user (only at different times), or merge them by a rule.
 
@@ -108,20 +109,18 @@ def from_frame(
     --------
     >>> import polars as pl
     >>> from_frame(pl.DataFrame({"user": [1, 1], "item": ["a", "b"], "rating": [4.5, 2]}), scale=Scale(0.5, 5))
-    Ratings(2 ratings, 1 users, 2 items, scale 0.5 to 5)
+    Ratings(2 ratings, 1 user, 2 items, scale 0.5 to 5)
     """
     scale = Scale(*scale) if isinstance(scale, tuple) else scale
     if not isinstance(scale, Scale):
         raise InputError(f"scale must be declared as a Scale, for example Scale(1, 5), got {type(scale).__name__}")
     facts = None
     if items is not None:
-        described = _to_polars(
-            items, [name for name in (item, "title", "genres", "year") if name in items_columns(items)]
-        )
+        described = _to_polars(items, [name for name in (item, *FACTS) if name in items_columns(items)])
         facts = _facts_of(described, item, "the frame of items", first_row=1)
     columns = {"user": user, "item": item, "rating": rating} | ({} if time is None else {"time": time})
     whole = _to_polars(frame, list(columns.values()))
-    gatherer = Gatherer(scale, items=facts.items if facts else ())
+    gatherer = Gatherer(scale, items=facts.items if facts else None)
     for first in range(0, whole.height, BATCH):
         part = whole.slice(first, BATCH).select(pl.col(name).alias(role) for role, name in columns.items())
         gatherer.add(_readable(part), rows_of("the frame", first + 1))
@@ -143,70 +142,16 @@ def read_catalogue(path: str | Path, scale: Scale, item: str = "item") -> Catalo
     return Catalogue.of(facts.items, scale, titles=facts.titles, genres=facts.genres, years=facts.years)
 
 
-def read_history(path: str | Path, catalogue: Catalogue) -> History:
-    """Read one user's own ratings: a CSV or TSV file with the columns ``item`` or ``title``, and ``rating``.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> catalogue = Catalogue.of(["1", "2"], Scale(1, 5), titles=["Toy Story (1995)", "GoldenEye (1995)"])
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "history.csv"
-    >>> _ = file.write_text("title,rating\\nToy Story (1995),5\\n")
-    >>> read_history(file, catalogue)
-    History(1 rating)
-    """
-    path = Path(path)
-    with open_bytes(path) as file:
-        content = file.read().removeprefix(b"\xef\xbb\xbf")
-    check_text(content, str(path), 1)
-    rows = csv.reader(content.decode("utf-8").splitlines(), delimiter=TEXT.get(_kind(path), ","))
-    header = [name.strip().lower() for name in next(rows, [])]
-    if not header:
-        raise DataError(f"{path} is empty: it needs the columns item or title, and rating")
-    named = next((name for name in ("item", "title") if name in header), None)
-    if named is None or "rating" not in header:
-        raise DataError(f"{path}, row 1: it needs the columns item or title, and rating; it has {', '.join(header)}")
-    ratings: dict[int, float] = {}
-    for row, record in enumerate(rows, start=2):
-        if not any(record):
-            continue
-        if len(record) != len(header):
-            raise DataError(
-                f"{path}, row {row}: expected {len(header)} fields, got {len(record)}; quote titles with commas"
-            )
-        try:
-            position = catalogue.find(record[header.index(named)].strip())
-            value = float(record[header.index("rating")])
-        except UnknownNameError as error:
-            raise DataError(f"{path}, row {row}: {error}") from None
-        except ValueError:
-            raise DataError(f"{path}, row {row}: the rating is missing or not a number") from None
-        if not catalogue.scale.low <= value <= catalogue.scale.high:
-            raise DataError(f"{path}, row {row}: the rating is outside the scale {catalogue.scale}")
-        if position in ratings:
-            raise DataError(f"{path}, row {row}: this item was rated before in the same file")
-        ratings[position] = value
-    if not ratings:
-        raise DataError(f"{path} holds no rating")
-    items = np.array(sorted(ratings), dtype=np.int32)
-    return History(catalogue, items, np.array([ratings[int(item)] for item in items], dtype=np.float32))
-
-
 # ── Files ──
 
 
-def _kind(path: Path) -> str:
-    """The ending that says what a file is, without that of the compression."""
-    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
-
-
 def _batches(path: Path, columns: dict[str, str], progress: Progress) -> Iterator[tuple[pl.DataFrame, Where]]:
-    kind = _kind(path)
-    if kind in TEXT:
+    kind = ending(path)
+    if kind in SEPARATORS:
         with open_bytes(path) as file:
             size = path.stat().st_size
             for batch, where in text_batches(
-                file, str(path), separator=TEXT[kind], fields=None, columns=columns, quoted=True
+                file, str(path), separator=SEPARATORS[kind], fields=None, columns=columns, quoted=True
             ):
                 yield batch, where
                 progress(min(file.tell(), size), size, f"reading {path.name}")
@@ -216,7 +161,7 @@ def _batches(path: Path, columns: dict[str, str], progress: Progress) -> Iterato
         names = lazy.collect_schema().names()
         for name in columns.values():
             if name not in names:
-                raise DataError(f"{path}: there is no column {name!r}; the columns are {', '.join(names)}")
+                raise DataError(f"{path}: there is no column {name!r}; {columns_there(names)}")
         lazy = lazy.select(pl.col(name).alias(role) for role, name in columns.items())
         height = int(lazy.select(pl.len()).collect().item())
         for first in range(0, height, BATCH):
@@ -240,19 +185,22 @@ def _scan(path: Path, kind: str) -> pl.LazyFrame:
 
 def _read_small(path: Path, item: str) -> pl.DataFrame:
     """A table of items, whole."""
-    kind = _kind(path)
-    if kind not in TEXT:
+    kind = ending(path)
+    if kind not in SEPARATORS:
         try:
             return _scan(path, kind).collect()
         except (pl.exceptions.PolarsError, OSError) as error:
             raise DataError(f"{path} cannot be read as {kind[1:]} ({_one_line(error)})") from None
     with open_bytes(path) as file:
-        content = file.read().removeprefix(b"\xef\xbb\xbf")
-    check_text(content, str(path), 1)
-    head = next(csv.reader(content[:100_000].decode("utf-8", "ignore").splitlines()[:1], delimiter=TEXT[kind]), [])
-    wanted = {name: name for name in (item, "title", "genres", "year") if name == item or name in head}
-    with open_bytes(path) as file:
-        batches = text_batches(file, str(path), separator=TEXT[kind], fields=None, columns=wanted, quoted=True)
+        batches = text_batches(
+            file,
+            str(path),
+            separator=SEPARATORS[kind],
+            fields=None,
+            columns={item: item},
+            optional=FACTS,
+            quoted=True,
+        )
         parts = [batch for batch, _ in batches]
     if not parts:
         raise DataError(f"{path} is empty: it lists no item")
@@ -261,13 +209,13 @@ def _read_small(path: Path, item: str) -> pl.DataFrame:
 
 def _head(path: str | Path) -> int:
     """The number of the first row: in text, the first is the header."""
-    return 2 if _kind(Path(path)) in TEXT else 1
+    return 2 if ending(Path(path)) in SEPARATORS else 1
 
 
 def _facts_of(frame: pl.DataFrame, item: str, label: str, first_row: int) -> ItemFacts:
     """Titles, genres and years out of a table of items, in the order of the table."""
     if item not in frame.columns:
-        raise DataError(f"{label}: there is no column {item!r}; the columns are {', '.join(frame.columns)}")
+        raise DataError(f"{label}: there is no column {item!r}; {columns_there(frame.columns)}")
     names = _readable(frame.select(pl.col(item).alias("item")))["item"].cast(pl.String)
     for mask, what in ((names.is_null(), "has no identifier"), (~names.is_first_distinct(), "is listed twice")):
         if bool(mask.any()):
@@ -309,7 +257,7 @@ def _to_polars(frame: Any, names: list[str]) -> pl.DataFrame:
     known = items_columns(frame)
     for name in names:
         if name not in known:
-            raise DataError(f"the frame: there is no column {name!r}; the columns are {', '.join(known)}")
+            raise DataError(f"the frame: there is no column {name!r}; {columns_there(known)}")
     if home == "polars":
         return pl.DataFrame(frame.select(names))
     if home == "pyarrow":

@@ -2,7 +2,9 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import IO
 
 import numpy as np
@@ -13,6 +15,32 @@ from discreet.data.sources import record_blocks
 from discreet.errors import DataError
 from discreet.types import AnyArray
 
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_SPOKEN = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+_DATA = re.compile(r"\s*[-+.]?\d")
+
+
+def ending(path: Path) -> str:
+    """The ending that says what a file is, without that of the compression.
+
+    >>> ending(Path("ratings.CSV.gz"))
+    '.csv'
+    """
+    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
+
+
+def columns_there(names: Sequence[str]) -> str:
+    """The end of a message about a column that is missing: those that are there, unless they look like data.
+
+    Without a header the first row is somebody's rating, and that belongs in no message.
+
+    >>> columns_there(["who", "what"]), columns_there(["ann", "tea", "5"])
+    ('the columns are who, what', 'the first row must name the columns')
+    """
+    if any(_DATA.match(name) for name in names):
+        return "the first row must name the columns"
+    return f"the columns are {', '.join(names)}"
+
 
 def text_batches(
     file: IO[bytes],
@@ -21,6 +49,7 @@ def text_batches(
     separator: str,
     fields: Sequence[str] | None,
     columns: Mapping[str, str],
+    optional: Sequence[str] = (),
     quoted: bool = False,
 ) -> Iterator[tuple[pl.DataFrame, Where]]:
     """Read a table of text: batches of string columns, and where their rows came from.
@@ -32,62 +61,95 @@ def text_batches(
     separator
         Between two fields; may be longer than one character if the fields never contain it.
     fields
-        Names of the fields in order, or None: they are in the first row.
+        Names of the fields in order, or None: they are in the first row. Spaces around them do not count, and if
+        there are some, those around the fields of all other rows do not count either.
     columns
         From the name of a column in the batches to that of the field.
+    optional
+        Fields that are read under their own names if they are there.
     quoted
         Whether a field may stand in double quotes.
     """
     mark = separator if len(separator) == 1 else "\t"
     row = 1
+    padded = False
+    wanted: dict[str, int] = {}
     for block in record_blocks(file, label, quoted=quoted):
         text = block if mark == separator else block.replace(separator.encode(), mark.encode())
         if fields is None:
             head, _, text = text.partition(b"\n")
-            fields = next(csv.reader([head.decode().rstrip("\r")], delimiter=mark), [])
+            given = next(csv.reader([head.decode().rstrip("\r")], delimiter=mark), [])
+            fields = [field.strip() for field in given]
+            padded = fields != given
             row += 1
-        if row <= 2:
-            for field in columns.values():
-                if field not in fields:
-                    known = ", ".join(fields)
-                    raise DataError(f"{label}, row 1: there is no column {field!r}; the columns are {known}")
+        if not wanted:
+            wanted = _wanted(fields, columns, optional, label, mark)
         if not text.strip():
             row += text.count(b"\n")
             continue
-        batch = _parse(text, label, row, mark, fields, columns, quoted)
+        batch = _parse(text, label, row, mark, len(fields), quoted)
         where = rows_of(label, row)
         row += batch.height
         blank = batch.select(pl.all_horizontal(pl.all().is_null())).to_series()
+        if bool((batch.to_series(-1).is_null() & ~blank).any()):  # an empty last field, or none
+            _refuse_short_rows(text, mark, len(fields), quoted, where)
+        batch = batch.select(pl.col(f"f{place}").alias(name) for name, place in wanted.items())
+        if padded:
+            batch = batch.select(pl.all().str.strip_chars())
         if bool(blank.any()):
             where = _skipping(where, np.flatnonzero(~blank.to_numpy()))
             batch = batch.filter(~blank)
         yield batch, where
 
 
-def _parse(
-    text: bytes,
-    label: str,
-    row: int,
-    separator: str,
-    fields: Sequence[str],
-    columns: Mapping[str, str],
-    quoted: bool,
-) -> pl.DataFrame:
+def _wanted(
+    fields: Sequence[str], columns: Mapping[str, str], optional: Sequence[str], label: str, separator: str
+) -> dict[str, int]:
+    """From the name of a column in the batches to the place of its field."""
+    for field in columns.values():
+        if field.strip() not in fields:
+            raise DataError(f"{label}, row 1: there is no column {field!r}; {what_is_there(fields, separator)}")
+    places = {name: fields.index(field.strip()) for name, field in columns.items()}
+    return places | {name: fields.index(name) for name in optional if name in fields and name not in places}
+
+
+def what_is_there(fields: Sequence[str], separator: str) -> str:
+    """As :func:`columns_there`, for a file of text that may be separated by something else.
+
+    >>> what_is_there(["user;item;rating"], ",")
+    'it looks separated by semicolons, where commas are expected'
+    """
+    other = next((mark for mark in _SPOKEN if mark != separator and any(mark in field for field in fields)), None)
+    if other is None:
+        return columns_there(fields)
+    return f"it looks separated by {_SPOKEN[other]}, where {_SPOKEN.get(separator, repr(separator))} are expected"
+
+
+def _parse(text: bytes, label: str, row: int, separator: str, width: int, quoted: bool) -> pl.DataFrame:
+    """All fields as text, wanted or not: only then does polars refuse a row that has too many."""
     # The fields get names of ours, so that a header with odd or repeated names does no harm.
-    names = [f"f{position}" for position in range(len(fields))]
-    header = separator.join(names).encode() + b"\n"
-    wanted = {name: f"f{fields.index(field)}" for name, field in columns.items()}
+    header = separator.join(f"f{position}" for position in range(width)).encode() + b"\n"
     try:
-        frame = pl.read_csv(
-            header + text,
-            separator=separator,
-            quote_char='"' if quoted else None,
-            columns=sorted(set(wanted.values())),
-            infer_schema=False,
-        )
+        return pl.read_csv(header + text, separator=separator, quote_char='"' if quoted else None, infer_schema=False)
     except pl.exceptions.PolarsError:
-        raise DataError(_what_is_wrong(text, label, row, separator, len(fields), quoted)) from None
-    return frame.select(pl.col(field).alias(name) for name, field in wanted.items())
+        raise DataError(_what_is_wrong(text, label, row, separator, width, quoted)) from None
+
+
+def _refuse_short_rows(text: bytes, separator: str, width: int, quoted: bool, where: Where) -> None:
+    """Polars fills short rows up; but a row that lacks a field in front has all others under the wrong names."""
+    content = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", dtype=np.uint8)
+    mark, end = content == ord(separator), content == ord("\n")
+    if quoted and b'"' in text:
+        outside = np.cumsum(content == ord('"'), dtype=np.int32) & 1 == 0
+        mark, end = mark & outside, end & outside
+    ends = np.flatnonzero(end)
+    widths = np.diff(np.searchsorted(np.flatnonzero(mark), ends), prepend=0) + 1
+    lengths = np.diff(ends, prepend=-1) - 1
+    lengths -= (lengths > 0) & (content[ends - 1] == ord("\r"))
+    short = (widths < width) & (lengths > 0)
+    if short.any():
+        first = int(short.argmax())
+        raise DataError(f"{where(first)}: {_widths(int(widths[first]), width)}")
 
 
 def _what_is_wrong(text: bytes, label: str, row: int, separator: str, width: int, quoted: bool) -> str:
@@ -102,10 +164,14 @@ def _what_is_wrong(text: bytes, label: str, row: int, separator: str, width: int
     try:
         for number, record in enumerate(records):
             if len(record) > width:
-                return f"{label}, row {row + number}: there are {len(record)} fields where {width} are expected"
+                return f"{label}, row {row + number}: {_widths(len(record), width)}"
     except csv.Error as error:
         return f"{label}, row {row + number + 1}: the quotes do not close as they should ({error})"
     return f"{label}, near row {row}: this does not look like a table with {width} fields"
+
+
+def _widths(found: int, expected: int) -> str:
+    return f"there {'is 1 field' if found == 1 else f'are {found} fields'} where {expected} are expected"
 
 
 def _skipping(where: Where, positions: AnyArray) -> Where:
