@@ -1,6 +1,8 @@
 """A release promises only what its ledger covers."""
 
+import copy
 import json
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -85,3 +87,57 @@ def test_a_claim_is_told_apart_from_a_proof():
     )
     with pytest.raises(InputError, match="a proven guarantee needs"):
         dc.Guarantee(reason="x", proven=dc.Loss(1.0), unit=dc.Rating(), seeded=True)
+
+
+# ── What was released stays as it is ──
+
+
+def test_arrays_and_sources_cannot_be_changed(private):
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        private.arrays["exact_means"] = np.ones(40)
+    with pytest.raises(TypeError):
+        private.sources["mean"] = ()
+    with pytest.raises((TypeError, AttributeError)):
+        private.arrays.update(exact_means=np.ones(40))
+    with pytest.raises(ValueError, match="read-only"):
+        private.arrays["item_bias"][0] = 5
+
+
+def test_the_dictionary_it_was_built_from_is_not_a_back_door(private):
+    given = dict(private.arrays)
+    release = replace(private, arrays=given)
+    given["exact_means"] = np.ones(40)
+    assert "exact_means" not in release.arrays
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda release: pickle.loads(pickle.dumps(release))])
+def test_a_copy_is_as_closed_as_the_first(private, duplicate):
+    again = duplicate(private)
+    assert again.sources == private.sources
+    np.testing.assert_array_equal(again.scores(RATINGS), private.scores(RATINGS))
+    with pytest.raises(TypeError):
+        again.arrays["exact_means"] = np.ones(40)
+    with pytest.raises(ValueError, match="read-only"):
+        again.arrays["item_bias"][0] = 5
+
+
+def test_what_is_not_covered_is_not_saved_either(private, tmp_path):
+    forged = copy.copy(private)
+    object.__setattr__(forged, "arrays", {**private.arrays, "exact_means": np.ones(40)})
+    with pytest.raises(InputError, match="'exact_means' is not covered by the ledger"):
+        forged.save(tmp_path / "release")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_release_prints_on_one_line(private):
+    assert repr(private) == "Release(Bias, 40 items, proven epsilon 1)"
+    assert repr(dc.Cosine().fit(dc.NoPrivacy(RATINGS))) == "Release(Cosine, 40 items, no privacy)"
+    claimed = dc.Guarantee(reason="no noise", claimed=dc.Loss(2.0), unit=dc.Rating())
+    assert repr(replace(private, guarantee=claimed)) == "Release(Bias, 40 items, claimed, not proven: epsilon 2)"
+
+
+def test_where_the_list_of_items_came_from_survives_the_disk(tmp_path):
+    for declared in (True, False):
+        ratings = replace(RATINGS, catalogue=replace(RATINGS.catalogue, declared=declared))
+        dc.Popularity().fit(dc.NoPrivacy(ratings)).save(tmp_path / "release")
+        assert dc.Release.load(tmp_path / "release").catalogue.declared is declared

@@ -1,20 +1,28 @@
 """What a fit returns: everything that leaves the ratings, and nothing about any user."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, require
+from discreet.errors import InputError, require, require_type, require_whole
+from discreet.models.read_only import ReadOnly
+from discreet.models.recommendations import Reason as Reason
+from discreet.models.recommendations import Recommendations as Recommendations
+from discreet.models.recommendations import Suggestion as Suggestion
+from discreet.models.recommendations import best_items
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
 from discreet.types import AnyArray, Floats, Indices
+
+if TYPE_CHECKING:
+    import polars as pl
 
 BATCH_CELLS = 16_000_000  # scores held at once: 64 MB
 
@@ -46,53 +54,7 @@ class ExplainingModel(Model, Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Reason:
-    """One of the user's own ratings that carried a suggestion, and its share of the whole."""
-
-    item: str
-    title: str
-    share: float
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """One recommended item."""
-
-    item: str
-    title: str
-    score: float
-    because: tuple[Reason, ...] = ()
-
-
-class Recommendations(Sequence[Suggestion]):
-    """Suggestions, best first; prints as a short list."""
-
-    def __init__(self, suggestions: Sequence[Suggestion]) -> None:
-        self._suggestions = tuple(suggestions)
-
-    @overload
-    def __getitem__(self, position: int) -> Suggestion: ...
-    @overload
-    def __getitem__(self, position: slice) -> Sequence[Suggestion]: ...
-    def __getitem__(self, position: int | slice) -> Suggestion | Sequence[Suggestion]:
-        return self._suggestions[position]
-
-    def __len__(self) -> int:
-        return len(self._suggestions)
-
-    def __iter__(self) -> Iterator[Suggestion]:
-        return iter(self._suggestions)
-
-    def __repr__(self) -> str:
-        lines = []
-        for place, suggestion in enumerate(self._suggestions, start=1):
-            why = ", ".join(f"{reason.title} ({reason.share:.0%})" for reason in suggestion.because)
-            lines.append(f"{place:3}. {suggestion.title}" + (f"  because of {why}" if why else ""))
-        return "\n".join(lines)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """The outcome of a fit: item-side arrays, the public catalogue and the guarantee. It holds no user.
 
@@ -121,6 +83,8 @@ class Release:
     (30,)
     >>> len(release.recommend(ratings.history_at(0), k=3))
     3
+    >>> release
+    Release(Popularity, 30 items, no privacy)
     """
 
     model: Model
@@ -131,8 +95,12 @@ class Release:
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for array in self.arrays.values():
-            array.setflags(write=False)
+        object.__setattr__(self, "arrays", ReadOnly(self.arrays))
+        object.__setattr__(self, "sources", ReadOnly(self.sources))
+        self.require_covered()
+
+    def require_covered(self) -> None:
+        """Raise if the guarantee is proven and some array was made from something that the ledger does not list."""
         if self.guarantee.proven is None:
             return
         booked = {spend.what for spend in self.spends}
@@ -143,6 +111,12 @@ class Release:
                     f"the array {name!r} is not covered by the ledger, so this release cannot promise anything; "
                     "make it from the sums of a population, or release it without a guarantee"
                 )
+
+    def __repr__(self) -> str:
+        promised = self.guarantee.proven or self.guarantee.claimed
+        word = "proven" if self.guarantee.proven else "claimed, not proven:"
+        promise = f"{word} epsilon {promised.epsilon:g}" if promised else "no privacy"
+        return f"Release({type(self.model).__name__}, {len(self.catalogue):,} items, {promise})"
 
     @classmethod
     def of(cls, model: Model, population: Population, arrays: Mapping[str, AnyArray]) -> "Release":
@@ -159,6 +133,7 @@ class Release:
 
     def score(self, history: History) -> Floats:
         """Ranking score of every item for one user, from that user's own ratings. Higher is better."""
+        require_type(history, History, "score takes the History of one user, for example ratings.history('42')")
         scores: Floats = self.scores(Ratings.of_history(history))[0]
         return scores
 
@@ -167,52 +142,130 @@ class Release:
 
         The result is dense: pass a batch of users (see :meth:`batches`) when there are many.
         """
-        self.catalogue.require_same(histories.catalogue)
+        self.check_histories(histories)
         return self.model.score(self, histories)
 
     def batches(self, histories: Ratings) -> Iterator[tuple[int, Floats]]:
         """Scores of all users, a bounded block at a time: ``(position of the first user, scores)``."""
+        self.check_histories(histories)
         size = max(1, BATCH_CELLS // max(1, len(self.catalogue)))
         for first in range(0, histories.n_users, size):
             block = np.arange(first, min(first + size, histories.n_users))
             yield first, self.scores(histories.select_users(block))
 
     def predict(self, histories: Ratings, users: AnyArray, items: AnyArray) -> Floats:
-        """The expected rating of each pair (position of a user in ``histories``, position of an item)."""
+        """The expected rating of each pair (position of a user in ``histories``, position of an item).
+
+        :meth:`predict_frame` takes names instead.
+        """
         if not isinstance(self.model, RatingModel):
             raise InputError(f"{type(self.model).__name__} ranks items and does not predict ratings")
-        self.catalogue.require_same(histories.catalogue)
-        users, items = np.asarray(users, dtype=np.int32), np.asarray(items, dtype=np.int32)
+        self.check_histories(histories)
+        users = _positions("users", users, histories.n_users, "the histories")
+        items = _positions("items", items, len(self.catalogue), "the catalogue")
         require(users.shape == items.shape, "predict needs as many users as items")
         scale = self.catalogue.scale
         predicted = self.model.predict(self, histories, users, items)
         return np.clip(predicted, scale.low, scale.high).astype(np.float32)
 
+    def predict_frame(
+        self, histories: Ratings, pairs: Any, *, user: str = "user", item: str = "item"
+    ) -> "pl.DataFrame":
+        """The expected rating of each row of a table that names users and items.
+
+        Parameters
+        ----------
+        histories
+            What is known of the users.
+        pairs
+            A polars frame, or anything that becomes one: a dictionary of columns, a frame of pandas.
+        user, item
+            Its columns of names.
+
+        Returns
+        -------
+        polars.DataFrame
+            The same rows and columns, with a column ``predicted``.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+        >>> release = dc.Bias().fit(dc.NoPrivacy(ratings))
+        >>> names = ratings.users[0], ratings.users[7]
+        >>> release.predict_frame(ratings, {"user": names, "item": [ratings.catalogue.items[3]] * 2}).columns
+        ['user', 'item', 'predicted']
+        """
+        from discreet.models.tables import predict_frame
+
+        return predict_frame(self, histories, pairs, user, item)
+
     def recommend(self, history: History, k: int = 10, *, explain: bool = False) -> Recommendations:
         """The ``k`` best items that the history does not hold, best first.
 
         With ``explain=True`` each names the user's own ratings that carried it (neighbour models only).
+        :meth:`recommend_many` serves many users at once.
         """
-        require(k >= 1, f"k must be at least 1, got {k}")
+        require_type(
+            history,
+            History,
+            "recommend takes the History of one user, for example ratings.history('42') "
+            "(recommend_many takes the Ratings of many)",
+        )
         if explain and not isinstance(self.model, ExplainingModel):
             raise InputError(
                 f"{type(self.model).__name__} cannot explain its suggestions; neighbour models can, for example Cosine"
             )
-        scores = self.score(history).astype(np.float64)
-        scores[history.items] = -np.inf
-        # Ties fall to the lower position, so that the same release always says the same.
-        best = np.lexsort((np.arange(len(scores)), -scores))[: min(k, len(scores) - len(history))]
+        require_whole("k", k, least=1)
+        alone = Ratings.of_history(history)
+        scores = self.scores(alone)
+        best = best_items(scores, [alone], k)[0]
         return Recommendations(
             [
                 Suggestion(
                     item=self.catalogue.items[int(item)],
                     title=str(self.catalogue.titles[item]),
-                    score=float(scores[item]),
+                    score=float(scores[0, item]),
                     because=self._reasons(history, int(item)) if explain else (),
                 )
-                for item in best
+                for item in best[best >= 0]
             ]
         )
+
+    def recommend_many(self, histories: Ratings, k: int = 10) -> "pl.DataFrame":
+        """The ``k`` best new items of every user, as a table.
+
+        Parameters
+        ----------
+        histories
+            What is known of the users; these items are left out.
+        k
+            How many each.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns user, rank (from 1), item, title and score; users in the order of the histories, best first. A user
+            who has rated nearly everything has fewer than ``k`` rows.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> ratings = dc.synthetic(users=50, items=40, ratings=600, seed=1)
+        >>> table = dc.Cosine().fit(dc.NoPrivacy(ratings)).recommend_many(ratings, k=3)
+        >>> table.columns, table.height
+        (['user', 'rank', 'item', 'title', 'score'], 150)
+        """
+        from discreet.models.tables import recommend_many
+
+        return recommend_many(self, histories, k)
+
+    def check_histories(self, histories: Ratings) -> None:
+        """Raise unless these are ratings of the items that the release knows."""
+        require_type(
+            histories, Ratings, "histories must be Ratings, with Ratings.of_history(history) for a single user"
+        )
+        self.catalogue.require_same(histories.catalogue)
 
     def _reasons(self, history: History, item: int, most: int = 3) -> tuple[Reason, ...]:
         assert isinstance(self.model, ExplainingModel)
@@ -243,3 +296,21 @@ class Release:
         from discreet.models.storage import load
 
         return load(Path(folder))
+
+
+def _positions(what: str, values: Any, size: int, where: str) -> Indices:
+    """Checked positions: what lies outside would be read from foreign memory by the kernels."""
+    try:
+        positions = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{what} must be one list of positions in {where}") from None
+    require(positions.ndim == 1, f"{what} must be one list of positions in {where}")
+    if len(positions) == 0:
+        return np.zeros(0, dtype=np.int32)
+    require(
+        positions.dtype.kind in "iu",
+        f"{what} must be positions in {where}, whole numbers from 0 on; predict_frame takes names",
+    )
+    inside = positions.min() >= 0 and positions.max() < size
+    require(bool(inside), f"some of the {what} are positions outside {where}; predict_frame takes names")
+    return positions.astype(np.int32)

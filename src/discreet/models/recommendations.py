@@ -1,0 +1,110 @@
+"""What is recommended: the best new items of each user, for a person to read or as a table."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+
+from discreet.data.ratings import Ratings
+from discreet.errors import require_whole
+from discreet.kernels import ranking
+from discreet.types import Floats, Indices
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One of the user's own ratings that carried a suggestion, and its share of the whole."""
+
+    item: str
+    title: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """One recommended item.
+
+    >>> Suggestion("50", "Star Wars (1977)", 4.5).title
+    'Star Wars (1977)'
+    """
+
+    item: str
+    title: str
+    score: float
+    because: tuple[Reason, ...] = ()
+
+
+class Recommendations(Sequence[Suggestion]):
+    """Suggestions, best first; prints as a short list.
+
+    Examples
+    --------
+    >>> found = Recommendations([Suggestion("50", "Star Wars (1977)", 4.5), Suggestion("1", "Toy Story (1995)", 4.25)])
+    >>> found
+      1. Star Wars (1977)
+      2. Toy Story (1995)
+    >>> found.to_frame().rows()
+    [(1, '50', 'Star Wars (1977)', 4.5), (2, '1', 'Toy Story (1995)', 4.25)]
+    """
+
+    def __init__(self, suggestions: Sequence[Suggestion]) -> None:
+        self._suggestions = tuple(suggestions)
+
+    @overload
+    def __getitem__(self, position: int) -> Suggestion: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[Suggestion]: ...
+    def __getitem__(self, position: int | slice) -> Suggestion | Sequence[Suggestion]:
+        return self._suggestions[position]
+
+    def __len__(self) -> int:
+        return len(self._suggestions)
+
+    def __iter__(self) -> Iterator[Suggestion]:
+        return iter(self._suggestions)
+
+    def to_frame(self) -> "pl.DataFrame":
+        """A polars frame with the columns rank, item, title and score.
+
+        Where suggestions were explained, a column ``because`` lists the titles that carried each.
+        """
+        import polars as pl
+
+        rows = self._suggestions
+        columns = [
+            pl.Series("rank", range(1, len(rows) + 1), dtype=pl.Int32),
+            pl.Series("item", [row.item for row in rows], dtype=pl.String),
+            pl.Series("title", [row.title for row in rows], dtype=pl.String),
+            pl.Series("score", [row.score for row in rows], dtype=pl.Float32),
+        ]
+        if any(row.because for row in rows):
+            because = [[reason.title for reason in row.because] for row in rows]
+            columns.append(pl.Series("because", because, dtype=pl.List(pl.String)))
+        return pl.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        lines = []
+        for place, suggestion in enumerate(self._suggestions, start=1):
+            why = ", ".join(f"{reason.title} ({reason.share:.0%})" for reason in suggestion.because)
+            lines.append(f"{place:3}. {suggestion.title}" + (f"  because of {why}" if why else ""))
+        return "\n".join(lines)
+
+
+def best_items(scores: Floats, masked: Sequence[Ratings], k: int) -> Indices:
+    """The ``k`` best items of each user, best first, that none of ``masked`` holds; −1 where there are fewer.
+
+    Equal scores: the lower position first, so that the same release always says the same.
+
+    >>> best_items(np.array([[1, 3, 3, 2]], dtype=np.float32), [], 3).tolist()
+    [[1, 2, 3]]
+    """
+    require_whole("k", k, least=1)
+    own = np.array(scores, dtype=np.float32) if masked or scores.dtype != np.float32 else np.ascontiguousarray(scores)
+    for seen in masked:
+        own[seen.user_index, seen.item_index] = -np.inf
+    best: Indices = ranking.top_items(own, min(int(k), own.shape[1]))
+    return best
