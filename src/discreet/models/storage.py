@@ -27,6 +27,7 @@ CATALOGUE_PREFIX = "catalogue."
 
 def save(release: Release, folder: Path) -> None:
     """Write beside the folder first and rename, so that a release is there whole or not at all."""
+    release.require_covered()
     name = next((name for name, kind in every_kind().items() if type(release.model) is kind), None)
     if name is None:
         raise InputError(f"{type(release.model).__name__} is not one of Discreet's models and cannot be saved")
@@ -51,6 +52,7 @@ def save(release: Release, folder: Path) -> None:
             "sources": {name: list(looks) for name, looks in release.sources.items()},
             "scale": [release.catalogue.scale.low, release.catalogue.scale.high],
             "genres": release.catalogue.genres,
+            "catalogue_declared": release.catalogue.declared,
             "catalogue_fingerprint": release.catalogue.fingerprint,
             "arrays": {key: {"shape": value.shape, "type": value.dtype.str} for key, value in arrays.items()},
             "arrays_sha256": _checksum(temporary / ARRAYS),
@@ -103,6 +105,7 @@ def _load(folder: Path, card: dict[str, Any]) -> Release:
         genres=tuple(card["genres"]),
         item_genres=columns["item_genres"],
         years=columns["years"],
+        declared=card.get("catalogue_declared") is True,
     )
     try:
         model = kinds[card["model"]](**card["settings"])
