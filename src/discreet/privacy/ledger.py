@@ -4,9 +4,9 @@ import math
 import threading
 from typing import Any
 
-from discreet.errors import InputError, OverspentError, require
+from discreet.errors import InputError, OverspentError, is_number, require, require_type
 from discreet.privacy.spend import Spend
-from discreet.privacy.unit import Rating, Unit, unit_from_json, unit_to_json
+from discreet.privacy.unit import Rating, Unit, User, unit_from_json, unit_to_json
 
 ROUNDING = 1e-9
 
@@ -34,6 +34,10 @@ nothing was computed
     """
 
     def __init__(self, epsilon: float, delta: float = 0.0, unit: Unit | None = None) -> None:
+        for name, value in {"epsilon": epsilon, "delta": delta}.items():
+            require(is_number(value), f"{name} must be a number, got {type(value).__name__}")
+        if unit is not None:
+            require_type(unit, (Rating, User), "unit must be Rating() or User()")
         require(math.isfinite(epsilon) and epsilon > 0, f"epsilon must be positive and finite, got {epsilon}")
         require(0 <= delta < 1, f"delta must lie in [0, 1), got {delta}")
         self.epsilon, self.delta = float(epsilon), float(delta)
