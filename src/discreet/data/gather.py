@@ -243,7 +243,7 @@ class Gatherer:
         when = "" if times is None else " at the same time"
         raise DataError(
             f"{self._where(later)}: this user rated this item{when} before, at {self._where(earlier)}; "
-            "remove one, or have them merged by the rule 'last', 'mean' or 'recency' (repeats)"
+            "remove one, or choose a rule to merge them, for example repeats='last'"
         )
 
     def _where(self, position: int) -> str:
