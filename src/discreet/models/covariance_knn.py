@@ -10,10 +10,12 @@ The second is one bounded sum, numerator and denominator calibrated together (:m
 weights w_u and the proofs for a rating and for a user). The covariances C_ij = A_ij / W_ij are then cleaned of noise
 into factors, C ≈ L Lᵀ (:mod:`~discreet.models.spectral`); that is post-processing and costs nothing.
 
-Prediction, at home, in one of three forms, with F = (L, spread of users' biases) and d_uj = r_uj − base_j:
+Prediction, at home, in one of three forms, with F = (L, spread of users' biases), d_uj = r_uj − base_j and
+b_u = Σ_j d_uj / (n_u + user_damping):
 
     factors         base_i + F_i·z,  z = (FᵀF + s² I)⁻¹ Fᵀd_u           from all that the user rated
-    interpolation   base_i + Σ_j θ_j d_uj,  θ = (F_N F_Nᵀ + s² I)⁻¹ F_N F_i   from the k nearest rated (Bell and Koren)
+    interpolation   base_i + b_u + Σ_j θ_j (d_uj − b_u),  θ = (L_N L_Nᵀ + s² I)⁻¹ L_N L_i   from the k nearest rated
+                    items N (the weights of Bell and Koren)
     neighbours      base_i + b_u + Σ_j ρ_ij (d_uj − b_u) / (Σ_j ρ_ij + damping)   from the k nearest rated of those
                     that item i lists; ρ_ij is the covariance as a correlation, less what all items have in common
 
@@ -224,21 +226,19 @@ class CovarianceKNN:
             own, design = self._fold_in(release, histories)
             return predict_pairs(own, design, rating_offsets(release), users, items)
         base = rating_offsets(release)
-        residuals = histories.values - base[histories.item_index]
+        own = user_biases(histories, base, self.user_damping)
+        residuals = histories.values - base[histories.item_index] - own[histories.user_index]
         own_ratings = (users, items, histories.indptr, histories.item_index)
         if self.form == "interpolation":
-            involved, position = (
-                np.unique(np.concatenate([histories.item_index, items])),
-                np.full(len(base), -1, np.int32),
-            )
+            involved = np.unique(np.concatenate([histories.item_index, items]))
+            position = np.full(len(base), -1, dtype=np.int32)
             position[involved] = np.arange(len(involved), dtype=np.int32)
-            design = self._design(release)[involved]
+            own_factors = release.arrays["item_factors"][involved]
             stray = float((STRAY * release.catalogue.scale.width) ** 2)
-            expected = interpolated(*own_ratings, residuals, position, design @ design.T, self.k, stray)
-            return np.asarray(base[items] + expected, dtype=np.float32)
-        own = user_biases(histories, base, self.user_damping)
+            expected = interpolated(*own_ratings, residuals, position, own_factors @ own_factors.T, self.k, stray)
+            return np.asarray(base[items] + own[users] + expected, dtype=np.float32)
         lists = fixed(release.arrays["neighbours"]), fixed(release.arrays["similarities"])
-        expected = listed_means(*own_ratings, residuals - own[histories.user_index], *lists, self.k, self.damping)
+        expected = listed_means(*own_ratings, residuals, *lists, self.k, self.damping)
         return np.asarray(base[items] + own[users] + expected, dtype=np.float32)
 
     def score(self, release: Release, histories: Ratings) -> Floats:

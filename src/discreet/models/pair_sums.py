@@ -7,20 +7,32 @@ c = Σ_i e_ui and a constant κ, a user adds
 
 numerator and denominator together, of which the upper triangle is sent. Three weights, three bounds:
 
-**L2, one rating** (``w = 1/‖y‖`` with y = (x, κe)). Adding or removing one moves the sum by at most √2 √(1 + κ²).
+Off the diagonal the cells of the two L2 sums are sent √2 times as large, so that a triangle is as long as its matrix.
 
-*Proof.* Let f(y) = y yᵀ/‖y‖, f(0) = 0. Along y and across it, a step h = a ŷ + b t (t ⊥ y) moves f by
-a ŷŷᵀ + b (ŷtᵀ + tŷᵀ), of squared Frobenius length a² + 2b² ≤ 2‖h‖². So f is Lipschitz with constant √2 (f is
-continuous, and a segment through 0 is the limit of segments beside it). One rating changes x in one place by at most 1
-and κe in one place by κ, so ‖Δy‖ ≤ √(1 + κ²). What is sent are two diagonal blocks of f(y), whose length is at most
-that of the whole; an upper triangle with √2 times its cells off the diagonal has the length of the full matrix. ∎
-No cap on c. The constant is approached by an active user: it is what it must be.
+**L2, one rating** (``w = 1/‖y‖`` with y = (x, κe)). Adding or removing one moves the sum by at most
+√(2 (1 + κ⁴) / (1 + κ²)), for κ ≤ 1.
+
+*Proof.* Let b = κ², X = ‖x‖² ≤ c, E = bc, S = X + E, and the new rating add a = x² ≤ 1 to X and b to E; S' = S + a + b.
+The old and the new pair of matrices have squared lengths (X² + E²)/S and ((X+a)² + (E+b)²)/S', and their product is
+(X² + E²)/√(SS'), so the square of the distance is
+
+    (X² + E²)(1/√S − 1/√S')²  +  (2aX + 2bE + a² + b²)/S'
+
+In the first term X² + E² ≤ S² and √S' − √S ≤ (a+b)/(2√S), so it is at most (a+b)²/(4S'). Let m = (1+b²)/(1+b).
+As a ≤ 1 and X/S ≤ 1/(1+b): aX + bE ≤ mS. As (a²+b²)/(a+b) is convex in a, it is at most its value at 0 or 1, b or m:
+at most m, for b ≤ 1. And (a+b)/4 ≤ (1+b)/4 ≤ m. Together (2mS + 2m(a+b))/S' = 2m. For c = 0 it is (a²+b²)/(a+b) ≤ m. ∎
+No cap on c; an active user comes as near as one likes.
 
 If residuals are also centred by the user's own mean, x_ui = cut(d_ui − m_u), where d is cut to ±D first and
-m_u = Σd/(c + β), one rating also moves m_u: by (d − m_u)/(c + 1 + β), at most 2D/(c + 1 + β), so the c other places by
-that much each, together by √c 2D/(c + 1 + β) ≤ D/√(1 + β). Hence ‖Δy‖ ≤ √(1 + κ² + D²/(1 + β)).
+m_u = Σd/(c + β), the bound is √2 √(1 + κ² + D²/(1 + β)).
 
-**L2, one user** (``w = 1/√(‖x‖⁴ + κ⁴c²)``). Every user's pair of matrices has Frobenius length 1 (or 0). ∎
+*Proof.* Let f(y) = y yᵀ/‖y‖, f(0) = 0. A step h = a ŷ + b t (t ⊥ y) moves f by a ŷŷᵀ + b (ŷtᵀ + tŷᵀ), of squared
+length a² + 2b² ≤ 2‖h‖². So f is Lipschitz with constant √2 (it is continuous, and a segment through 0 is the limit of
+segments beside it), and what is sent are two blocks of f(y). One rating is a new place in x of at most 1 and one in κe
+of κ, and it moves m_u by (d − m_u)/(c + 1 + β), at most 2D/(c + 1 + β), and so the c other places by no more than that
+each: together √c 2D/(c + 1 + β) ≤ D/√(1 + β). ∎
+
+**L2, one user** (``w = 1/√(‖x‖⁴ + κ⁴c²)``). Every user's pair of matrices has length 1 (or 0). ∎
 
 **L1, one rating** (``w = 1/c``, not centred): at most 3/2 (1 + κ²).
 
@@ -60,7 +72,7 @@ class PairSums:
     clip
         The unit of residuals, and the furthest one counts, in points of the scale.
     beside
-        The κ² above: how much the weights count beside the products.
+        The κ² above, at most 1: how much the weights count beside the products.
     user_damping
         The β above, to centre by the user's own mean; None not to.
     weighting
@@ -99,13 +111,14 @@ class PairSums:
 
     @property
     def _bounds(self) -> tuple[Bound, ...]:
-        moved = 1 + self.beside
         if self.weighting == "user, l2":
             return (Bound("user", "l2", 1.0),)
         if self.weighting == "rating, l1":
-            return (Bound("rating", "l1", 1.5 * moved),) if self.user_damping is None else ()
-        if self.user_damping is not None:
-            moved += LONGEST**2 / (1 + self.user_damping)
+            return (Bound("rating", "l1", 1.5 * (1 + self.beside)),) if self.user_damping is None else ()
+        if self.user_damping is None:
+            moved = (1 + self.beside**2) / (1 + self.beside)
+        else:
+            moved = 1 + self.beside + LONGEST**2 / (1 + self.user_damping)
         return (Bound("rating", "l2", math.sqrt(2 * moved)),)
 
     def _total(self, ratings: Ratings) -> Doubles:

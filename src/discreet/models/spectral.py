@@ -29,6 +29,7 @@ from scipy.sparse.linalg import eigsh
 from discreet.types import AnyArray, Doubles, Floats
 
 FAINT = 1e-6  # keeps a division by a variance possible where there is no noise and nobody was counted
+MARGIN = 1.05  # the largest eigenvalue of noise varies by a few hundredths from draw to draw
 SMALL = 64  # matrices so small are decomposed whole
 CHANCE_OF_PRODUCTS = 0.15
 """The part of v that chance has in a product; the rest is caution against factors that fit it."""
@@ -91,7 +92,7 @@ def factors_through_noise(
     np.fill_diagonal(trust, 0)
     pull = products * trust
     strays = np.sqrt(np.float32(deviation**2) + np.float32(CHANCE_OF_PRODUCTS * chance) * weights)
-    values, vectors = above_the_edge(pull, most, simulated_edge(trust * strays))
+    values, vectors = above_the_edge(pull, most, MARGIN * simulated_edge(trust * strays))
     rank = len(values)
     if rank == 0:
         return np.zeros((size, 0), dtype=np.float32)
