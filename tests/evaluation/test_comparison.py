@@ -13,9 +13,10 @@ from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError, InputError, UnknownNameError
-from discreet.evaluation import measuring
-from discreet.evaluation.comparison import RANKING_METRICS, RATING_METRICS
+from discreet.evaluation import comparison, memory
+from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS
 from discreet.models import release as release_module
+from discreet.models.names import every_kind
 from discreet.models.release import Release
 
 RATINGS = dc.synthetic(users=80, items=50, ratings=1600, seed=2)
@@ -209,7 +210,11 @@ def test_unknown_metrics(name):
     ("metrics", "message"),
     [
         (["ndcg@0"], "a metric's k must be at least 1, got 'ndcg@0'"),
-        (["recall@x"], "a metric's k must be at least 1"),
+        (["recall@-1"], "a metric's k must be at least 1, got 'recall@-1'"),
+        (["recall@x"], "a metric's k must be a whole number, as in ndcg@10, got 'recall@x'"),
+        (["recall@2.5"], "a metric's k must be a whole number"),
+        ([10], "metrics must be a list of names, for example \\['rmse'\\], got int"),
+        (10, "metrics must be a list of names"),
         (["within -1"], "'within' needs a positive number after it, got 'within -1'"),
         (["within much"], "'within' needs a positive number"),
         ([], "metrics must be a list of names"),
@@ -238,24 +243,86 @@ def test_what_cannot_be_evaluated():
         dc.evaluate(Table(scores=(math.nan,) * 4).fit(dc.NoPrivacy(TRAIN)), TRAIN, TEST)
 
 
+def test_a_model_is_no_release():
+    with pytest.raises(InputError, match=r"evaluate takes what a fit returned: write model\.fit\(.*got Cosine$"):
+        dc.evaluate(dc.Cosine(), TRAIN, TEST)
+    with pytest.raises(InputError, match="histories must be Ratings, got str"):
+        dc.evaluate(RELEASE, "ml-100k", TEST)
+    with pytest.raises(InputError, match="test must be Ratings, got NoneType"):
+        dc.evaluate(RELEASE, TRAIN, None)
+    with pytest.raises(InputError, match="mask must be Ratings, got History"):
+        dc.evaluate(RELEASE, TRAIN, TEST, mask=TRAIN.history_at(0))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([dc.Bias()], RATINGS, dc.Folds()), "models must be a dictionary of names and models.* got list"),
+        (({"bias": dc.Bias}, RATINGS, dc.Folds()), "'bias' is no model: give one with its settings"),
+        (({"bias": "bias"}, RATINGS, dc.Folds()), "'bias' is no model"),
+        (({"bias": RELEASE}, RATINGS, dc.Folds()), "'bias' is no model"),
+        (({"bias": dc.Bias()}, "ml-100k", dc.Folds()), "compare takes Ratings.* got str"),
+        (({"bias": dc.Bias()}, RATINGS, 5), r"protocol must be Folds\(\), HoldOut"),
+        (({"bias": dc.Bias()}, RATINGS, dc.Folds), r"protocol must be Folds\(\), HoldOut"),
+    ],
+)
+def test_what_cannot_be_compared(arguments, message):
+    with pytest.raises(InputError, match=message):
+        dc.compare(*arguments)
+    with pytest.raises(InputError, match=r"terms must be Terms.* got float"):
+        dc.compare({"bias": dc.Bias()}, RATINGS, dc.Folds(), terms=1.0)
+
+
+# ── Getting ready, so that times leave out the compilation ──
+
+
+@pytest.mark.parametrize("name", every_kind())
+def test_every_model_gets_ready(name):
+    assert comparison._warm_up(every_kind()[name](), dc.Terms())
+
+
+@pytest.mark.parametrize("name", ["bias", "popularity"])
+def test_private_forms_get_ready_too(name):
+    assert comparison._warm_up(every_kind()[name](), dc.Terms(epsilon=1.0))
+
+
+def test_a_model_that_knows_another_catalogue_only_is_compared_all_the_same():
+    model, ratings = Table(scores=(4.0, 3.0, 2.0, 1.0)), tiny({(user, item): 5 for user in (0, 1) for item in range(4)})
+    assert not comparison._warm_up(model, dc.Terms())
+    assert dc.compare({"table": model}, ratings, dc.HoldOut(test=0.5))["rmse"] > 0
+
+
+@dataclass(frozen=True)
+class Broken(Table):
+    scores: tuple[float, ...] = ()
+
+    def fit(self, population, progress=None):
+        return Release(self, {}, population.catalogue, population.garantee)
+
+
+def test_a_mistake_in_a_model_is_not_swallowed():
+    with pytest.raises(AttributeError, match="garantee"):
+        comparison._warm_up(Broken(), dc.Terms())
+
+
 def test_memory_is_told_or_unknown_but_never_fails(monkeypatch, tmp_path):
-    measuring.restart_peak_memory()
-    assert measuring.peak_memory_mb() > 10
-    monkeypatch.setattr(measuring, "_CLEAR", tmp_path / "missing" / "clear_refs")
-    monkeypatch.setattr(measuring, "_STATUS", tmp_path / "missing" / "status")
-    measuring.restart_peak_memory()
-    told = measuring.peak_memory_mb()
+    memory.restart_peak_memory()
+    assert memory.peak_memory_mb() > 10
+    monkeypatch.setattr(memory, "_CLEAR", tmp_path / "missing" / "clear_refs")
+    monkeypatch.setattr(memory, "_STATUS", tmp_path / "missing" / "status")
+    memory.restart_peak_memory()
+    told = memory.peak_memory_mb()
     assert told is None or told > 10
 
 
 def test_peak_memory_sees_a_large_array_that_is_gone():
     try:
-        measuring._CLEAR.write_text("5")
+        memory._CLEAR.write_text("5")
     except OSError:
         pytest.skip("this system does not let a process forget its peak memory")
-    measuring.restart_peak_memory()
-    before = measuring.peak_memory_mb()
+    memory.restart_peak_memory()
+    before = memory.peak_memory_mb()
     np.ones(30_000_000).sum()  # 240 MB, freed at once
-    assert measuring.peak_memory_mb() > before + 150
-    measuring.restart_peak_memory()
-    assert measuring.peak_memory_mb() < before + 150
+    assert memory.peak_memory_mb() > before + 150
+    memory.restart_peak_memory()
+    assert memory.peak_memory_mb() < before + 150

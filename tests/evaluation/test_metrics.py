@@ -11,7 +11,8 @@ from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.evaluation.metrics import best_items, error_cdf, find_hits, mae, ndcg_at, recall_at, rmse
+from discreet.evaluation.metrics import error_cdf, error_sizes, error_terms, find_hits, ndcg_at, recall_at
+from discreet.models.recommendations import best_items
 
 
 def ratings_of(pairs: list[set[int]], items: int) -> Ratings:
@@ -29,20 +30,24 @@ def ratings_of(pairs: list[set[int]], items: int) -> Ratings:
 def test_errors_by_hand():
     predicted, given_ratings = np.array([3.0, 4.5, 2.0, 5.0]), np.array([4.0, 4.0, 2.0, 2.0])
     # errors −1, 0.5, 0, 3
-    assert rmse(predicted, given_ratings) == pytest.approx(math.sqrt((1 + 0.25 + 0 + 9) / 4))
-    assert mae(predicted, given_ratings) == pytest.approx(4.5 / 4)
-    assert error_cdf(predicted, given_ratings, [0, 0.4, 0.5, 1, 2.9, 3]).tolist() == [0.25, 0.25, 0.5, 0.75, 0.75, 1]
+    sizes = error_sizes(predicted, given_ratings)
+    assert error_terms("rmse", sizes).tolist() == [1, 0.25, 0, 9]
+    assert error_terms("mae", sizes).tolist() == [1, 0.5, 0, 3]
+    assert error_terms("within 0.5", sizes).tolist() == [0, 1, 1, 0]
+    assert error_cdf(sizes, [0, 0.4, 0.5, 1, 2.9, 3]).tolist() == [0.25, 0.25, 0.5, 0.75, 0.75, 1]
 
 
 def test_an_error_of_exactly_x_counts_as_within_x_in_single_precision():
     predicted = np.array([3.6, 2.4], dtype=np.float32)
-    assert error_cdf(predicted, np.array([4.1, 1.9], dtype=np.float32), [0.5]).tolist() == [1.0]
+    sizes = error_sizes(predicted, np.array([4.1, 1.9], dtype=np.float32))
+    assert error_cdf(sizes, [0.5]).tolist() == [1.0]
+    assert error_terms("within 0.5", sizes).tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(("predicted", "given_ratings"), [([], []), ([1.0], [1.0, 2.0])])
 def test_errors_need_matching_arrays(predicted, given_ratings):
     with pytest.raises(InputError, match="as many predictions as ratings"):
-        rmse(np.array(predicted), np.array(given_ratings))
+        error_sizes(np.array(predicted), np.array(given_ratings))
 
 
 @pytest.mark.parametrize(
@@ -161,8 +166,9 @@ def test_top_items_of_many(seed, k, items):
 def test_errors_agree_with_the_definition(pairs):
     predicted, given_ratings = (np.array(column, dtype=np.float64) for column in zip(*pairs, strict=True))
     sizes = [abs(a - b) for a, b in pairs]
-    assert rmse(predicted, given_ratings) == pytest.approx(math.sqrt(sum(size**2 for size in sizes) / len(sizes)))
-    assert mae(predicted, given_ratings) == pytest.approx(sum(sizes) / len(sizes))
+    assert error_sizes(predicted, given_ratings).tolist() == pytest.approx(sizes)
     grid = [0.05, 0.333, 1.7, 4]
     expected = [sum(size <= x + 1e-6 for size in sizes) / len(sizes) for x in grid]
-    assert error_cdf(predicted, given_ratings, grid).tolist() == expected
+    assert error_cdf(error_sizes(predicted, given_ratings), grid).tolist() == expected
+    for x, share in zip(grid, expected, strict=True):
+        assert error_terms(f"within {x}", np.array(sizes)).mean() == pytest.approx(share)

@@ -94,6 +94,13 @@ def test_each_user_gives_the_same_share(seed, test_share):
         (lambda: dc.EachUser(shares=(0.8, 0.1)), "shares must be two or three positive numbers"),
         (lambda: dc.EachUser(shares=(0.4, 0.2, 0.2, 0.2)), "shares must be two or three positive numbers"),
         (lambda: dc.HeldOutUsers(history=0), "history must be a share between 0 and 1, got 0"),
+        (lambda: dc.Folds(count=2.5), "folds must be a whole number, got 2.5"),
+        (lambda: dc.Folds(count="5"), "folds must be a whole number, got '5'"),
+        (lambda: dc.Folds(seed="1"), "seed must be a whole number from 0 on, got '1'"),
+        (lambda: dc.HoldOut(test="0.2"), "test must be a share between 0 and 1, got '0.2'"),
+        (lambda: dc.HoldOut(repeats=1.5), "repeats must be a whole number, got 1.5"),
+        (lambda: dc.EachUser(shares=0.8), "shares must be two or three positive numbers .* got 0.8"),
+        (lambda: dc.EachUser(shares=("a", "b")), "shares must be two or three positive numbers"),
         (lambda: list(dc.Folds(count=901).splits(RATINGS)), "901 folds need at least 901 ratings"),
     ],
 )

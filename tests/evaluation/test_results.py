@@ -113,3 +113,65 @@ def test_printing():
     assert lines[3].split() == ["bias", "0.9400", "±0.0100", "-", "0.100", "0.200", "300", "none"]
     assert lines[4].endswith("epsilon 1 for every user")
     assert lines[-1] == "95 % intervals over 2 folds"
+
+
+def test_a_report_shows_itself_as_it_prints():
+    report = Report("tiny", "as given", (ONE, TWO))
+    assert repr(report) == str(report)
+    assert len(repr(Report("tiny", "as given", (ONE,))).splitlines()) == 4
+
+
+def test_one_row_reads_like_a_dictionary_of_metrics():
+    report = Report("tiny", "as given", (ONE,))
+    assert list(report) == ["rmse"] and len(report) == 1
+    assert dict(report) == {"rmse": 0.94}
+    assert {**report} == {"rmse": 0.94}
+    assert "rmse" in report and "bias" in report and "mae" not in report
+
+
+def test_several_rows_read_like_a_dictionary_of_models():
+    report = Report("tiny", "as given", (ONE, TWO))
+    assert list(report) == ["bias", "ease"] and len(report) == 2
+    assert dict(report) == {"bias": ONE, "ease": TWO}
+    assert {name: dict(row) for name, row in dict(report).items()} == {"bias": {"rmse": 0.94}, "ease": {"ndcg@10": 0.3}}
+    assert "ease" in report and "rmse" not in report
+    assert "rmse" in ONE and list(ONE) == ["rmse"] and len(ONE) == 1
+
+
+def test_a_position_is_no_name():
+    with pytest.raises(UnknownNameError, match="there is no model in the report '0'"):
+        Report("tiny", "as given", (ONE, TWO))[0]
+    with pytest.raises(UnknownNameError, match="there is no metric of bias '0'"):
+        Report("tiny", "as given", (ONE,))[0]
+
+
+def test_as_a_table():
+    table = Report("tiny", "as given", (ONE, TWO)).to_frame()
+    assert table.to_dicts() == [
+        {
+            "model": "bias",
+            "rmse": 0.94,
+            "rmse low": 0.93,
+            "rmse high": 0.95,
+            "ndcg@10": None,
+            "ndcg@10 low": None,
+            "ndcg@10 high": None,
+            "fit_seconds": 0.1,
+            "predict_seconds": 0.2,
+            "peak_memory_mb": 300.0,
+            "guarantee": None,
+        },
+        {
+            "model": "ease",
+            "rmse": None,
+            "rmse low": None,
+            "rmse high": None,
+            "ndcg@10": 0.3,
+            "ndcg@10 low": 0.2,
+            "ndcg@10 high": 0.4,
+            "fit_seconds": 1.5,
+            "predict_seconds": 0.2,
+            "peak_memory_mb": None,
+            "guarantee": "epsilon 1 for every user",
+        },
+    ]

@@ -1,38 +1,104 @@
-"""Time and memory of a piece of work."""
+"""Measure one release on one split."""
 
-import gc
-import sys
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-_CLEAR = Path("/proc/self/clear_refs")
-_STATUS = Path("/proc/self/status")
+import numpy as np
+
+from discreet.data.ratings import Ratings
+from discreet.errors import DiscreetError, InputError, require
+from discreet.evaluation.metric_names import cut_of, is_ranking
+from discreet.evaluation.metrics import error_cdf, error_sizes, error_terms, find_hits, ndcg_at, recall_at
+from discreet.evaluation.results import Estimate
+from discreet.models.recommendations import best_items
+from discreet.models.release import Release
+from discreet.types import AnyArray, Doubles
+
+CDF_STEPS = 80  # the CDF of absolute errors is kept at this many steps over the width of the scale
 
 
-def restart_peak_memory() -> None:
-    """Forget how much memory the process once held, where the system allows that (Linux)."""
-    gc.collect()
-    try:
-        _CLEAR.write_text("5")
-    except OSError:
-        return  # the peak since the start of the process is then what peak_memory_mb can tell
+@dataclass(frozen=True)
+class Measured:
+    """What was found on one split: an estimate for each metric that the release can answer, and the CDF of errors."""
+
+    estimates: dict[str, Estimate]
+    cdf: tuple[tuple[float, float], ...]
 
 
-def peak_memory_mb() -> float | None:
-    """The most memory the process held since :func:`restart_peak_memory`, in 10⁶ bytes; None if nobody knows.
+def measure(
+    release: Release, histories: Ratings, test: Ratings, mask: Ratings | None, names: Sequence[str]
+) -> Measured:
+    """Predict and rank for the users of ``test`` from their histories, and compare."""
+    for part in (test,) if mask is None else (test, mask):
+        if part.users is not histories.users and not np.array_equal(part.users.names, histories.users.names):
+            raise InputError("histories and test must list the same users in the same order")
+    require(len(test) > 0, "there is nothing to test on: no rating was held out")
+    on_ratings = [name for name in names if not is_ranking(name)]
+    on_ranks = [name for name in names if is_ranking(name)]
+    estimates: dict[str, Estimate] = {}
+    cdf: tuple[tuple[float, float], ...] = ()
+    if on_ratings and release.predicts_ratings:
+        found, cdf = _measure_ratings(release, histories, test, on_ratings)
+        estimates |= found
+    if on_ranks:
+        estimates |= _measure_ranks(release, histories, test, mask, on_ranks)
+    return Measured({name: estimates[name] for name in names if name in estimates}, cdf)
 
-    >>> restart_peak_memory()
-    >>> peak_memory_mb() is None or peak_memory_mb() > 1
-    True
-    """
-    try:
-        for line in _STATUS.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024 / 1e6
-    except (OSError, ValueError):
-        pass
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak * (1 if sys.platform == "darwin" else 1024) / 1e6
+
+def _measure_ratings(
+    release: Release, histories: Ratings, test: Ratings, names: Sequence[str]
+) -> tuple[dict[str, Estimate], tuple[tuple[float, float], ...]]:
+    predicted = release.predict(histories, test.user_index, test.item_index)
+    sizes = error_sizes(predicted, test.values)
+    if np.isnan(sizes).any():
+        raise DiscreetError(f"{type(release.model).__name__} predicted a rating that is not a number")
+    counts = np.diff(test.indptr)
+    tested = counts > 0
+
+    def over_users(per_rating: AnyArray, root: bool = False) -> Estimate:
+        sums = np.bincount(test.user_index, weights=per_rating, minlength=test.n_users)
+        return Estimate.over_users(sums[tested], counts[tested], root=root)
+
+    estimates = {name: over_users(error_terms(name, sizes), root=name == "rmse") for name in names}
+    grid = np.linspace(0, release.catalogue.scale.width, CDF_STEPS + 1)
+    shares = error_cdf(sizes, grid)
+    return estimates, tuple(zip(grid.tolist(), shares.tolist(), strict=True))
+
+
+def _measure_ranks(
+    release: Release, histories: Ratings, test: Ratings, mask: Ratings | None, names: Sequence[str]
+) -> dict[str, Estimate]:
+    require(not test.has_repeats, "some pairs are rated more than once: call ratings.merge('last') first")
+    if _overlap(histories, test) or (mask is not None and _overlap(mask, test)):
+        raise InputError(
+            "some held-out ratings are also in the histories, whose items no ranking may hold; "
+            "ask for metrics=('rmse', 'mae') to measure the error on ratings that were seen"
+        )
+    tested = np.flatnonzero(np.diff(test.indptr) > 0)
+    if len(tested) < test.n_users:
+        histories, test = histories.select_users(tested), test.select_users(tested)
+        mask = None if mask is None else mask.select_users(tested)
+    asked = {name: cut_of(name) for name in names}
+    deepest = max(asked.values())
+    per_user: dict[str, list[Doubles]] = {name: [] for name in names}
+    for first, scores in release.batches(histories):
+        block = np.arange(first, first + len(scores))
+        seen = [part.select_users(block) for part in (histories, mask) if part is not None]
+        best = best_items(scores, seen, deepest)
+        wanted = test.select_users(block)
+        hits, held_out = find_hits(best, wanted), np.diff(wanted.indptr)
+        for name, k in asked.items():
+            formula = ndcg_at if name.startswith("ndcg") else recall_at
+            per_user[name].append(formula(k, hits, held_out))
+    ones = np.ones(test.n_users)
+    return {name: Estimate.over_users(np.concatenate(blocks), ones) for name, blocks in per_user.items()}
+
+
+def _overlap(known: Ratings, test: Ratings) -> bool:
+    """Whether some pair is in both. Both are sorted by user and item, so their keys are too."""
+    if len(known) == 0:
+        return False
+    known_keys = known.user_index.astype(np.int64) * known.n_items + known.item_index
+    test_keys = test.user_index.astype(np.int64) * test.n_items + test.item_index
+    places = np.minimum(np.searchsorted(known_keys, test_keys), len(known_keys) - 1)
+    return bool(np.any(known_keys[places] == test_keys))

@@ -19,38 +19,42 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import require
-from discreet.kernels import ranking
-from discreet.types import AnyArray, Booleans, Doubles, Floats, Indices
+from discreet.types import AnyArray, Booleans, Doubles, Indices
 
 TOLERANCE = 1e-6  # predictions are float32: an error of exactly x must count as within x
 
 
-def rmse(predicted: AnyArray, given: AnyArray) -> float:
-    """Root of the mean squared error.
+def error_sizes(predicted: AnyArray, given: AnyArray) -> Doubles:
+    """|e| of each rating.
 
-    >>> rmse(np.array([3.0, 5.0]), np.array([4.0, 2.0]))**2
-    5.0...
+    >>> error_sizes(np.array([3.0, 5.0]), np.array([4.0, 2.0])).tolist()
+    [1.0, 3.0]
     """
-    return float(np.sqrt(np.mean(_errors(predicted, given) ** 2)))
+    require(len(predicted) == len(given) and len(given) > 0, "an error needs as many predictions as ratings, and one")
+    sizes: Doubles = np.abs(np.asarray(predicted, dtype=np.float64) - given)
+    return sizes
 
 
-def mae(predicted: AnyArray, given: AnyArray) -> float:
-    """Mean absolute error.
+def error_terms(name: str, sizes: Doubles) -> Doubles:
+    """What each rating adds to the metric of that name, which is their mean, or for ``rmse`` the root of it.
 
-    >>> mae(np.array([3.0, 5.0]), np.array([4.0, 2.0]))
-    2.0
+    >>> error_terms("within 1", np.array([1.0, 3.0])).tolist()
+    [1.0, 0.0]
     """
-    return float(np.mean(np.abs(_errors(predicted, given))))
+    if name == "rmse":
+        return sizes**2
+    if name == "mae":
+        return sizes
+    return (sizes <= float(name.removeprefix("within ")) + TOLERANCE).astype(np.float64)
 
 
-def error_cdf(predicted: AnyArray, given: AnyArray, grid: Sequence[float] | AnyArray) -> Doubles:
+def error_cdf(sizes: Doubles, grid: Sequence[float] | AnyArray) -> Doubles:
     """For each x of the grid, the share of predictions that are off by at most x.
 
-    >>> error_cdf(np.array([3.0, 5.0]), np.array([4.0, 2.0]), [0, 1, 3]).tolist()
+    >>> error_cdf(np.array([1.0, 3.0]), [0, 1, 3]).tolist()
     [0.0, 0.5, 1.0]
     """
-    sizes = np.sort(np.abs(_errors(predicted, given)))
-    return np.searchsorted(sizes, np.asarray(grid) + TOLERANCE, side="right") / len(sizes)
+    return np.searchsorted(np.sort(sizes), np.asarray(grid) + TOLERANCE, side="right") / len(sizes)
 
 
 def ndcg_at(k: int, hits: Booleans, held_out: AnyArray) -> Doubles:
@@ -89,30 +93,8 @@ def recall_at(k: int, hits: Booleans, held_out: AnyArray) -> Doubles:
     return found
 
 
-def best_items(scores: Floats, masked: Sequence[Ratings], k: int) -> Indices:
-    """The ``k`` best items of each user, best first, that none of ``masked`` holds; −1 where there are fewer.
-
-    Equal scores: the lower position first, as :meth:`discreet.Release.recommend` does.
-
-    >>> best_items(np.array([[1, 3, 3, 2]], dtype=np.float32), [], 3).tolist()
-    [[1, 2, 3]]
-    """
-    require(k >= 1, f"k must be at least 1, got {k}")
-    own = np.array(scores, dtype=np.float32) if masked or scores.dtype != np.float32 else np.ascontiguousarray(scores)
-    for seen in masked:
-        own[seen.user_index, seen.item_index] = -np.inf
-    best: Indices = ranking.top_items(own, min(k, own.shape[1]))
-    return best
-
-
 def find_hits(best: Indices, test: Ratings) -> Booleans:
     """For each user and place, whether the item there was held out."""
     held_out = np.zeros((test.n_users, test.n_items + 1), dtype=np.bool_)  # place −1 falls on the spare column
     held_out[test.user_index, test.item_index] = True
     return np.take_along_axis(held_out, best.astype(np.int64) % (test.n_items + 1), axis=1)
-
-
-def _errors(predicted: AnyArray, given: AnyArray) -> Doubles:
-    require(len(predicted) == len(given) and len(given) > 0, "an error needs as many predictions as ratings, and one")
-    errors: Doubles = np.asarray(predicted, dtype=np.float64) - given
-    return errors

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
-import numpy as np
-
 from discreet.data.ratings import Ratings
-from discreet.errors import require
+from discreet.errors import is_number, require, require_seed, require_whole
 
 Task = Literal["ratings", "ranking"]
 
@@ -82,8 +80,8 @@ class Folds:
     each: ClassVar[str] = "fold"
 
     def __post_init__(self) -> None:
-        require(self.count >= 2, f"folds must be at least 2, got {self.count}")
-        _check_seed(self.seed)
+        require_whole("folds", self.count, least=2)
+        require_seed(self.seed)
 
     @property
     def runs(self) -> int:
@@ -121,9 +119,9 @@ class HoldOut:
     each: ClassVar[str] = "seed"
 
     def __post_init__(self) -> None:
-        require(0 < self.test < 1, f"test must be a share between 0 and 1, got {self.test}")
-        _check_seed(self.seed)
-        _check_repeats(self.repeats)
+        _check_share("test", self.test)
+        require_seed(self.seed)
+        require_whole("repeats", self.repeats, least=1)
 
     @property
     def runs(self) -> int:
@@ -165,13 +163,17 @@ class EachUser:
     each: ClassVar[str] = "seed"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shares", tuple(self.shares))
+        shares = tuple(self.shares) if isinstance(self.shares, list | tuple) else ()
         require(
-            len(self.shares) in (2, 3) and min(self.shares) > 0 and abs(sum(self.shares) - 1) < 1e-9,
-            f"shares must be two or three positive numbers that sum to 1 (train, validation, test), got {self.shares}",
+            len(shares) in (2, 3)
+            and all(is_number(share) and share > 0 for share in shares)
+            and abs(sum(shares) - 1) < 1e-9,
+            "shares must be two or three positive numbers that sum to 1 (train, validation, test), "
+            f"got {self.shares!r}",
         )
-        _check_seed(self.seed)
-        _check_repeats(self.repeats)
+        object.__setattr__(self, "shares", shares)
+        require_seed(self.seed)
+        require_whole("repeats", self.repeats, least=1)
 
     @property
     def runs(self) -> int:
@@ -215,10 +217,10 @@ class HeldOutUsers:
     each: ClassVar[str] = "seed"
 
     def __post_init__(self) -> None:
-        require(0 < self.test < 1, f"test must be a share between 0 and 1, got {self.test}")
-        require(0 < self.history < 1, f"history must be a share between 0 and 1, got {self.history}")
-        _check_seed(self.seed)
-        _check_repeats(self.repeats)
+        _check_share("test", self.test)
+        _check_share("history", self.history)
+        require_seed(self.seed)
+        require_whole("repeats", self.repeats, least=1)
 
     @property
     def runs(self) -> int:
@@ -240,12 +242,8 @@ class HeldOutUsers:
         )
 
 
-def _check_seed(seed: int) -> None:
-    require(isinstance(seed, int | np.integer) and seed >= 0, f"seed must be a whole number from 0 on, got {seed}")
-
-
-def _check_repeats(repeats: int) -> None:
-    require(repeats >= 1, f"repeats must be at least 1, got {repeats}")
+def _check_share(name: str, share: float) -> None:
+    require(is_number(share) and 0 < share < 1, f"{name} must be a share between 0 and 1, got {share!r}")
 
 
 def _seeds(first: int, repeats: int) -> str:

@@ -1,15 +1,18 @@
 """What came out: numbers with their intervals, a row for each model, a report of rows."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from discreet.errors import InputError, UnknownNameError
 from discreet.types import AnyArray
+
+if TYPE_CHECKING:
+    import polars as pl
 
 NORMAL_95 = 1.959964
 
@@ -99,13 +102,28 @@ class Row:
 
     def __getitem__(self, metric: str) -> float:
         if metric not in self.metrics:
-            raise UnknownNameError.among(f"metric of {self.model}", metric, self.metrics)
+            raise UnknownNameError.among(f"metric of {self.model}", str(metric), self.metrics)
         return self.metrics[metric].mean
 
+    def keys(self) -> tuple[str, ...]:
+        """The metrics; so ``dict(row)`` is their means."""
+        return tuple(self.metrics)
 
-@dataclass(frozen=True)
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.metrics)
+
+    def __len__(self) -> int:
+        return len(self.metrics)
+
+    def __contains__(self, metric: object) -> bool:
+        return metric in self.metrics
+
+
+@dataclass(frozen=True, repr=False)
 class Report:
-    """A table of models and metrics. Print it, index it, or take it :meth:`to_json`.
+    """A table of models and metrics. Print it, index it, or take it :meth:`to_frame` or :meth:`to_json`.
+
+    It reads like a dictionary: of the metrics where there is one row, of the rows by model otherwise.
 
     Parameters
     ----------
@@ -127,6 +145,8 @@ class Report:
     True
     >>> sorted(report.to_json())
     ['data', 'rows', 'split']
+    >>> list(report), report.to_frame()["model"].to_list()
+    (['bias', 'plain'], ['bias', 'plain'])
     """
 
     data: str
@@ -146,7 +166,20 @@ class Report:
             raise InputError(
                 f"the report has {len(self.rows)} models: write report[{example!r}][{name!r}] for one of them"
             )
-        raise UnknownNameError.among("model in the report", name, [row.model for row in self.rows])
+        raise UnknownNameError.among("model in the report", str(name), [row.model for row in self.rows])
+
+    def keys(self) -> tuple[str, ...]:
+        """What ``report[...]`` takes: metrics where there is one row, models otherwise; so ``dict(report)`` works."""
+        return self.metric_names if len(self.rows) == 1 else tuple(row.model for row in self.rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.keys() or any(row.model == name for row in self.rows)
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -174,6 +207,30 @@ class Report:
                 for row in self.rows
             ],
         }
+
+    def to_frame(self) -> "pl.DataFrame":
+        """A polars frame with one row for each model.
+
+        Columns: the model; for each metric its mean and the ends of its interval (``rmse``, ``rmse low``,
+        ``rmse high``); seconds, memory and guarantee. What was not measured is null.
+        """
+        import polars as pl
+
+        columns = [pl.Series("model", [row.model for row in self.rows], dtype=pl.String)]
+        for name in self.metric_names:
+            found = [row.metrics.get(name) for row in self.rows]
+            for end, label in (("mean", name), ("low", f"{name} low"), ("high", f"{name} high")):
+                values = [None if estimate is None else getattr(estimate, end) for estimate in found]
+                columns.append(pl.Series(label, values, dtype=pl.Float64))
+        columns.extend(
+            pl.Series(name, [getattr(row, name) for row in self.rows], dtype=pl.Float64)
+            for name in ("fit_seconds", "predict_seconds", "peak_memory_mb")
+        )
+        columns.append(pl.Series("guarantee", [row.guarantee for row in self.rows], dtype=pl.String))
+        return pl.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         names = self.metric_names
