@@ -31,7 +31,7 @@ def used(population):
 
 
 def ledger(most):
-    return dc.Ledger(epsilon=1.0, delta=1e-6, unit=dc.User(max_ratings=most))
+    return dc.Ledger(epsilon=1.0, delta=1e-6, unit=dc.User(max_ratings=most, neighbours="replace"))
 
 
 @every_population
@@ -68,10 +68,25 @@ def test_the_bound_of_a_capped_user_by_brute_force(most):
     key = secret_key()
     unit = dc.User(max_ratings=most)
     totals = []
-    spy = dc.Contribution("counts", (30,), lambda part: totals.append(COUNTS.total(part)) or totals[-1], COUNTS.bounds)
+
+    def counted(part):
+        if len(part):  # not the check that a user without ratings counts nothing
+            totals.append(COUNTS.total(part))
+        return COUNTS.total(part)
+
+    spy = dc.Contribution("counts", (30,), counted, COUNTS.bounds)
     for gone in (None, *range(RATINGS.n_users)):
         left = RATINGS if gone is None else RATINGS.select_users(np.delete(np.arange(RATINGS.n_users), gone))
         dc.TrustedServer(left, dc.Ledger(epsilon=1.0, unit=unit), noise="laplace", key=key).sum(spy)
     moved = np.abs(totals[0] - np.array(totals[1:])).sum(axis=1)
     assert moved.max() <= bound_for(COUNTS, unit, "l1").value
     assert moved.max() == most
+
+
+def test_a_statistic_that_counts_users_has_no_bound_from_its_ratings():
+    """Removing all ratings of a user leaves a user without ratings, of whom bounds for ratings say nothing."""
+    users = dc.Contribution("users", (1,), lambda part: np.array([part.n_users]), (dc.Bound("rating", "l1", 0.001),))
+    server = dc.TrustedServer(RATINGS, dc.Ledger(1.0, unit=dc.User(max_ratings=5)))
+    with pytest.raises(InputError, match="counts users without ratings"):
+        server.sum(users)
+    assert server.spends == ()

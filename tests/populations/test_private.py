@@ -1,6 +1,8 @@
 """Populations that hide: what they charge, how much noise they add, what they promise."""
 
 import math
+import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,7 +65,7 @@ def test_refuses_what_has_no_bound_for_the_unit(population):
     with pytest.raises(InputError, match="'squares' has no proven bound for the unit rating"):
         population(RATINGS, ledger).sum(UNBOUNDED)
     with pytest.raises(InputError, match="'counts' has no proven bound for the unit user"):
-        population(RATINGS, dc.Ledger(1.0, 1e-6, dc.User())).sum(COUNTS)
+        population(RATINGS, dc.Ledger(1.0, 1e-6, dc.User(neighbours="replace"))).sum(COUNTS)
     assert ledger.spends == ()
 
 
@@ -99,15 +101,15 @@ def test_replacing_needs_twice_the_noise_of_adding_or_removing():
 
 def test_a_device_that_could_hold_another_history_needs_twice_the_noise():
     bounded = dc.Contribution("one", (1,), lambda ratings: np.ones(1), (dc.Bound("user", "l2", 1.0),))
-    ledger = dc.Ledger(1.0, 1e-6, dc.User())
-    server, devices = dc.TrustedServer(RATINGS, ledger), dc.LocalDevices(RATINGS, ledger)
+    server = dc.TrustedServer(RATINGS, dc.Ledger(1.0, 1e-6, dc.User()))
+    devices = dc.LocalDevices(RATINGS, dc.Ledger(1.0, 1e-6, dc.User(neighbours="replace")))
     assert devices.deviation(bounded) == pytest.approx(2 * math.sqrt(40) * server.deviation(bounded), rel=1e-4)
 
 
 @every_population
 def test_answers_lie_on_the_lattice(population):
     answer = population(RATINGS, dc.Ledger(1.0)).sum(COUNTS)
-    step = 2.0**-28
+    step = 2.0**-36
     np.testing.assert_array_equal(answer / step, np.rint(answer / step))
 
 
@@ -144,3 +146,49 @@ def test_gaussian_noise_without_delta_is_refused():
 def test_impossible_shares_are_refused(share):
     with pytest.raises(InputError, match="share of a budget"):
         dc.TrustedServer(RATINGS, dc.Ledger(1.0)).sum(COUNTS, share=share)
+
+
+def test_devices_do_not_promise_to_hide_that_they_take_part():
+    with pytest.raises(InputError, match="devices cannot hide that they take part"):
+        dc.LocalDevices(RATINGS, dc.Ledger(1.0, 1e-6, dc.User()))
+    sentence = str(
+        dc.Popularity().fit(dc.Terms(epsilon=1.0, unit="user", trust="devices").population(RATINGS)).guarantee
+    )
+    assert "Not hidden: which devices take part." in sentence
+    assert "whether they gave these ratings or quite others" in sentence
+
+
+@every_population
+def test_a_list_of_items_that_was_read_off_the_ratings_voids_every_promise(population):
+    """One rating of a new item would change the catalogue itself, and with it every shape."""
+    catalogue = replace(RATINGS.catalogue, declared=False)
+    guarantee = dc.Popularity().fit(population(replace(RATINGS, catalogue=catalogue), dc.Ledger(1.0))).guarantee
+    assert guarantee.proven is None
+    assert "the list of items was read off the ratings" in str(guarantee)
+
+
+@every_population
+@pytest.mark.parametrize("value", [1e7, -1.0, math.nan])
+def test_a_rating_outside_the_declared_scale_is_refused(population, value):
+    values = RATINGS.values.copy()
+    values[3] = value
+    with pytest.raises(InputError, match="outside the declared scale"):
+        population(replace(RATINGS, values=values), dc.Ledger(1.0))
+
+
+def test_a_forked_process_draws_other_noise_and_cannot_charge_the_same_ledger():
+    server = dc.TrustedServer(RATINGS, dc.Ledger(1.0))
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            server.sum(COUNTS)
+            os.write(write, b"charged")
+        except InputError:
+            os.write(write, server._randomness.words(4).tobytes())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    answer = os.read(read, 100)
+    assert answer != b"charged"
+    assert answer != server._randomness.words(4).tobytes()

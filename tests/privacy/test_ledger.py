@@ -122,3 +122,22 @@ def test_who_contributes_less_pays_less():
     ledger = Ledger(epsilon=2.0, delta=1e-6, unit=User())
     ledger.charge(GAUSSIAN)
     assert ledger.cost(weight=0.5) < 0.6 * ledger.spent
+
+
+def test_what_was_not_planned_together_is_not_composed_as_if_it_were():
+    """A pure step, and Gaussian noise that may depend on its answer: their epsilons add up."""
+    from discreet.privacy.accounting import epsilon_of
+
+    ledger = Ledger(epsilon=3.0, delta=1e-6)
+    ledger.charge(laplace(1.0))
+    ledger.charge(GAUSSIAN)
+    apart = 1.0 + epsilon_of([GAUSSIAN], 1e-6)
+    assert ledger.spent == pytest.approx(apart, rel=1e-6)
+    assert epsilon_of(ledger.spends, 1e-6) < apart
+
+
+def test_sampling_does_not_amplify_replacement():
+    ledger = Ledger(epsilon=3.0, delta=1e-6, unit=User(neighbours="replace"))
+    sampled = Spend(what="s", mechanism="gaussian", norm="l2", sensitivity=1, scale=5.0, sampling_rate=0.1)
+    with pytest.raises(InputError, match="not for replacing"):
+        ledger.charge(sampled)

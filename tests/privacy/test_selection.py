@@ -225,3 +225,22 @@ def test_who_cannot_pay_gets_no_answer():
         with pytest.raises(OverspentError):
             ask()
     assert len(ledger.spends) == 1
+
+
+def test_seeded_and_unpaid_choices_prove_nothing():
+    ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    ledger = dc.Ledger(epsilon=1.0)
+    choose([1.0, 10.0], lambda damping: 0.0, 1.0, ledger, 0.2, Randomness(seed=1))
+    guarantee = dc.Bias().fit(dc.TrustedServer(ratings, ledger, share=0.8, tuning="paid")).guarantee
+    assert guarantee.proven is None and guarantee.seeded
+    with pytest.raises(InputError, match="needs a choice that this ledger paid for"):
+        dc.Bias().fit(dc.TrustedServer(ratings, dc.Ledger(epsilon=1.0), tuning="paid"))
+    with pytest.raises(InputError, match="tuning must be"):
+        dc.Bias().fit(dc.TrustedServer(ratings, dc.Ledger(epsilon=1.0), tuning="Unpaid"))
+
+
+def test_a_count_is_booked_as_the_pure_mechanism_that_it_is():
+    """On the integers discrete Laplace noise is as bad as a pure mechanism can be: continuous noise composes better."""
+    ledger = dc.Ledger(epsilon=1.0, delta=1e-6)
+    private_count(100, ledger)
+    assert ledger.spends[0].mechanism == "pure"

@@ -68,20 +68,20 @@ def audit_in_one_run(
     mechanism = Mechanism(model, terms, randomness, make_population)
     limit = mechanism.limit
     check_enough_canaries(canaries, confidence, limit.delta, limit.epsilon)
-    added = single_ratings_for(ratings, canaries) if terms.unit == "rating" else canaries_for(ratings, canaries)
+    added = single_ratings_for(ratings, canaries) if terms.unit_name == "rating" else canaries_for(ratings, canaries)
     chosen = np.random.default_rng(seed).random(canaries) < 0.5
     progress(0, 2, "fitting with canaries")
-    seen = mechanism.run(with_chosen(ratings, added, chosen, terms.unit))
+    seen = mechanism.run(with_chosen(ratings, added, chosen, terms.unit_name))
     progress(1, 2, "guessing who took part")
     nobody = np.zeros(canaries, dtype=np.bool_)
-    scores, faults = canary_scores(seen.looks, with_chosen(ratings, added, nobody, terms.unit), added)
+    scores, faults = canary_scores(seen.looks, with_chosen(ratings, added, nobody, terms.unit_name), added)
     epsilon, right, guesses = guess(scores, chosen, limit.delta, confidence)
     progress(2, 2, "guessing who took part")
     return Audit(
         model=name or type(model).__name__,
         data=data,
-        unit=terms.unit,
-        trust=terms.trust,
+        unit=terms.unit_name,
+        trust=terms.trusted,
         method="one run",
         trials=canaries,
         confidence=confidence,
@@ -89,7 +89,7 @@ def audit_in_one_run(
         limit=limit,
         proven=mechanism.proven(seen),
         claimed=seen.release.guarantee.claimed,
-        canary="a made-up user" if terms.unit == "user" else "one made-up rating, by a user without others",
+        canary="a made-up user" if terms.unit_name == "user" else "one made-up rating, by a user without others",
         attack="likelihood of the looks",
         faults=(*unbooked(seen), *faults),
         absent=scores[~chosen],

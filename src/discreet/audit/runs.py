@@ -92,7 +92,7 @@ def audit_by_runs(
     mechanism = Mechanism(model, terms, randomness, make_population)
     if runs < FEWEST_RUNS:
         raise InputError(f"an audit needs at least {FEWEST_RUNS} runs on each side, got {runs}")
-    pairs = pairs_for(ratings, terms.unit, device=terms.trust == "devices")
+    pairs = pairs_for(ratings, terms.unit_name, device=terms.trusted == "devices")
     first, limit = mechanism.run(pairs[0].present), mechanism.limit
     proven, mu_proven = mechanism.proven(first), mu_of(first.spends)
     check_enough_runs(runs, confidence, limit.delta, proven.epsilon if proven else limit.epsilon, mu_proven)
@@ -104,8 +104,8 @@ def audit_by_runs(
     return Audit(
         model=name or type(model).__name__,
         data=data,
-        unit=terms.unit,
-        trust=terms.trust,
+        unit=terms.unit_name,
+        trust=terms.trusted,
         method="runs",
         trials=runs,
         confidence=confidence,

@@ -55,7 +55,7 @@ class Mechanism:
         return Seen(tuple(recorded.looks), release, recorded.spends)
 
     def _default(self, ratings: Ratings, ledger: Ledger, randomness: Randomness) -> Population:
-        kind = TrustedServer if self.terms.trust == "server" else LocalDevices
+        kind = LocalDevices if self.terms.trusted == "devices" else TrustedServer
         return kind(ratings, ledger, randomness=randomness)
 
     @property

@@ -29,6 +29,7 @@ from discreet.models.fitting import check_population
 from discreet.models.release import Release
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
+from discreet.privacy.bounding import centre
 from discreet.privacy.unit import Bound, Unit
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
@@ -86,6 +87,15 @@ class Bias:
         return np.asarray(base[None, :] + own[:, None], dtype=np.float32)
 
 
+def on_lattice(values: Doubles) -> Doubles:
+    """Values rounded towards 0 to multiples of 2**-30, so that sums of up to 2**22 of them are exact in doubles.
+
+    Rounding towards 0 makes no entry larger, so every bound that held before holds after it; and sums that are exact
+    do not depend on their order, so neighbours differ by what they contribute and by no rounding error.
+    """
+    return np.asarray(np.trunc(values * 2.0**30) * 2.0**-30)
+
+
 def item_counts(catalogue_size: int, unit: Unit | None = None) -> Contribution:
     """How many users rated each item; with the unit user each counts with weight 1/√n for n ratings.
 
@@ -96,7 +106,7 @@ def item_counts(catalogue_size: int, unit: Unit | None = None) -> Contribution:
     def total(ratings: Ratings) -> AnyArray:
         if unit is None or unit.name == "rating":
             return np.bincount(ratings.item_index, minlength=catalogue_size)
-        weights = 1 / np.sqrt(np.maximum(np.diff(ratings.indptr), 1))
+        weights = on_lattice(1 / np.sqrt(np.maximum(np.diff(ratings.indptr), 1)))
         return np.bincount(ratings.item_index, weights=weights[ratings.user_index], minlength=catalogue_size)
 
     bounds: tuple[Bound, ...] = (Bound("rating", "l1", 1.0, cells=1), Bound("rating", "l2", 1.0, cells=1))
@@ -114,12 +124,12 @@ def item_statistics(catalogue_size: int, scale: Scale, unit: Unit | None = None)
     """
 
     def total(ratings: Ratings) -> AnyArray:
-        centred = SUM_WEIGHT * (ratings.values.astype(np.float64) - scale.middle) / (scale.width / 2)
+        centred = SUM_WEIGHT * centre(ratings.values, scale.low, scale.high)
         weights = np.ones(len(ratings))
         if unit is not None and unit.name == "user":
             squares = np.bincount(ratings.user_index, weights=1 + centred**2, minlength=ratings.n_users)
             weights = (1 / np.sqrt(np.maximum(squares, 1)))[ratings.user_index]
-        rows = [weights, weights * centred]
+        rows = [on_lattice(weights), on_lattice(weights * centred)]
         return np.stack([np.bincount(ratings.item_index, weights=row, minlength=catalogue_size) for row in rows])
 
     bounds: tuple[Bound, ...] = (

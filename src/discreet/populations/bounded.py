@@ -1,7 +1,6 @@
 """How many ratings of a user take part, and what that says about the user as a whole."""
 
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError
 from discreet.populations.contribution import Contribution
 from discreet.privacy.bounding import keep_at_most, user_tags
 from discreet.privacy.randomness import Randomness, secret_key
@@ -21,16 +20,23 @@ def capped(ratings: Ratings, unit: Unit, randomness: Randomness, key: bytes | No
     return ratings.select(keep_at_most(ratings.indptr, ratings.item_index, tags, unit.max_ratings, key))
 
 
+def needs_rating_bound(contribution: Contribution, unit: Unit) -> bool:
+    """Whether only the cap on a user's ratings makes anything known about a user as a whole."""
+    return (
+        isinstance(unit, User)
+        and unit.max_ratings is not None
+        and not any(b.unit == "user" for b in contribution.bounds)
+    )
+
+
 def bound_for(contribution: Contribution, unit: Unit, norm: Norm) -> Bound:
     """What is proven of a contribution for a unit, if need be from one rating to a user with a capped number of them.
 
     A user is removed by removing at most ``max_ratings`` ratings one after the other, and each moves the statistic
-    by at most the bound for a rating: by the triangle inequality all together by ``max_ratings`` times that.
+    by at most the bound for a rating: by the triangle inequality all together by ``max_ratings`` times that. What is
+    left is a user without ratings, who must count nothing (the population checks that).
     """
-    if isinstance(unit, User) and unit.max_ratings is not None:
-        try:
-            return contribution.bound("user", norm)
-        except InputError:
-            one = contribution.bound("rating", norm)
+    if isinstance(unit, User) and unit.max_ratings is not None and needs_rating_bound(contribution, unit):
+        one = contribution.bound("rating", norm)
         return Bound("user", norm, unit.max_ratings * one.value, cells=unit.max_ratings * one.cells)
     return contribution.bound(unit.name, norm)

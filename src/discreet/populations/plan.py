@@ -11,7 +11,7 @@ from discreet.errors import InputError, require
 from discreet.populations.bounded import bound_for
 from discreet.populations.contribution import Contribution
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.noise import SAMPLER_DISTANCE, add_gaussian, add_laplace, grid_of
+from discreet.privacy.noise import SAMPLER_DISTANCE, add_gaussian, add_laplace, grid_of, lattice_distance
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.types import Doubles
@@ -46,12 +46,12 @@ def noise_for(ledger: Ledger) -> Noise:
 
 
 def plan_noise(
-    contribution: Contribution, share: float, ledger: Ledger, noise: Noise | None, *, factor: float = 1.0
+    contribution: Contribution, share: float, ledger: Ledger, noise: Noise | None, *, seeded: bool = False
 ) -> Plan:
     """The least noise with which a contribution costs its share of the ledger's limit.
 
     Shares add up: of epsilon for Laplace noise; of μ² for Gaussian noise, where μ = sensitivity / σ, since
-    the squares of μ add up. ``factor`` multiplies the bound, for neighbours that move a statistic twice.
+    the squares of μ add up. Replacing a unit moves a statistic twice: once down, once up again.
 
     Where no noise is asked for, it is the one for the ledger. Beside Laplace noise, a contribution that is bounded in
     L2 alone gets Gaussian noise if the ledger has a delta: then all shares are of epsilon, and all of delta goes to it.
@@ -63,8 +63,7 @@ def plan_noise(
         noise = noise_for(ledger)
         if noise == "laplace" and ledger.delta > 0 and {bound.norm for bound in contribution.bounds} == {"l2"}:
             noise, part_of_epsilon = "gaussian", True
-    if ledger.unit.neighbours == "replace":
-        factor *= 2  # remove one, add another
+    factor = 2 if ledger.unit.neighbours == "replace" else 1
     bound = bound_for(contribution, ledger.unit, "l1" if noise == "laplace" else "l2")
     size = math.prod(contribution.shape)
     cells = factor * (bound.cells or size)
@@ -76,15 +75,17 @@ def plan_noise(
         multiplier = _gaussian_multiplier(share * ledger.epsilon, ledger.delta)
     else:
         multiplier = _gaussian_multiplier(ledger.epsilon, ledger.delta) / math.sqrt(share)
-    grid = grid_of(sensitivity * multiplier, reach)
+    grid = grid_of(sensitivity * multiplier, reach, fine=noise == "laplace")
     sensitivity += reach * grid
+    off = SAMPLER_DISTANCE + (lattice_distance(sensitivity * multiplier, grid) if noise == "laplace" else 0.0)
     spend = Spend(
         what=contribution.name,
         mechanism=noise,
         norm=bound.norm,
         sensitivity=sensitivity,
         scale=sensitivity * multiplier,
-        slack=float(np.minimum(size * SAMPLER_DISTANCE, 0.5)),
+        slack=float(np.minimum(size * off, 0.5)),
+        seeded=seeded,
     )
     return Plan(spend, grid)
 

@@ -55,11 +55,23 @@ class Terms:
             said = getattr(self, name) is not None
             require(not said, f"{name} says nothing without epsilon: give both, or neither for no privacy")
 
+    @property
+    def unit_name(self) -> UnitName:
+        """Whose secret is kept, the default put in."""
+        return self.unit or "rating"
+
+    @property
+    def trusted(self) -> Literal["server", "devices"]:
+        """Who is trusted, the default put in."""
+        return self.trust or "server"
+
     def ledger(self) -> Ledger:
         """A fresh ledger with this limit."""
         require(self.epsilon is not None, "without epsilon there is no privacy, and nothing to keep a ledger of")
         assert self.epsilon is not None
-        unit: Unit = User() if self.unit == "user" else Rating()
+        unit: Unit = Rating()
+        if self.unit == "user":  # a device cannot hide that it takes part, only what it holds
+            unit = User(neighbours="replace" if self.trust == "devices" else "add-or-remove")
         default = DELTA_FOR_USERS if self.unit == "user" else 0.0
         return Ledger(self.epsilon, default if self.delta is None else self.delta, unit)
 

@@ -36,7 +36,31 @@ def epsilon_of(spends: Sequence[Spend], delta: float) -> float:
     # as long as it takes no more than the other half.
     taken = sampler_delta(spends, _composed(tuple(spends), delta / 2))
     composed = _composed(tuple(spends), delta - taken) if taken <= delta / 2 else math.inf
-    return min(composed, pure if sampler_delta(spends, pure) <= delta else math.inf)
+    return min(composed, pure_or_nothing(spends, delta))
+
+
+def adaptive_epsilon_of(spends: Sequence[Spend], delta: float) -> float:
+    """As :func:`epsilon_of`, for spends that were not planned together: each may depend on the answers before it.
+
+    The privacy loss distributions of steps that are chosen on the way do not simply convolve. What does hold is that
+    pure losses add up, that the squares of 1 / noise multiplier of Gaussian ones do, and that two such accounts
+    together cost the sum of their epsilons and of their deltas. Steps with sampling are accounts of their own.
+    """
+    always = [spend for spend in spends if spend.mechanism != "gaussian"]
+    full = [spend for spend in spends if spend.mechanism == "gaussian" and spend.sampling_rate == 1]
+    sampled = [spend for spend in spends if spend.mechanism == "gaussian" and spend.sampling_rate < 1]
+    groups = [group for group in (full, *([spend] for spend in sampled)) if group]
+    pure = sum(spend.pure_epsilon for spend in always)
+    if not groups:
+        return epsilon_of(always, delta) if len(always) == 1 else pure_or_nothing(always, delta)
+    part = (delta - sampler_delta(always, pure)) / len(groups)
+    return pure + sum(epsilon_of(group, part) if part > 0 else math.inf for group in groups)
+
+
+def pure_or_nothing(spends: Sequence[Spend], delta: float) -> float:
+    """The sum of pure losses; infinite if the samplers alone take more than a positive delta."""
+    pure = sum(spend.pure_epsilon for spend in spends)
+    return pure if delta == 0 or sampler_delta(spends, pure) <= delta else math.inf
 
 
 def sampler_delta(spends: Sequence[Spend], epsilon: float) -> float:

@@ -22,7 +22,7 @@ NEGLIGIBLE = 1e-15
 
 @dataclass(frozen=True)
 class Loss:
-    """How much anyone's odds about a unit can change: by a factor e^epsilon, except with probability delta.
+    """How far the odds of any outcome can differ between neighbours: by a factor e^epsilon, plus delta.
 
     >>> print(Loss(1.0, 1e-6))
     epsilon 1, delta 1e-06
@@ -83,6 +83,8 @@ class Guarantee:
         Whose secret is kept.
     protects_from, exposed_to
         Who learns no more than that, and who sees the ratings all the same.
+    public
+        What is taken to be known to everyone, and not hidden.
     tuning
         Whether the settings were chosen by looking at these ratings.
     seeded
@@ -100,6 +102,7 @@ class Guarantee:
     unit: Unit | None = None
     protects_from: tuple[str, ...] = ()
     exposed_to: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
     tuning: Tuning = "public"
     seeded: bool = False
 
@@ -121,12 +124,20 @@ class Guarantee:
         *,
         protects_from: tuple[str, ...],
         exposed_to: tuple[str, ...] = (),
+        public: tuple[str, ...] = (),
         tuning: Tuning = "public",
         seeded: bool = False,
+        doubts: tuple[str, ...] = (),
     ) -> "Guarantee":
-        """What a ledger proves, unless the noise was seeded or the settings were tuned for free."""
+        """What a ledger proves, unless the noise was seeded, the settings tuned for free, or there are other doubts."""
+        require(tuning in _TUNING, f"tuning must be 'public', 'paid' or 'unpaid', got {tuning!r}")
+        require(
+            tuning != "paid" or any(spend.chooses for spend in ledger.spends),
+            "tuning='paid' needs a choice that this ledger paid for: see discreet.choose",
+        )
         delta = max(ledger.delta, ledger.sampler_delta)
-        doubt = ""
+        seeded = seeded or any(spend.seeded for spend in ledger.spends)
+        doubt = doubts[0] if doubts else ""
         if seeded:
             doubt = "the noise was seeded, so whoever knows the seed can take it away"
         elif tuning == "unpaid":
@@ -139,6 +150,7 @@ class Guarantee:
             unit=ledger.unit,
             protects_from=protects_from,
             exposed_to=exposed_to,
+            public=public,
             tuning=tuning,
             seeded=seeded,
         )
@@ -169,11 +181,14 @@ class Guarantee:
             loss = Loss(loss.epsilon)
         lines = [
             f"Proven: whoever sees this release ({whom}) learns almost the same about a user {what}: {loss}.",
-            f"Their odds change by a factor of at most {math.exp(min(loss.epsilon, 700)):.3g}"
-            + (f", except with probability {_rounded_up(loss.delta)}." if loss.delta else "."),
+            f"Whatever they may conclude is at most {_rounded_up(math.exp(min(loss.epsilon, 700)))} times as likely "
+            + "in the one case as in the other"
+            + (f", plus {_rounded_up(loss.delta)}." if loss.delta else "."),
         ]
         if self.claimed is not None:
             lines.append(f"Claimed: {self.claimed}.")
+        if self.public:
+            lines.append(f"Not hidden: {', '.join(self.public)}.")
         if self.exposed_to:
             lines.append(f"Not hidden from {' and '.join(self.exposed_to)}.")
         lines.append(_TUNING[self.tuning])
@@ -188,6 +203,7 @@ class Guarantee:
             "unit": None if self.unit is None else unit_to_json(self.unit),
             "protects_from": list(self.protects_from),
             "exposed_to": list(self.exposed_to),
+            "public": list(self.public),
             "tuning": self.tuning,
             "seeded": self.seeded,
             "sentence": str(self),
@@ -204,6 +220,7 @@ class Guarantee:
                 unit=None if data["unit"] is None else unit_from_json(data["unit"]),
                 protects_from=tuple(data["protects_from"]),
                 exposed_to=tuple(data["exposed_to"]),
+                public=tuple(data["public"]),
                 tuning=data["tuning"],
                 seeded=data["seeded"],
             )

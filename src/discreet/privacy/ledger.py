@@ -1,6 +1,7 @@
 """A limit, and everything that was spent of it; what would overspend is refused before it is computed."""
 
 import math
+import os
 import threading
 from typing import Any
 
@@ -43,6 +44,7 @@ nothing was computed
         self.epsilon, self.delta = float(epsilon), float(delta)
         self.unit: Unit = Rating() if unit is None else unit
         self._spends: tuple[Spend, ...] = ()
+        self._process = os.getpid()
         self._lock = threading.Lock()
 
     @property
@@ -69,16 +71,25 @@ nothing was computed
 
     def cost(self, weight: float = 1.0) -> float:
         """What the spends cost a unit that takes part with ``weight`` times the full contribution."""
-        from discreet.privacy.accounting import epsilon_of
+        from discreet.privacy.accounting import adaptive_epsilon_of
 
-        return epsilon_of([spend.for_weight(weight) for spend in self._spends], self.delta)
+        return adaptive_epsilon_of([spend.for_weight(weight) for spend in self._spends], self.delta)
 
     def charge(self, *spends: Spend) -> None:
         """Book spends, all or none; one that would exceed the limit is refused and nothing is booked."""
-        from discreet.privacy.accounting import epsilon_of
+        from discreet.privacy.accounting import adaptive_epsilon_of
 
+        require(
+            os.getpid() == self._process,
+            "this ledger belongs to another process, and a copy of it cannot keep count: "
+            "make one in each process, and let a Budget keep count of all",
+        )
+        require(
+            self.unit.neighbours == "add-or-remove" or all(spend.sampling_rate == 1 for spend in spends),
+            "amplification by sampling is proven for adding or removing a unit, not for replacing it",
+        )
         with self._lock:
-            after = epsilon_of((*self._spends, *spends), self.delta)
+            after = adaptive_epsilon_of((*self._spends, *spends), self.delta)
             if after > self.epsilon * (1 + ROUNDING):
                 names = ", ".join(repr(spend.what) for spend in spends)
                 if math.isinf(after):

@@ -13,10 +13,10 @@ import numpy as np
 
 from discreet.errors import require
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.noise import SAMPLER_DISTANCE, add_laplace, draw_discrete_laplace, grid_of
+from discreet.privacy.noise import SAMPLER_DISTANCE, add_laplace, draw_discrete_laplace, grid_of, lattice_distance
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.selection import FLOAT_MARGIN, flip_distance, permute_and_flip, pure_share
-from discreet.privacy.spend import Spend
+from discreet.privacy.spend import Mechanism, Spend
 from discreet.types import AnyArray, Doubles
 
 
@@ -32,6 +32,8 @@ def private_count(
     """A count plus discrete Laplace noise; it may come out negative.
 
     **Guarantee.** A unit moves the count by at most ``per_unit``, and P(noise = x) ∝ exp(−|x|·ε/per_unit): pure ε.
+    It is booked as such and not as Laplace noise: on a lattice as coarse as the count itself the loss takes its
+    extreme values more often than that of continuous noise does.
 
     >>> ledger = Ledger(epsilon=1.0)
     >>> abs(private_count(1000, ledger) - 1000) < 100
@@ -41,8 +43,9 @@ def private_count(
     """
     moves = _moves(per_unit, ledger)
     scale = moves / pure_share(ledger, share)
-    ledger.charge(_laplace(what, moves, scale, cells=1))
-    return int(count) + int(draw_discrete_laplace(scale, 1, _source(randomness))[0])
+    source = _source(randomness)
+    ledger.charge(_spend("pure", what, moves, scale, SAMPLER_DISTANCE, source))
+    return int(count) + int(draw_discrete_laplace(scale, 1, source)[0])
 
 
 def private_mean(
@@ -71,11 +74,13 @@ def private_mean(
 
     moves = 2 * _moves(per_unit, ledger) * (1 + FLOAT_MARGIN)
     epsilon = pure_share(ledger, share)
-    grid = grid_of(moves / epsilon)
+    source = _source(randomness)
+    grid = grid_of(moves / epsilon, fine=True)
     moves += 2 * _moves(per_unit, ledger) * grid  # what rounding to the lattice adds
-    ledger.charge(_laplace(f"{what}: count and sum", moves, moves / epsilon, cells=2))
-    exact = np.array([np.size(values), centre(values, low, high).sum()])
-    count, total = add_laplace(exact, moves / epsilon, grid, _source(randomness))
+    slack = 2 * (SAMPLER_DISTANCE + lattice_distance(moves / epsilon, grid))
+    ledger.charge(_spend("laplace", f"{what}: count and sum", moves, moves / epsilon, slack, source))
+    exact = np.array([np.size(values), np.nan_to_num(centre(values, low, high)).sum()])
+    count, total = add_laplace(exact, moves / epsilon, grid, source)
     return (low + high) / 2 + (high - low) / 2 * float(np.clip(total / max(count, moves / epsilon, 1.0), -1, 1))
 
 
@@ -112,9 +117,9 @@ def private_quantile(
     )
     apart = 2 * _moves(per_unit, ledger) * max(quantile, 1 - quantile) * (1 + FLOAT_MARGIN)
     epsilon = pure_share(ledger, share)
-    slack = flip_distance(len(points))
-    ledger.charge(Spend(what=what, mechanism="pure", norm="l1", sensitivity=apart, scale=apart / epsilon, slack=slack))
-    return float(points[permute_and_flip(_balance(values, quantile, points), epsilon / apart, _source(randomness))])
+    source = _source(randomness)
+    ledger.charge(_spend("pure", what, apart, apart / epsilon, flip_distance(len(points)), source))
+    return float(points[permute_and_flip(_balance(values, quantile, points), epsilon / apart, source)])
 
 
 def _balance(values: AnyArray, quantile: float, points: Doubles) -> Doubles:
@@ -130,10 +135,16 @@ def _moves(per_unit: int, ledger: Ledger) -> int:
     return per_unit * (2 if ledger.unit.neighbours == "replace" else 1)
 
 
-def _laplace(what: str, moves: float, scale: float, cells: int) -> Spend:
+def _spend(mechanism: Mechanism, what: str, moves: float, scale: float, slack: float, source: Randomness) -> Spend:
     require(math.isfinite(scale), "the share of the ledger is too small for any noise")
     return Spend(
-        what=what, mechanism="laplace", norm="l1", sensitivity=moves, scale=scale, slack=cells * SAMPLER_DISTANCE
+        what=what,
+        mechanism=mechanism,
+        norm="l1",
+        sensitivity=moves,
+        scale=scale,
+        slack=slack,
+        seeded=source.is_seeded,
     )
 
 

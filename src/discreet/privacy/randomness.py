@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import os
+import threading
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
@@ -34,6 +35,8 @@ class Randomness:
 
     def __init__(self, seed: int | None = None) -> None:
         self.is_seeded = seed is not None
+        self._repeatable = self.is_seeded
+        self._process, self._lock = os.getpid(), threading.Lock()
         if seed is None:
             self._key(os.urandom(KEY_BYTES))
         else:
@@ -51,6 +54,7 @@ class Randomness:
         """
         require(len(key) == KEY_BYTES, f"a secret key has {KEY_BYTES} bytes, got {len(key)}")
         stream = cls()
+        stream._repeatable = True
         stream._key(hmac.digest(key, purpose.encode(), "sha256"))
         return stream
 
@@ -59,7 +63,16 @@ class Randomness:
         self._left = REKEY_AFTER
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Independent uniform 64-bit words."""
+        """Independent uniform 64-bit words. Threads may share a stream; a forked process gets a key of its own."""
+        if os.getpid() != self._process:
+            # A fork copies the stream: without a new key both processes would draw the same noise.
+            self._process, self._lock = os.getpid(), threading.Lock()
+            if not self._repeatable:
+                self._key(os.urandom(KEY_BYTES))
+        with self._lock:
+            return self._next(count)
+
+    def _next(self, count: int) -> NDArray[np.uint64]:
         out = np.empty(count, dtype=np.uint64)
         view = out.data.cast("B")
         zeros = bytes(min(len(view), BLOCK))

@@ -69,7 +69,7 @@ def choose(
     ledger, share
         What pays, and how much of its limit; see :func:`pure_share`.
     randomness
-        By default from the operating system. After a seeded choice the guarantee must be none.
+        By default from the operating system. After a seeded choice the ledger proves nothing.
     monotone
         Adding a unit moves all scores the same way: twice as precise for the same price.
 
@@ -107,6 +107,7 @@ def choose(
         sensitivity * (1 + FLOAT_MARGIN) * (1 if monotone else 2) * (2 if ledger.unit.neighbours == "replace" else 1)
     )
     epsilon = pure_share(ledger, share)
+    source = Randomness() if randomness is None else randomness
     ledger.charge(
         Spend(
             what=what,
@@ -115,10 +116,12 @@ def choose(
             sensitivity=apart,
             scale=apart / epsilon,
             slack=flip_distance(len(candidates)),
+            seeded=source.is_seeded,
+            chooses=True,
         )
     )
     scores = np.array([score(candidate) for candidate in candidates], dtype=np.float64)
-    return candidates[permute_and_flip(scores, epsilon / apart, Randomness() if randomness is None else randomness)]
+    return candidates[permute_and_flip(scores, epsilon / apart, source)]
 
 
 def permute_and_flip(scores: AnyArray, rate: float, randomness: Randomness) -> int:
@@ -165,15 +168,11 @@ def pure_share(ledger: Ledger, share: float) -> float:
 
 @lru_cache(maxsize=64)
 def _beside_gaussian(epsilon: float, delta: float, share: float) -> float:
-    from discreet.privacy.accounting import calibrate, gaussian_noise_multiplier
+    from discreet.privacy.accounting import epsilon_of, gaussian_noise_multiplier
 
     whole = gaussian_noise_multiplier(epsilon, delta * 0.999)
     rest = Spend(what="rest", mechanism="gaussian", norm="l2", sensitivity=1, scale=whole / (1 - share) ** 0.5)
-
-    def spends(noise: float) -> tuple[Spend, Spend]:
-        return rest, Spend(what="this", mechanism="pure", norm="l1", sensitivity=1, scale=noise / epsilon)
-
-    return epsilon / calibrate(spends, epsilon, delta * 0.998)
+    return epsilon - epsilon_of([rest], delta * 0.998)
 
 
 def _uniform(randomness: Randomness) -> int:

@@ -32,6 +32,10 @@ class Spend:
         How often it was done, each time with fresh noise.
     slack
         Odds that the sampler was not the ideal one; part of delta.
+    seeded
+        Whether the noise can be drawn again by whoever knows its seed; then nothing is proven.
+    chooses
+        Whether a setting was chosen by it (see :func:`discreet.choose`).
 
     Examples
     --------
@@ -47,6 +51,8 @@ class Spend:
     sampling_rate: float = 1.0
     times: int = 1
     slack: float = 0.0
+    seeded: bool = False
+    chooses: bool = False
 
     def __post_init__(self) -> None:
         require(self.mechanism in ("laplace", "gaussian", "pure"), f"there is no mechanism {self.mechanism!r}")

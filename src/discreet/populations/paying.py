@@ -1,0 +1,90 @@
+"""What the populations that hide have in common: ratings, a ledger, and noise that is planned before it is drawn."""
+
+import numpy as np
+
+from discreet.data.catalogue import Catalogue
+from discreet.data.history import History
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError
+from discreet.populations.bounded import capped, needs_rating_bound
+from discreet.populations.contribution import Contribution
+from discreet.populations.plan import Noise, Plan, plan_noise
+from discreet.populations.population import check_ratings_of_population, exact_total
+from discreet.privacy.guarantee import Tuning
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.randomness import Randomness
+from discreet.privacy.spend import Spend
+from discreet.privacy.unit import Unit
+from discreet.types import Doubles
+
+UNDECLARED = "the list of items was read off the ratings, so the list itself says what was rated; declare all items"
+
+
+class Paying:
+    """Ratings that are looked at only through sums, each booked in a ledger before it is computed."""
+
+    def __init__(
+        self,
+        ratings: Ratings,
+        ledger: Ledger,
+        *,
+        noise: Noise | None = None,
+        randomness: Randomness | None = None,
+        tuning: Tuning = "public",
+        key: bytes | None = None,
+        share: float = 1.0,
+    ) -> None:
+        check_ratings_of_population(type(self).__name__, ratings)
+        scale = ratings.catalogue.scale
+        if not bool(np.all((ratings.values >= scale.low) & (ratings.values <= scale.high))):
+            raise InputError(f"a rating lies outside the declared scale {scale}, which every bound rests on")
+        self.ledger = ledger
+        self.tuning = tuning
+        self._share = share
+        self._noise = noise
+        self._randomness = Randomness() if randomness is None else randomness
+        self._ratings = capped(ratings, ledger.unit, self._randomness, key)
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The public items."""
+        return self._ratings.catalogue
+
+    @property
+    def unit(self) -> Unit:
+        """Whose secret is kept."""
+        return self.ledger.unit
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """Every look at the ratings so far."""
+        return self.ledger.spends
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why nothing could be proven, whatever the ledger says."""
+        return () if self.catalogue.declared else (UNDECLARED,)
+
+    def plan(self, contribution: Contribution, share: float = 1.0) -> Plan:
+        """The noise that one sum would get, and what it would cost. Public: no rating is looked at."""
+        if needs_rating_bound(contribution, self.unit):
+            self._check_nobody_counts_nothing(contribution)
+        return plan_noise(
+            contribution, share * self._share, self.ledger, self._noise, seeded=self._randomness.is_seeded
+        )
+
+    def _check_nobody_counts_nothing(self, contribution: Contribution) -> None:
+        """A user without ratings must add nothing: only then do bounds for ratings add up to one for a user."""
+        nobody = Ratings.of_history(History(self.catalogue, np.zeros(0, np.int32), np.zeros(0, np.float32)))
+        if exact_total(contribution, nobody).any():
+            raise InputError(
+                f"{contribution.name!r} counts users without ratings, so its bound for ratings says nothing of a user"
+            )
+
+    def _charged(self, contribution: Contribution, share: float) -> Plan:
+        plan = self.plan(contribution, share)
+        self.ledger.charge(plan.spend)
+        return plan
+
+    def _noisy(self, contribution: Contribution, ratings: Ratings, plan: Plan) -> Doubles:
+        return plan.add_noise(exact_total(contribution, ratings), self._randomness)
