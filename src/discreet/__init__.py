@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from discreet.data.description import describe as describe
     from discreet.data.history import History as History
     from discreet.data.history_file import read_history as read_history
+    from discreet.data.labels import Labels as Labels
     from discreet.data.loading import load as load
     from discreet.data.movielens import read_movielens_split as read_movielens_split
     from discreet.data.netflix import read_netflix_probe as read_netflix_probe
@@ -41,6 +42,14 @@ if TYPE_CHECKING:
     from discreet.data.reports import read_reports as read_reports
     from discreet.data.synthetic import synthetic as synthetic
     from discreet.data.tables import from_frame as from_frame
+    from discreet.errors import BudgetError as BudgetError
+    from discreet.errors import DataError as DataError
+    from discreet.errors import DiscreetError as DiscreetError
+    from discreet.errors import FetchError as FetchError
+    from discreet.errors import InputError as InputError
+    from discreet.errors import OverspentError as OverspentError
+    from discreet.errors import ReleaseError as ReleaseError
+    from discreet.errors import UnknownNameError as UnknownNameError
     from discreet.evaluation.comparison import compare as compare
     from discreet.evaluation.comparison import evaluate as evaluate
     from discreet.evaluation.protocols import EachUser as EachUser
@@ -60,6 +69,8 @@ if TYPE_CHECKING:
     from discreet.models.pmf import PMF as PMF
     from discreet.models.pnbm import PNBM as PNBM
     from discreet.models.popularity import Popularity as Popularity
+    from discreet.models.recommendations import Recommendations as Recommendations
+    from discreet.models.recommendations import Suggestion as Suggestion
     from discreet.models.release import Release as Release
     from discreet.models.spending import spend_and_release as spend_and_release
     from discreet.models.svd import SVD as SVD
@@ -89,6 +100,7 @@ _HOMES = {
     "Scale": "data.catalogue",
     "History": "data.history",
     "Ratings": "data.ratings",
+    "Labels": "data.labels",
     "synthetic": "data.synthetic",
     "available": "data.datasets",
     "describe": "data.description",
@@ -133,6 +145,8 @@ _HOMES = {
     "SVD": "models.svd",
     "WARP": "models.warp",
     "Release": "models.release",
+    "Recommendations": "models.recommendations",
+    "Suggestion": "models.recommendations",
     "spend_and_release": "models.spending",
     "Bound": "privacy.unit",
     "Contribution": "populations.contribution",
@@ -152,6 +166,14 @@ _HOMES = {
     "private_mean": "privacy.quantiles",
     "private_quantile": "privacy.quantiles",
     "Guarantee": "privacy.guarantee",
+    "BudgetError": "errors",
+    "DataError": "errors",
+    "DiscreetError": "errors",
+    "FetchError": "errors",
+    "InputError": "errors",
+    "OverspentError": "errors",
+    "ReleaseError": "errors",
+    "UnknownNameError": "errors",
 }
 
 __all__ = sorted([*_HOMES, "papers"])
