@@ -6,6 +6,7 @@ and everyone rates items of their own group high and of the other group low.
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -179,13 +180,41 @@ def test_survives_the_disk(name, tmp_path):
     np.testing.assert_array_equal(again.scores(WORLD), release.scores(WORLD))
 
 
+def other_world() -> Ratings:
+    """The same catalogue, but fewer users with other names, who rated less and otherwise."""
+    rng = np.random.default_rng(8)
+    rated = rng.random((37, ITEMS)) < 0.4
+    user, item = np.nonzero(rated)
+    users = Labels.of([f"someone-else-{n}" for n in range(37)], what="user")
+    return Ratings.of_columns(WORLD.catalogue, users, user, item, rng.integers(1, 6, len(user)))
+
+
+OTHER = other_world()
+
+
 @every_model
 def test_card_says_nothing_about_the_users(name, tmp_path):
-    """How many users and ratings there were is private."""
-    released(name).save(tmp_path / "release")
-    card = json.loads((tmp_path / "release" / "card.json").read_text())
-    numbers = {str(leaf) for leaf in _leaves(card)}
-    assert not numbers & {str(USERS), str(len(WORLD))}
+    """Whoever the users were and whatever they rated: the same card, but for the checksum of the arrays."""
+    assert _card(released(name), tmp_path / "here") == _card(fit_on(model_of(name), OTHER), tmp_path / "there")
+    assert {path.name for path in (tmp_path / "here").iterdir()} == {"card.json", "arrays.npz"}
+
+
+@pytest.mark.parametrize("terms", [dc.Terms(epsilon=1.0), dc.Terms(epsilon=1.0, unit="user")], ids=["rating", "user"])
+@pytest.mark.parametrize("name", ["bias", "popularity"])
+def test_card_of_a_private_release_says_nothing_about_the_users(name, terms, tmp_path):
+    """Ledger, guarantee and scale of the noise are public: they may not depend on the ratings either."""
+    here, there = (fit_on(model_of(name), world, terms) for world in (WORLD, OTHER))
+    assert here.guarantee.proven is not None
+    assert _card(here, tmp_path / "here") == _card(there, tmp_path / "there")
+
+
+def _card(release: dc.Release, folder: Path) -> dict[str, Any]:
+    release.save(folder)
+    card: dict[str, Any] = json.loads((folder / "card.json").read_text())
+    text = json.dumps(card)
+    assert not any(f'"{user}"' in text for world in (WORLD, OTHER) for user in world.users)
+    del card["arrays_sha256"]
+    return card
 
 
 @every_model
@@ -242,14 +271,3 @@ def test_save_replaces_a_release_and_leaves_nothing_beside_it(tmp_path):
     released("popularity").save(tmp_path / "release")
     assert isinstance(dc.Release.load(tmp_path / "release").model, dc.Popularity)
     assert [path.name for path in tmp_path.iterdir()] == ["release"]
-
-
-def _leaves(node):
-    if isinstance(node, dict):
-        for child in node.values():
-            yield from _leaves(child)
-    elif isinstance(node, list):
-        for child in node:
-            yield from _leaves(child)
-    else:
-        yield node
