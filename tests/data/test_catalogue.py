@@ -11,7 +11,7 @@ SCALE = dc.Scale(1, 5)
 
 
 # Of two items, a and b, on the scale 1 to 5: releases that were saved hold such numbers.
-FINGERPRINT = "1336e6853a82f4b437cdeba50db8b7fc1ed9926529d4fa76ed785fbc72e5d3d7"
+FINGERPRINT = "b8f0f0ddb7053abefd39806e7e0481bc8239f6803e441139ffcde6d169913345"
 
 
 def catalogue(**changes):
@@ -114,3 +114,9 @@ def test_names_are_text_and_ratings_are_numbers(call, message):
         dc.History.of(catalogue(), {"Left": 2})
     with pytest.raises(InputError, match="increasing order"):
         dc.History(catalogue(), np.array([1, 0], dtype=np.int32), np.array([1, 2], dtype=np.float32))
+
+
+def test_a_scale_is_the_same_in_whole_numbers_and_in_fractions():
+    """A release from the command line (--scale 1:5) and a history read in Python (scale=(1, 5)) must fit together."""
+    assert dc.Scale(1, 5) == dc.Scale.parse("1:5")
+    assert dc.Catalogue.of(["a"], dc.Scale(1, 5)).fingerprint == dc.Catalogue.of(["a"], dc.Scale(1.0, 5.0)).fingerprint

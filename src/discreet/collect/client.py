@@ -50,7 +50,8 @@ def read_own_ratings(path: str | Path, scale: Scale, items: str | Path | None = 
         ratings[name] = value
     if not ratings:
         raise DataError(f"{path} holds no rating")
-    return History.of(Catalogue.of(ratings if public is None else public, scale), ratings)
+    listed = ratings if public is None else public
+    return History.of(Catalogue.of(listed, scale, declared=public is not None), ratings)
 
 
 def _rows(path: Path, column: str | None = None) -> Iterator[tuple[int, str, str]]:

@@ -32,6 +32,8 @@ class Scale:
     high: float
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "low", float(self.low))
+        object.__setattr__(self, "high", float(self.high))
         require(
             math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high,
             f"a rating scale needs two finite numbers, low below high, got {self.low} and {self.high}",

@@ -221,7 +221,7 @@ def _gather(reports: list[_Usable], form: ReportForm, vocabulary: _Vocabulary) -
     if vocabulary.catalogue is None:
         names = list(vocabulary.names)
         used = sorted(np.unique(items).tolist(), key=lambda position: names[position])
-        catalogue = Catalogue.of([names[position] for position in used], scale)
+        catalogue = Catalogue.of([names[position] for position in used], scale, declared=False)
         positions = np.zeros(len(names), dtype=np.int32)
         positions[used] = np.arange(len(used))
         items = positions[items]

@@ -85,6 +85,7 @@ def plan_noise(
         sensitivity=sensitivity,
         scale=sensitivity * multiplier,
         slack=float(np.minimum(size * off, 0.5)),
+        rounding=reach * grid,
         seeded=seeded,
     )
     return Plan(spend, grid)

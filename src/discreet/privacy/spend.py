@@ -24,6 +24,8 @@ class Spend:
         exceeds ``sensitivity / scale`` (randomised response, report noisy max, …).
     sensitivity
         How far one unit moves the statistic in ``norm``, rounding to the lattice included.
+    rounding
+        The part of ``sensitivity`` that comes from rounding to the lattice.
     scale
         Scale of the Laplace noise, or standard deviation of the Gaussian.
     sampling_rate
@@ -51,6 +53,7 @@ class Spend:
     sampling_rate: float = 1.0
     times: int = 1
     slack: float = 0.0
+    rounding: float = 0.0
     seeded: bool = False
     chooses: bool = False
 
@@ -84,7 +87,8 @@ class Spend:
     def for_weight(self, weight: float) -> "Spend":
         """The same look at a unit that takes part with ``weight`` times the full contribution."""
         require(0 < weight <= 1, f"a weight lies in (0, 1], got {weight}")
-        return replace(self, sensitivity=self.sensitivity * weight)
+        # Rounding to the lattice does not shrink with the weight.
+        return replace(self, sensitivity=(self.sensitivity - self.rounding) * weight + self.rounding)
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
