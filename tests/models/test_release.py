@@ -141,3 +141,10 @@ def test_where_the_list_of_items_came_from_survives_the_disk(tmp_path):
         ratings = replace(RATINGS, catalogue=replace(RATINGS.catalogue, declared=declared))
         dc.Popularity().fit(dc.NoPrivacy(ratings)).save(tmp_path / "release")
         assert dc.Release.load(tmp_path / "release").catalogue.declared is declared
+
+
+def test_a_promise_that_its_ledger_does_not_add_up_to_is_not_saved(private, tmp_path):
+    forged = replace(private, guarantee=replace(private.guarantee, proven=dc.Loss(0.01, 1e-9)))
+    with pytest.raises(InputError, match="its ledger adds up to epsilon 1: the promise is false"):
+        forged.save(tmp_path / "release")
+    assert list(tmp_path.iterdir()) == []

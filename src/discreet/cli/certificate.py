@@ -18,6 +18,7 @@ def certificate(
     from discreet.models.storage import read_card
 
     loaded, card = Release.load(release), read_card(release)
+    loaded.require_paid()  # what is printed here is recomputed, not believed
     guarantee = loaded.guarantee
     if json:
         document({key: card[key] for key in ("model", "settings", "guarantee", "ledger", "sources", "arrays_sha256")})

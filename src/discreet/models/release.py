@@ -112,6 +112,19 @@ class Release:
                     "make it from the sums of a population, or release it without a guarantee"
                 )
 
+    def require_paid(self) -> None:
+        """Raise if a guarantee is proven that its own ledger does not add up to. Loads the accountant."""
+        from discreet.privacy.accounting import adaptive_epsilon_of
+
+        proven = self.guarantee.proven
+        if proven is None:
+            return
+        spent = adaptive_epsilon_of(self.spends, proven.delta)
+        if spent > proven.epsilon * (1 + 1e-6):
+            raise InputError(
+                f"this release promises {proven}, but its ledger adds up to epsilon {spent:.4g}: the promise is false"
+            )
+
     def __repr__(self) -> str:
         promised = self.guarantee.proven or self.guarantee.claimed
         word = "proven" if self.guarantee.proven else "claimed, not proven:"

@@ -28,6 +28,7 @@ CATALOGUE_PREFIX = "catalogue."
 def save(release: Release, folder: Path) -> None:
     """Write beside the folder first and rename, so that a release is there whole or not at all."""
     release.require_covered()
+    release.require_paid()
     name = next((name for name, kind in every_kind().items() if type(release.model) is kind), None)
     if name is None:
         raise InputError(f"{type(release.model).__name__} is not one of Discreet's models and cannot be saved")
