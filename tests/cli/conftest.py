@@ -55,6 +55,15 @@ def table(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def items(table) -> Path:
+    """The public items of that table: privacy needs a list that was not read off the ratings."""
+    path = table.with_name("items.csv")
+    items = dc.synthetic(users=60, items=40, ratings=900, seed=1).catalogue.items.names.tolist()
+    path.write_text("\n".join(["item", *items, ""]))
+    return path
+
+
+@pytest.fixture(scope="session")
 def release(tmp_path_factory) -> Path:
     """A saved release with titles."""
     folder = tmp_path_factory.mktemp("releases") / "bias"

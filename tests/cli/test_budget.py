@@ -12,9 +12,9 @@ SCALE = ("--scale", "1:5")
 
 
 @pytest.fixture
-def fit(discreet, table, tmp_path):
+def fit(discreet, table, items, tmp_path):
     def run(*options, model="popularity", output="release"):
-        return discreet("fit", model, table, *SCALE, "-o", tmp_path / output, *options)
+        return discreet("fit", model, table, *SCALE, "--items", items, "-o", tmp_path / output, "--replace", *options)
 
     return run
 
@@ -53,7 +53,8 @@ def test_an_exhausted_budget_refuses_before_anything_is_computed(discreet, fit, 
     def look(*_arguments):
         raise AssertionError("a rating was looked at")
 
-    monkeypatch.setattr("discreet.populations.trusted.exact_total", look)
+    monkeypatch.setattr("discreet.populations.local.LocalDevices.sum", look)
+    monkeypatch.setattr("discreet.populations.trusted.TrustedServer.sum", look)
     outcome = fit("--epsilon", "0.5", output="more")
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err == (
@@ -80,7 +81,6 @@ def test_without_privacy_no_limit_is_kept(discreet, fit, table, tmp_path):
 def test_without_a_limit_spending_is_shown_and_not_refused(discreet, fit, table):
     assert "no limit was declared" in fit("--epsilon", "1").out
     assert fit("--epsilon", "2", "--unit", "user").code == 0
-    assert fit().code == 0  # nothing is promised, so nothing is booked
     text = discreet("budget", table).out
     assert "none declared: what is spent is written down, and nothing is refused" in text
     assert "epsilon 1 for one rating, present or absent" in text
@@ -89,6 +89,59 @@ def test_without_a_limit_spending_is_shown_and_not_refused(discreet, fit, table)
     assert spent == {"rating": pytest.approx(1.0), "user": pytest.approx(2.0, rel=1e-3)}
     outcome = discreet("budget", table, "--epsilon", "9")
     assert outcome.code == 2 and "is kept for another unit" in outcome.err
+
+
+@pytest.mark.parametrize("options", [(), ("--epsilon", "1", "--noise-seed", "1")])
+def test_a_release_without_privacy_is_booked_and_no_limit_can_follow(discreet, fit, table, options):
+    fitted = fit(*options)
+    assert f"on the budget of {table}: exact values are out, so no limit can be kept any more" in fitted.out
+    outcome = discreet("budget", table, "--epsilon", "1")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"discreet: {table} was released without privacy before (Popularity(), 20")
+    assert outcome.err.endswith("): exact values are out, so no limit can be kept any more\n")
+    text = discreet("budget", table).out
+    assert "everything: a release without privacy was written" in text and "no privacy: exact" in text
+    assert "epsilon 1 " not in text and " left" not in text
+    document = shown(discreet, table)
+    assert document["released_without_privacy"] and document["limit"] is None
+    assert document["spent"] == [{"unit": None, "epsilon": None, "delta": 0, "remaining": None}]
+    assert [(line["private"], line["epsilon"], line["state"]) for line in document["spendings"]] == [
+        (False, None, "released")
+    ]
+
+
+def test_private_fits_after_exact_ones_are_booked_and_change_nothing(discreet, fit, table):
+    assert fit().code == 0
+    assert "exact values are out" in fit("--epsilon", "1", output="other").out
+    document = shown(discreet, table)
+    assert [line["private"] for line in document["spendings"]] == [False, True]
+    assert document["spent"][0]["epsilon"] is None and document["spendings"][1]["total"] is None
+
+
+def test_what_was_not_written_is_not_out(discreet, fit, table, monkeypatch):
+    def fail(*_arguments, **_named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.models.popularity.Popularity.fit", fail)
+    assert fit().code == 130
+    assert shown(discreet, table, "--epsilon", "1")["limit"] == {"epsilon": 1, "delta": 0}
+
+
+def test_a_fit_tells_machines_what_is_left(discreet, fit, table, own_budget):
+    assert discreet("budget", table, "--epsilon", "2").code == 0
+    budget = json.loads(fit("--epsilon", "0.5", "--json").out)["budget"]
+    assert budget["data"] == str(table) and budget["kept_in"] == str(own_budget)
+    assert budget["limit"]["epsilon"] == 2 and budget["spent"][0]["remaining"] == pytest.approx(1.5)
+
+
+def test_a_list_of_items_that_was_read_off_the_ratings_promises_nothing(discreet, table, tmp_path):
+    outcome = discreet("fit", "popularity", table, *SCALE, "--epsilon", "1", "-o", tmp_path / "release")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(
+        "discreet: with these data --epsilon would promise nothing: the list of items was read"
+    )
+    assert "--items FILE" in outcome.err and outcome.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == [] and shown(discreet, table)["spendings"] == []
 
 
 def test_a_limit_for_users(discreet, fit, table):

@@ -384,3 +384,33 @@ def test_where_a_budget_is_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("DISCREET_BUDGET", "postgresql://me:secret@host/data")
     assert Budget().place == "postgresql://me:***@host/data"
     assert Budget(tmp_path / "third.sqlite").place == str(tmp_path / "third.sqlite")
+
+
+def test_a_release_without_privacy_is_a_line_and_leaves_nothing_to_limit(url):
+    budget = Budget(url)
+    budget.reserve("data", laplace(1.0), "private").released()
+    exposed = budget.expose("data", "MF()")
+    account = budget.report("data")
+    assert (account.unit, account.spent, account.remaining) == (Rating(), float("inf"), None)
+    assert [(line.purpose, line.unit, line.state) for line in account.exact] == [("MF()", None, "reserved")]
+    exposed.released()
+    budget.reserve("data", laplace(1.0, User()), "for users").released()
+    account = budget.report("data")
+    assert [line.total for line in account.spendings] == [1.0, float("inf"), float("inf")]
+    assert [part.spent for part in account.parts] == [float("inf")] * 2
+    assert account.to_json()["spent"][0]["epsilon"] is None
+    with pytest.raises(
+        InputError, match=r"data was released without privacy before \(MF\(\), \d{4}-\d\d-\d\d\): exact"
+    ):
+        budget.declare("data", epsilon=1000.0)
+    assert budget.report("data").epsilon is None
+
+
+def test_where_there_is_a_limit_nothing_is_exposed(url):
+    budget = Budget(url)
+    budget.declare("data", epsilon=1.0)
+    with pytest.raises(
+        OverspentError, match=r"data has a limit of epsilon 1, and MF\(\) without privacy would overspend"
+    ):
+        budget.expose("data", "MF()")
+    assert budget.report("data").spendings == ()

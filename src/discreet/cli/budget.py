@@ -1,13 +1,14 @@
 """``discreet budget``: what was spent on a data set, on what and when, and what is left."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import Json
+from discreet.cli.options import Json, with_hint
 from discreet.cli.tables import document, facts, say, table
-from discreet.errors import DataError, require
+from discreet.errors import DataError, UnknownNameError, require
 
 if TYPE_CHECKING:
     from discreet.privacy.account import Account
@@ -95,7 +96,10 @@ def check_known(data: str) -> None:
     from discreet.data.datasets import find_data_set
 
     if _is_name(data):
-        find_data_set(data)
+        try:
+            find_data_set(data)
+        except UnknownNameError as error:
+            raise with_hint(error, "`discreet data list` lists them") from None
     elif not Path(data).expanduser().exists():
         raise DataError(f"there is no file or folder {data}")
 
@@ -105,11 +109,16 @@ def print_account(account: "Account", place: str) -> None:
     limit = "none declared: what is spent is written down, and nothing is refused (set one with --epsilon)"
     if account.epsilon is not None:
         limit = f"epsilon {account.epsilon:g}{_delta(account)} for {account.unit}"
+    elif account.exact:
+        limit = "none, and none can be kept: exact values are out"
+    spent = [("spent", _spent(part)) for part in account.parts]
+    if account.exact:
+        spent = [("spent", "everything: a release without privacy was written, and no epsilon bounds what it tells")]
     facts(
         [
             ("data", account.data),
             ("limit", limit),
-            *(("spent", _spent(part)) for part in account.parts),
+            *spent,
             *([] if account.remaining is None else [("left", f"epsilon {account.remaining:.4g}")]),
             ("kept in", place),
         ]
@@ -118,14 +127,14 @@ def print_account(account: "Account", place: str) -> None:
         return
     table(
         None,
-        ("when (UTC)", "on what", "unit", "epsilon", "in all", ""),
+        ("when (UTC)", "on what", "unit", "epsilon", "in all", "state"),
         [
             (
                 spending.reserved_at.removesuffix("+00:00").replace("T", " "),
                 spending.purpose,
-                spending.unit.name,
-                f"{spending.epsilon:.4g}",
-                f"{spending.total:.4g}",
+                "none" if spending.unit is None else spending.unit.name,
+                "no privacy: exact" if spending.unit is None else f"{spending.epsilon:.4g}",
+                "-" if math.isinf(spending.total) else f"{spending.total:.4g}",
                 "released" if spending.state == "released" else "reserved, no release written: counts as spent",
             )
             for spending in account.spendings
@@ -139,6 +148,8 @@ def print_left(account: "Account") -> None:
     left = "no limit was declared"
     if account.remaining is not None:
         left = f"epsilon {account.remaining:.4g} of {account.epsilon:g} is left"
+    elif account.exact:
+        left = "exact values are out, so no limit can be kept any more"
     say(f"It is booked on the budget of {account.data}: {left}; see `discreet budget`.")
 
 

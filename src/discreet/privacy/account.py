@@ -13,10 +13,13 @@ from discreet.privacy.unit import Rating, Unit, User
 
 @dataclass(frozen=True, kw_only=True)
 class Spending:
-    """One line of an account: what a fit may spend, since when, and whether its release was written."""
+    """One line of an account: what a fit may spend, since when, and whether its release was written.
+
+    A line without a unit is a release without privacy: its epsilon is infinite, for every unit.
+    """
 
     id: int
-    unit: Unit
+    unit: Unit | None
     purpose: str
     reserved_at: str
     released_at: str | None
@@ -30,17 +33,23 @@ class Spending:
         """Both count as spent."""
         return "reserved" if self.released_at is None else "released"
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is a release without privacy."""
+        return self.unit is None
+
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
         return {
             "purpose": self.purpose,
-            "unit": _unit_to_json(self.unit),
+            "unit": None if self.unit is None else _unit_to_json(self.unit),
+            "private": not self.is_exact,
             "state": self.state,
             "reserved_at": self.reserved_at,
             "released_at": self.released_at,
-            "epsilon": self.epsilon,
+            "epsilon": _finite(self.epsilon),
             "delta": self.delta,
-            "total": self.total,
+            "total": _finite(self.total),
             "spends": [spend.to_json() for spend in self.spends],
         }
 
@@ -80,14 +89,21 @@ class Account:
         return tuple(spend for spending in self.spendings for spend in spending.spends)
 
     @property
+    def exact(self) -> tuple[Spending, ...]:
+        """The releases without privacy: after one of them no epsilon says anything about these ratings."""
+        return tuple(line for line in self.spendings if line.is_exact)
+
+    @property
     def parts(self) -> tuple["Account", ...]:
         """Only without a limit can there be several: what was spent for each unit."""
-        units = dict.fromkeys(line.unit for line in self.spendings)
+        units = dict.fromkeys(line.unit for line in self.spendings if line.unit is not None)
         return (self,) if len(units) <= 1 else tuple(self._part(unit) for unit in units)
 
     @property
     def spent(self) -> float:
-        """The epsilon that everything costs together."""
+        """The epsilon that everything costs together; infinite after a release without privacy."""
+        if self.exact:
+            return math.inf
         require(len(self.parts) == 1, f"{self.data} was spent for several units, which do not add up: see its parts")
         return _epsilon_of(self.spends, self.accounting_delta)
 
@@ -100,6 +116,8 @@ class Account:
         """What everything would cost together with ``plan``; raises where that is over the limit."""
         if self.epsilon is None:
             before = self._part(bare_unit(plan.unit))
+            if before.exact:
+                return math.inf
             return _epsilon_of((*before.spends, *plan.spends), max(before.accounting_delta, plan.delta))
         self._check_unit(plan.unit)
         delta = self.accounting_delta
@@ -128,6 +146,12 @@ class Account:
 
     def limited(self, epsilon: float, delta: float | None = None, unit: Unit | None = None) -> "Account":
         """The same account with a limit, which may become smaller later and never larger."""
+        if self.exact:
+            first = self.exact[0]
+            raise InputError(
+                f"{self.data} was released without privacy before ({first.purpose}, {first.reserved_at[:10]}): "
+                "exact values are out, so no limit can be kept any more"
+            )
         unit = bare_unit(unit or self.unit or Rating())
         self._check_unit(unit)
         for part in self.parts:
@@ -148,7 +172,7 @@ class Account:
         return account
 
     def _part(self, unit: Unit) -> "Account":
-        return replace(self, unit=unit, spendings=tuple(line for line in self.spendings if line.unit == unit))
+        return replace(self, unit=unit, spendings=tuple(line for line in self.spendings if line.unit in (unit, None)))
 
     def _check_unit(self, unit: Unit) -> None:
         if self.unit is not None and bare_unit(self.unit) != bare_unit(unit):
@@ -158,20 +182,24 @@ class Account:
             )
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """As plain data, with every line."""
+        return self.summary() | {"spendings": [spending.to_json() for spending in self.spendings]}
+
+    def summary(self) -> dict[str, Any]:
+        """The limit, what was spent and what is left, as plain data."""
         return {
             "data": self.data,
             "limit": None if self.epsilon is None else {"epsilon": self.epsilon, "delta": self.delta},
+            "released_without_privacy": bool(self.exact),
             "spent": [
                 {
                     "unit": None if part.unit is None else _unit_to_json(part.unit),
-                    "epsilon": part.spent,
+                    "epsilon": None if part.exact else part.spent,
                     "delta": part.accounting_delta,
                     "remaining": part.remaining,
                 }
                 for part in self.parts
             ],
-            "spendings": [spending.to_json() for spending in self.spendings],
         }
 
 
@@ -184,11 +212,16 @@ def bare_unit(unit: Unit) -> Unit:
     return User(neighbours=unit.neighbours) if unit.name == "user" else Rating(unit.neighbours)
 
 
+def _finite(epsilon: float) -> float | None:
+    """JSON has no infinity: null stands for an epsilon that promises nothing."""
+    return epsilon if math.isfinite(epsilon) else None
+
+
 def _unit_to_json(unit: Unit) -> dict[str, Any]:
     return {"name": unit.name, "neighbours": unit.neighbours}
 
 
 def _epsilon_of(spends: Sequence[Spend], delta: float) -> float:
-    from discreet.privacy.accounting import epsilon_of
+    from discreet.privacy.accounting import adaptive_epsilon_of
 
-    return epsilon_of(spends, delta)
+    return adaptive_epsilon_of(spends, delta)

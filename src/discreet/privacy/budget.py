@@ -10,9 +10,13 @@ spends of a data set, of all its fits, are composed together at the delta of its
 up their epsilons. What is spent next may be chosen after seeing what was released before: sums of pure epsilons and of
 the μ² of Gaussian noise hold for such choices too; other mixtures are composed as if they had been planned beforehand.
 
+A release without privacy is a line too, of infinite epsilon: where a limit was declared it is refused, and after it
+none can be declared.
+
 The database holds mechanisms, settings and times; no rating, no user, and nothing that was computed from them.
 """
 
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -56,6 +60,9 @@ PATIENCE = 60
 _LOCK = 0x64697363
 """Of PostgreSQL, held while the tables are made: any number that is always the same."""
 
+_EXACT = "none"
+"""In place of a unit: whose secret a release without privacy keeps."""
+
 _TABLES = MetaData()
 _DATA_SETS = Table(
     "discreet_data_sets",
@@ -71,7 +78,7 @@ _SPENDINGS = Table(
     _TABLES,
     Column("id", Integer, primary_key=True),
     Column("data_set", ForeignKey(_DATA_SETS.c.name), nullable=False, index=True),
-    Column("unit", String, nullable=False),
+    Column("unit", String, nullable=False),  # _EXACT, and an infinite epsilon, for a release without privacy
     Column("neighbours", String, nullable=False),
     Column("purpose", String, nullable=False),
     Column("reserved_at", String, nullable=False),
@@ -177,6 +184,31 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
             ).scalar_one()
         return Reservation(self, int(line))
 
+    def expose(self, data: str, purpose: str) -> Reservation:
+        """Book a release without privacy, before it is written; raises where a limit was declared.
+
+        From then on no limit can be declared: exact values are out, and no epsilon bounds what they tell.
+        """
+        self.report(data).check_unlimited(purpose)
+        with self._writing() as connection:
+            self._lock(connection, data).check_unlimited(purpose)
+            line = connection.execute(
+                insert(_SPENDINGS)
+                .values(
+                    data_set=data,
+                    unit=_EXACT,
+                    neighbours=_EXACT,
+                    purpose=purpose,
+                    reserved_at=_now(),
+                    epsilon=math.inf,
+                    delta=0.0,
+                    total=math.inf,
+                    spends=[],
+                )
+                .returning(_SPENDINGS.c.id)
+            ).scalar_one()
+        return Reservation(self, int(line))
+
     def report(self, data: str) -> Account:
         """The account of a data set; an empty one where nothing is known of it."""
         if self._file is not None and not self._file_exists():
@@ -222,7 +254,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         spendings = tuple(
             Spending(
                 id=line.id,
-                unit=_unit_of(line),
+                unit=None if line.unit == _EXACT else _unit_of(line),
                 purpose=line.purpose,
                 reserved_at=line.reserved_at,
                 released_at=line.released_at,
@@ -233,7 +265,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
             )
             for line in lines
         )
-        units = {spending.unit for spending in spendings} if row.epsilon is None else {_unit_of(row)}
+        units = {spending.unit for spending in spendings if spending.unit} if row.epsilon is None else {_unit_of(row)}
         unit = units.pop() if len(units) == 1 else None
         return Account(data=data, unit=unit, epsilon=row.epsilon, delta=row.delta, spendings=spendings)
 
