@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.cli.app import app
+
 SCALE = ("--scale", "1:5")
 
 
@@ -68,6 +70,8 @@ def test_bad_requests_end_with_2_and_a_sentence(discreet, table, tmp_path):
         ("--metrics", "rmze"): "there is no metric 'rmze'; did you mean 'rmse'?",
         ("--metrics", ","): "--metrics needs names, for example rmse,ndcg@10",
         ("--metrics", "ndcg@0"): "a metric's k must be at least 1, got 'ndcg@0'",
+        ("--metrics", "recall@x"): "a metric's k must be a whole number, as in ndcg@10, got 'recall@x'",
+        ("--metrics", "foo"): "there is no metric 'foo'; there are rmse, mae, within X, ndcg@K and recall@K",
         ("--set", "depth=3"): "there is no bias setting 'depth'; it has item_damping, user_damping",
         ("--html", tmp_path): f"{tmp_path} is a folder: name a file to write to",
         ("--folds", 100_000): "100000 folds need at least 100000 ratings",
@@ -76,21 +80,42 @@ def test_bad_requests_end_with_2_and_a_sentence(discreet, table, tmp_path):
         outcome = discreet("evaluate", "bias", table, *SCALE, *arguments, "--json")
         assert outcome.code == 2, arguments
         assert outcome.out == "", arguments
-        assert outcome.err == f"discreet: {sentence}\n"
+        assert outcome.err.startswith(f"discreet: {sentence}")
+        assert outcome.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_wrong_usage_ends_with_2_too(discreet, table):
-    for arguments in (
-        ("evaluate",),
-        ("evaluate", "bias"),
-        ("evaluate", "bias", table, "--folds", "many"),
-        ("evalute",),
-    ):
+def test_wrong_usage_is_one_sentence_too(discreet, table):
+    requests = {
+        ("evaluate",): "missing argument 'DATA'; see `discreet evaluate --help`",
+        ("evaluate", "bias"): "DATA is missing: write `discreet evaluate bias DATA`",
+        ("evaluate", "cosine:power=2"): "DATA is missing: write `discreet evaluate cosine:power=2 DATA`",
+        ("evaluate", "ml-100k"): "MODEL is missing: write `discreet evaluate MODEL... ml-100k`",
+        ("evaluate", "bias", table, "--folds", "many"): "invalid value for '--folds'",
+        ("evalute",): "no such command 'evalute'; did you mean 'evaluate'?",
+        ("fit", "bias", "ml-100k"): "missing option '--output'",
+        ("--verbose",): "no such option: --verbose",
+        ("data", "lost"): "no such command 'lost'",
+    }
+    for arguments, sentence in requests.items():
         outcome = discreet(*arguments)
-        assert outcome.code == 2
-        assert outcome.out == ""
-        assert "Error:" in outcome.err
+        assert (outcome.code, outcome.out) == (2, ""), arguments
+        assert outcome.err.startswith(f"discreet: {sentence}"), outcome.err
+        assert outcome.err.count("\n") == 1 and "Usage:" not in outcome.err
+
+
+def test_a_group_without_a_command_shows_its_help(discreet):
+    for arguments in ((), ("data",)):
+        outcome = discreet(*arguments)
+        assert "Usage: discreet" in outcome.out + outcome.err
+
+
+def test_a_setting_that_some_models_do_not_have_is_pointed_out(discreet, table):
+    command = ("evaluate", "bias", "popularity", table, *SCALE, "--test", 0.2)
+    outcome = discreet(*command, "--set", "item_damping=2")
+    assert outcome.code == 0
+    assert outcome.err == ("--set item_damping=2 changes bias, and not popularity, which has no such setting.\n")
+    assert discreet(*command, "--set", "bias.item_damping=2").err == ""
 
 
 def test_evaluate_writes_a_page(discreet, table, tmp_path):
@@ -110,6 +135,39 @@ def test_compare_writes_a_page_and_pictures(discreet, table, tmp_path):
     assert written == {document["page"], *document["pictures"]}
     assert str(tmp_path / "out" / "rmse.png") in written
     assert all(Path(picture).read_bytes().startswith(b"\x89PNG") for picture in document["pictures"])
+
+
+def test_compare_draws_everything_before_it_writes_anything(discreet, table, tmp_path, monkeypatch):
+    def fail(*_arguments, **_named):
+        raise MemoryError
+
+    for place in ("discreet.reports.charts.Picture.png", "discreet.reports.page.render_page"):
+        with monkeypatch.context() as patched, pytest.raises(MemoryError):
+            patched.setattr(place, fail)
+            app(["compare", str(table), *SCALE, "--models", "bias", "--test", "0.2", "-o", str(tmp_path / "out")])
+    assert not (tmp_path / "out").exists()
+
+
+def test_compare_with_privacy_takes_the_models_that_have_a_private_form(discreet, table, tmp_path):
+    command = (
+        "compare",
+        table,
+        *SCALE,
+        "--epsilon",
+        1,
+        "--unit",
+        "user",
+        "--test",
+        0.2,
+        "-o",
+        tmp_path / "out",
+        "--json",
+    )
+    outcome = discreet(*command, "--metrics", "ndcg@5")
+    assert outcome.code == 0, outcome.err
+    models = {row["model"] for row in json.loads(outcome.out)["rows"]}
+    assert {"bias", "popularity"} <= models
+    assert not {"cosine", "mf", "ease"} & models
 
 
 def test_compare_is_refused_before_the_work_starts(discreet, table, tmp_path):

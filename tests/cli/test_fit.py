@@ -1,9 +1,14 @@
+import contextlib
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.populations.rehearsal import Rehearsal
+from discreet.types import no_progress
 
 SCALE = ("--scale", "1:5")
 
@@ -86,6 +91,9 @@ def test_several_ratings_of_an_item_need_a_rule(discreet, tmp_path):
     refused = discreet(*arguments)
     assert refused.code == 2
     assert refused.err.endswith("by one user: merge them with --repeats last, mean or recency\n")
+    (tmp_path / "same.csv").write_text("user,item,rating\n1,a,2\n1,a,5\n2,a,3\n")
+    refused = discreet("fit", "bias", tmp_path / "same.csv", *SCALE, "-o", tmp_path / "release")
+    assert "--repeats last" in refused.err and "repeats=" not in refused.err
     assert not (tmp_path / "release").exists()
     assert discreet(*arguments, "--repeats", "mean").code == 0
     assert len(dc.Release.load(tmp_path / "release").catalogue) == 2
@@ -110,6 +118,26 @@ def test_an_interrupt_ends_quietly_with_130_and_leaves_nothing(discreet, table, 
             outcome = discreet("fit", "bias", table, *SCALE, "-o", tmp_path / "release")
         assert (outcome.code, outcome.out, outcome.err) == (130, "", "")
         assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [(), ("--epsilon", "1")])
+def test_an_interrupt_that_is_swallowed_takes_effect_before_anything_is_written(
+    discreet, table, items, tmp_path, monkeypatch, options
+):
+    fit = dc.Popularity.fit
+
+    def compile_and_fit(model, population, progress=no_progress):
+        if not isinstance(population, Rehearsal):
+            with contextlib.suppress(KeyboardInterrupt):  # as numba does while it compiles
+                os.kill(os.getpid(), signal.SIGINT)
+        return fit(model, population, progress)
+
+    monkeypatch.setattr("discreet.models.popularity.Popularity.fit", compile_and_fit)
+    before = signal.getsignal(signal.SIGINT)
+    outcome = discreet("fit", "popularity", table, *SCALE, "--items", items, "-o", tmp_path / "release", *options)
+    assert (outcome.code, outcome.out) == (130, "")
+    assert list(tmp_path.iterdir()) == []
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_full_disk_is_a_sentence(discreet, table, tmp_path, monkeypatch):

@@ -5,7 +5,11 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+import discreet as dc
 from discreet.cli.app import app
+from discreet.cli.private_forms import names_of_private_models
+from discreet.models.fitting import fit_on
+from discreet.models.names import MODELS
 
 run = CliRunner().invoke
 DATA = ["synthetic"]
@@ -64,7 +68,13 @@ def test_measuring_private_models(tmp_path):
         (["--epsilon", "0"], "epsilon must be positive and finite, got 0.0"),
         (["--epsilon", "nan"], "epsilon must be positive and finite, got nan"),
         (["--epsilon", "1", "--delta", "1"], "delta must lie in [0, 1), got 1.0"),
-        (["--delta", "1e-6"], "delta says nothing without epsilon"),
+        (["--delta", "1e-6"], "--delta would give no privacy without --epsilon"),
+        (["--unit", "user"], "--unit would give no privacy without --epsilon"),
+        (["--unit", "rating"], "--unit would give no privacy without --epsilon"),
+        (
+            ["--trust", "devices", "--noise-seed", "3"],
+            "--trust and --noise-seed would give no privacy without --epsilon",
+        ),
         (["--epsilon", "1", "--unit", "household"], "--unit must be rating or user, got 'household'"),
         (["--epsilon", "1", "--trust", "god"], "--trust must be server or devices, got 'god'"),
         (["--epsilon", "1", "--unit", "user", "--delta", "0"], "has no proven bound for the unit user in l1"),
@@ -79,10 +89,68 @@ def test_impossible_terms_are_refused_in_one_sentence(tmp_path, options, sentenc
 
 @pytest.mark.parametrize(
     ("model", "sentence"),
-    [("mf", "MF needs the raw ratings, so it cannot be private"), ("cosine", "so no noise can make it private")],
+    [("mf", "MF has no private form yet; bias, popularity"), ("cosine", "Cosine has no private form")],
 )
-def test_models_that_cannot_be_private_say_so(tmp_path, model, sentence):
-    result = run(app, ["fit", model, *DATA, "-o", str(tmp_path / "release"), "--epsilon", "1"])
+@pytest.mark.parametrize("command", ["fit", "evaluate", "compare"])
+def test_models_that_cannot_be_private_say_so(tmp_path, command, model, sentence):
+    words = {
+        "fit": ["fit", model, "ml-100k", "-o", str(tmp_path / "release")],
+        "evaluate": ["evaluate", "bias", model, "ml-100k"],
+        "compare": ["compare", "ml-100k", "--models", f"bias,{model}", "-o", str(tmp_path / "release")],
+    }
+    result = run(app, [*words[command], "--epsilon", "1"])
     assert result.exit_code == 2
-    assert sentence in result.stderr
+    assert sentence in result.stderr and result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_models_say_whether_they_have_a_private_form():
+    listed = {model["model"]: model["private"] for model in json.loads(run(app, ["models", "--json"]).stdout)}
+    assert listed["bias"] == listed["popularity"] == ["rating", "user"]
+    assert listed["cosine"] == listed["mf"] == listed["paper:hybrid-knn"] == []
+    assert "private" in run(app, ["models"]).stdout
+
+
+@pytest.mark.parametrize("unit", ["rating", "user"])
+def test_what_the_list_says_is_true(unit):
+    for name in names_of_private_models(unit):
+        release = fit_on(
+            MODELS[name](), dc.synthetic(users=30, items=64, ratings=600, seed=1), dc.Terms(epsilon=1, unit=unit)
+        )
+        assert release.guarantee.proven is not None, name
+
+
+def test_fit_points_to_the_certificate_of_what_has_one(tmp_path):
+    private, plain = tmp_path / "private", tmp_path / "plain"
+    text = run(app, ["fit", "popularity", *DATA, "-o", str(private), "--epsilon", "1"]).stdout
+    assert (
+        f"see `discreet show {private}`, `discreet certificate {private}` and `discreet recommend {private}`." in text
+    )
+    text = run(app, ["fit", "popularity", *DATA, "-o", str(plain)]).stdout
+    assert f"see `discreet show {plain}` and `discreet recommend {plain}`." in text
+
+
+def test_a_release_that_was_paid_for_is_not_replaced_by_accident(tmp_path):
+    folder = fitted(tmp_path, "--epsilon", "1")
+    card = (folder / "card.json").read_text()
+    for options in ([], ["--epsilon", "2"]):
+        result = run(app, ["fit", "bias", *DATA, "-o", str(folder), *options])
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr == (
+            f"discreet: {folder} holds a private release that was paid for (epsilon 1): name another folder, "
+            "or replace it with --replace; "
+            "nothing was written\n"
+        )
+    assert (folder / "card.json").read_text() == card
+    assert run(app, ["fit", "bias", *DATA, "-o", str(folder), "--replace"]).exit_code == 0
+    assert run(app, ["fit", "bias", *DATA, "-o", str(folder)]).exit_code == 0  # nothing was paid for this one
+
+
+def test_a_forged_card_gets_no_certificate(tmp_path):
+    folder = fitted(tmp_path, "--epsilon", "2")
+    card = json.loads((folder / "card.json").read_text())
+    card["guarantee"]["proven"]["epsilon"] = 0.01
+    (folder / "card.json").write_text(json.dumps(card))
+    result = run(app, ["certificate", str(folder)])
+    assert result.exit_code == 2
+    assert "the promise is false" in result.stderr

@@ -77,7 +77,7 @@ def test_settings_reach_the_models_they_name():
         (["popularity"], ["depth=3"], "there is no popularity setting 'depth'; it has no settings"),
         (["bias"], ["depth=3"], "there is no bias setting 'depth'; it has item_damping, user_damping"),
         (["bias"], ["item_damping=-1"], "item_damping must not be negative, got -1.0"),
-        (["bias"], ["item_damping=nan"], "item_damping must not be negative, got nan"),
+        (["bias"], ["item_damping=nan"], "item_damping must be finite, got nan"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(models, settings, message):

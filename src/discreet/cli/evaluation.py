@@ -1,17 +1,19 @@
 """``discreet evaluate`` and ``discreet compare``: how good models are on held-out ratings."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import DataOptions, Json, PrivacyOptions, Settings, SplitOptions, grouped
+from discreet.cli.options import DataOptions, Json, PrivacyOptions, Settings, SplitOptions, grouped, with_hint
 from discreet.cli.outputs import check_file
-from discreet.cli.pages import promise, write_pictures, write_report
+from discreet.cli.pages import promise, write_report, write_report_and_pictures
+from discreet.cli.private_forms import check_private, names_of_private_models
 from discreet.cli.progress import bar
-from discreet.cli.settings import parse_models
-from discreet.cli.tables import document, say, table_of_numbers
-from discreet.errors import require
+from discreet.cli.settings import parse_models, partial_settings, split_name
+from discreet.cli.tables import document, note, say, table_of_numbers
+from discreet.errors import InputError, UnknownNameError, require
 
 if TYPE_CHECKING:
     from discreet.evaluation.results import Estimate, Report
@@ -23,9 +25,10 @@ Metrics = Annotated[
 
 @grouped
 def evaluate(
+    *,
     models: Annotated[
         list[str], typer.Argument(metavar="MODEL...", help="Models by name; cosine:neighbours=100 has a setting.")
-    ],
+    ] = [],  # noqa: B006 (typer copies it; never empty, see check_words)
     source: DataOptions,
     splitting: SplitOptions,
     privacy: PrivacyOptions,
@@ -35,6 +38,7 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Measure models on ratings that they were not fitted on."""
+    check_words(models, source.data)
     if html:
         check_file(html)
     report = measure(models, source, splitting, privacy, settings, metrics)
@@ -54,7 +58,11 @@ def compare(
     splitting: SplitOptions,
     privacy: PrivacyOptions,
     models: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Which models, separated by commas (default: all).")
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Which models, separated by commas (default: all; with --epsilon, all that have a private form).",
+        ),
     ] = None,
     settings: Settings = [],  # noqa: B006 (typer copies it)
     metrics: Metrics = None,
@@ -66,15 +74,16 @@ def compare(
     """Compare models in a table and on a page with pictures."""
     page = output / "report.html"
     check_file(page)
-    if models is None:
+    if models is not None:
+        names = split_names(models, "--models", "bias,popularity")
+    elif privacy.epsilon is not None:
+        names = names_of_private_models(privacy.unit or "rating")
+    else:
         from discreet.models.names import MODELS
 
         names = list(MODELS)
-    else:
-        names = split_names(models, "--models", "bias,popularity")
     report = measure(names, source, splitting, privacy, settings, metrics)
-    write_report(report, page)
-    pictures = write_pictures(report, output)
+    pictures = write_report_and_pictures(report, page)
     if json:
         document(report.to_json() | {"page": str(page), "pictures": [str(picture) for picture in pictures]})
         return
@@ -94,12 +103,38 @@ def measure(
     """Fit and measure; everything that can be wrong with the command is found before the data are read."""
     chosen = parse_models(models, settings)
     protocol, terms = splitting.protocol(), privacy.terms()
-    names = None if metrics is None else split_names(metrics, "--metrics", "rmse,ndcg@10")
+    names = None if metrics is None else read_metrics(metrics)
+    for model in chosen.values():
+        check_private(model, terms)
+    for sentence in partial_settings(list(chosen), settings):
+        note(sentence)
     from discreet.evaluation.comparison import compare
 
     with bar() as progress:
         ratings = source.load(progress)
         return compare(chosen, ratings, protocol, terms=terms, data=source.name, progress=progress, metrics=names)
+
+
+def check_words(models: Sequence[str], data: str) -> None:
+    """Raise if there is only one word: then it is DATA to the parser, whichever it was meant to be."""
+    if models:
+        return
+    from discreet.models.names import every_kind
+
+    is_model = split_name(data)[0] in every_kind()
+    missing, usage = ("DATA", f"{data} DATA") if is_model else ("MODEL", f"MODEL... {data}")
+    raise InputError(f"{missing} is missing: write `discreet evaluate {usage}`")
+
+
+def read_metrics(text: str) -> list[str]:
+    """The metrics that ``--metrics`` names; a name that is none is refused here, before any work."""
+    from discreet.evaluation.metric_names import check_metrics
+
+    names = split_names(text, "--metrics", "rmse,ndcg@10")
+    try:
+        return list(check_metrics(names))
+    except UnknownNameError as error:
+        raise with_hint(error, "there are rmse, mae, within X, ndcg@K and recall@K, for example ndcg@10") from None
 
 
 def split_names(text: str, option: str, example: str) -> list[str]:

@@ -3,7 +3,7 @@
 import dataclasses
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,9 +11,14 @@ from discreet.cli.budget import account_name, print_left
 from discreet.cli.models import shown
 from discreet.cli.options import DataOptions, Json, PrivacyOptions, Settings, grouped
 from discreet.cli.outputs import check_release_folder
+from discreet.cli.private_forms import check_private
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models, split_name
-from discreet.cli.tables import document, facts, say
+from discreet.cli.tables import document, facts, note, say
+from discreet.errors import BudgetError, require
+
+if TYPE_CHECKING:
+    from discreet.privacy.guarantee import Guarantee
 
 
 @grouped
@@ -26,21 +31,25 @@ def fit(
     budget: Annotated[
         str | None, typer.Option(metavar="URL", help="Where the budget of DATA is kept (`discreet budget`).")
     ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace a private release in DIR, which was paid for.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Fit a model and write a release.
 
     The release is a folder with what was learned about the items, and nothing about any user. What it costs is
-    booked on the budget of DATA first; what would overspend that is refused.
+    booked on the budget of DATA first; what would overspend that is refused. So is a release without privacy, where a
+    limit was declared; after one, none can be declared any more.
     """
     chosen = parse_models([model], settings)[model]
     terms = privacy.terms()
-    check_release_folder(output)
-    from discreet.models.fitting import check_terms, fit_on
+    check_private(chosen, terms)
+    check_release_folder(output, replace=replace)
+    from discreet.models.fitting import fit_on
     from discreet.models.spending import spend_and_release
     from discreet.privacy.budget import Budget
 
-    check_terms(chosen, terms)
     kept, name = Budget(budget), account_name(source.data)
     account = kept.report(name)  # a database that is down is found before the data are read
     has_privacy = terms.epsilon is not None and terms.noise_seed is None
@@ -52,11 +61,19 @@ def fit(
         started = time.perf_counter()
         if has_privacy:
             population = terms.population(ratings)
+            check_promise(population.guarantee)
             release = spend_and_release(chosen, population, output, budget=kept, data=name, progress=progress)
         else:
             release = fit_on(chosen, ratings, terms, progress)
+            progress(1, 1, "writing the release")
+            booked = kept.expose(name, repr(chosen))  # nothing is out before it is written, so it is booked only now
             release.save(output)
+            try:
+                booked.released()
+            except BudgetError as error:
+                note(f"The release was written, but not marked as such: {error}.")
         seconds = time.perf_counter() - started
+    account = kept.report(name)
     if json:
         document(
             {
@@ -65,14 +82,25 @@ def fit(
                 "settings": dataclasses.asdict(chosen),
                 "guarantee": str(release.guarantee),
                 "fit_seconds": seconds,
+                "budget": account.summary() | {"kept_in": kept.place},
             }
         )
         return
     say(f"Fitted {chosen!r} in {seconds:.1f} s.")
     say(str(release.guarantee))
-    if has_privacy:
-        print_left(kept.report(name))
-    say(f"The release is in {output}; see `discreet show {output}` and `discreet recommend {output}`.")
+    print_left(account)
+    more = ["show", "recommend"] if release.guarantee.proven is None else ["show", "certificate", "recommend"]
+    commands = [f"`discreet {command} {output}`" for command in more]
+    say(f"The release is in {output}; see {', '.join(commands[:-1])} and {commands[-1]}.")
+
+
+def check_promise(guarantee: "Guarantee") -> None:
+    """Raise where privacy was asked for and cannot be promised for these data, whatever the model."""
+    hint = "; name the public items with --items FILE" if "items" in guarantee.reason else ""
+    require(
+        guarantee.proven is not None,
+        f"with these data --epsilon would promise nothing: {guarantee.reason}{hint}; nothing was computed or spent",
+    )
 
 
 def show(

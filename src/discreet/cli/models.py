@@ -4,12 +4,16 @@ import inspect
 from typing import Any
 
 from discreet.cli.options import Json
+from discreet.cli.private_forms import private_units
 from discreet.cli.settings import settings_of
 from discreet.cli.tables import document, table
 
 
 def models(json: Json = False) -> None:
-    """List the models, what they are for and their settings."""
+    """List the models, what they are for, whether they have a private form, and their settings.
+
+    Private names whose secret can be kept: one rating, or all ratings of one user.
+    """
     from discreet.models.names import every_kind
 
     described = [describe(name, kind) for name, kind in every_kind().items()]
@@ -18,12 +22,12 @@ def models(json: Json = False) -> None:
         return
     table(
         None,
-        ("model", "for", "learns from", "what it does, and its settings"),
+        ("model", "for", "private", "what it does, and its settings"),
         [
             (
                 model["model"],
                 model["kind"],
-                "raw ratings" if model["needs_raw_ratings"] else "sums",
+                ", ".join(model["private"]) or "no",
                 "\n".join([model["does"], *_settings(model["settings"])]),
             )
             for model in described
@@ -38,6 +42,7 @@ def describe(name: str, kind: Any) -> dict[str, Any]:
         "does": (inspect.getdoc(kind) or "").partition("\n")[0],
         "kind": "ratings" if hasattr(kind, "predict") else "ranking",
         "explains": hasattr(kind, "explain"),
+        "private": list(private_units(kind)),
         "needs_raw_ratings": bool(getattr(kind, "raw_ratings", False)),
         "settings": settings_of(kind),
     }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.errors import require
+from discreet.errors import DataError, UnknownNameError, require
 
 if TYPE_CHECKING:
     from discreet.data.gather import Repeats
@@ -36,9 +36,15 @@ class DataOptions:
     path: Annotated[
         Path | None, typer.Option("--path", metavar="DIR", help="Folder in which to look for a named data set.")
     ] = None
-    user_column: Annotated[str, typer.Option(metavar="NAME", help="In a table: column of the users.")] = "user"
-    item_column: Annotated[str, typer.Option(metavar="NAME", help="In a table: column of the items.")] = "item"
-    rating_column: Annotated[str, typer.Option(metavar="NAME", help="In a table: column of the ratings.")] = "rating"
+    user_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="In a table: column of the users (default: user).")
+    ] = None
+    item_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="In a table: column of the items (default: item).")
+    ] = None
+    rating_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="In a table: column of the ratings (default: rating).")
+    ] = None
     time_column: Annotated[str | None, typer.Option(metavar="NAME", help="In a table: column of the times.")] = None
     scale: Annotated[
         str | None, typer.Option(metavar="LOW:HIGH", help="The rating scale of a table, for example 1:5.")
@@ -54,34 +60,70 @@ class DataOptions:
     def load(self, progress: "Progress", *, merged: bool = True) -> "Ratings":
         """Read the ratings; with ``merged``, refuse several ratings of one item that no rule was given for."""
         from discreet.data.catalogue import Scale
-        from discreet.data.datasets import DATA_SETS
         from discreet.data.loading import load
-        from discreet.data.tables import is_table
 
         rules: dict[str | None, Repeats] = {None: "keep", "last": "last", "mean": "mean", "recency": "recency"}
         require(self.repeats in rules, f"--repeats must be last, mean or recency, got {self.repeats!r}")
         scale = None if self.scale is None else Scale.parse(self.scale)
-        require(
-            scale is not None or self.data in DATA_SETS or not is_table(Path(self.data)),
-            f"{self.data} does not say its rating scale: declare it with --scale LOW:HIGH, for example --scale 1:5",
-        )
-        ratings = load(
-            self.data,
-            path=self.path,
-            scale=scale,
-            user=self.user_column,
-            item=self.item_column,
-            rating=self.rating_column,
-            time=self.time_column,
-            items=self.items,
-            repeats=rules[self.repeats],
-            progress=progress,
-        )
+        self._check_options()
+        try:
+            ratings = load(
+                self.data,
+                path=self.path,
+                scale=scale,
+                user=self.user_column or "user",
+                item=self.item_column or "item",
+                rating=self.rating_column or "rating",
+                time=self.time_column,
+                items=self.items,
+                repeats=rules[self.repeats],
+                progress=progress,
+            )
+        except DataError as error:  # the library speaks of arguments, the command line of options
+            raise DataError(str(error).replace("repeats='last'", "--repeats last")) from None
+        except UnknownNameError as error:
+            raise with_hint(error, "`discreet data list` lists them") from None
         require(
             not (merged and ratings.has_repeats),
             f"{self.data} has several ratings of one item by one user: merge them with --repeats last, mean or recency",
         )
         return ratings
+
+    def _check_options(self) -> None:
+        """Raise for an option that says nothing about these data: it was meant to change something."""
+        from discreet.data.datasets import DATA_SETS
+        from discreet.data.reports import holds_reports
+        from discreet.data.tables import is_table
+
+        place = Path(self.data)
+        if self.data not in DATA_SETS and not place.exists():
+            return  # nothing is known of them, and loading will say so
+        own: set[str] = set()
+        if self.data in DATA_SETS:
+            kind, own = "a data set with a name and a format of its own", {"--path"}
+        elif place.is_file() and is_table(place):
+            of_movielens = place.name == "ratings.csv" and place.with_name("movies.csv").exists()
+            require(
+                self.scale is not None or of_movielens,
+                f"{self.data} does not say its rating scale: declare it with --scale LOW:HIGH, for example --scale 1:5",
+            )
+            kind, own = "a table", {"--user-column", "--item-column", "--rating-column", "--time-column", "--items"}
+            if self.scale is None:
+                kind, own = "a file of MovieLens", set()
+        elif holds_reports(place):
+            kind, own = "a folder of reports", {"--items", "--item-column"}
+        else:
+            kind = "in a format of its own"
+        given = {
+            "--path": self.path,
+            "--user-column": self.user_column,
+            "--item-column": self.item_column,
+            "--rating-column": self.rating_column,
+            "--time-column": self.time_column,
+            "--items": self.items,
+        }
+        stray = [option for option, value in given.items() if value is not None and option not in own]
+        require(not stray, f"{self.data} is {kind}, which {' and '.join(stray)} cannot change: leave it out")
 
     @property
     def name(self) -> str:
@@ -144,11 +186,13 @@ class PrivacyOptions:
         float | None, typer.Option(metavar="D", help="Default: 0 for the unit rating, 1e-6 for the unit user.")
     ] = None
     unit: Annotated[
-        str, typer.Option(metavar="UNIT", help="Whose secret is kept: one rating, or all that one user gave (user).")
-    ] = "rating"
+        str | None,
+        typer.Option(metavar="UNIT", help="Whose secret is kept: one rating (default), or all of one user (user)."),
+    ] = None
     trust: Annotated[
-        str, typer.Option(metavar="WHO", help="Who may see ratings: one server, or only the users' own devices.")
-    ] = "server"
+        str | None,
+        typer.Option(metavar="WHO", help="Who may see ratings: one server (default), or only the users' own devices."),
+    ] = None
     noise_seed: Annotated[
         int | None, typer.Option(metavar="SEED", help="Repeatable noise, for experiments: gives no privacy.")
     ] = None
@@ -157,15 +201,24 @@ class PrivacyOptions:
         """The terms that the options name; what is out of range is refused here, before any work."""
         from discreet.populations.terms import Terms
 
-        require(self.unit in ("rating", "user"), f"--unit must be rating or user, got {self.unit!r}")
-        require(self.trust in ("server", "devices"), f"--trust must be server or devices, got {self.trust!r}")
-        return Terms(
-            epsilon=self.epsilon,
-            delta=self.delta,
-            unit="user" if self.unit == "user" else "rating",
-            trust="devices" if self.trust == "devices" else "server",
-            noise_seed=self.noise_seed,
+        given: dict[str, Any] = {
+            name: value
+            for name in ("delta", "unit", "trust", "noise_seed")
+            if (value := getattr(self, name)) is not None
+        }
+        require(
+            self.epsilon is not None or not given,
+            f"{' and '.join('--' + name.replace('_', '-') for name in given)} would give no privacy without --epsilon: "
+            "give --epsilon too, or leave it out",
         )
+        require(self.unit in (None, "rating", "user"), f"--unit must be rating or user, got {self.unit!r}")
+        require(self.trust in (None, "server", "devices"), f"--trust must be server or devices, got {self.trust!r}")
+        return Terms(epsilon=self.epsilon, **given)
+
+
+def with_hint(error: UnknownNameError, hint: str) -> UnknownNameError:
+    """The same error; where it has no near names to offer, it says where the names are listed."""
+    return error if "did you mean" in str(error) else UnknownNameError(f"{error}; {hint}")
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -7,35 +7,42 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from discreet.evaluation.results import Report
+    from discreet.reports.charts import Picture
 
 
 def write_report(report: "Report", path: Path) -> None:
     """Write one page: what came out, in pictures and in numbers, and how to do it again."""
     from discreet.reports.charts import pictures_of
-    from discreet.reports.page import Pictures, Table, Text, write_page
+    from discreet.reports.files import write_whole
+
+    write_whole(path, _page(report, pictures_of(report)).encode())
+
+
+def write_report_and_pictures(report: "Report", path: Path) -> list[Path]:
+    """Write the page, and its pictures as PNG beside it. All are drawn before the first is written."""
+    from discreet.reports.charts import pictures_of
+    from discreet.reports.files import write_whole
+
+    pictures = pictures_of(report)
+    contents = {path.with_name(f"{picture.name}.png"): picture.png() for picture in pictures}
+    for place, content in (contents | {path: _page(report, pictures).encode()}).items():
+        write_whole(place, content)
+    return list(contents)
+
+
+def _page(report: "Report", pictures: "list[Picture]") -> str:
+    from discreet.reports.page import Pictures, Table, Text, render_page
 
     names = ", ".join(row.model for row in report.rows)
-    write_page(
-        path,
+    return render_page(
         title=f"{names} on {report.data}" if len(report.rows) <= 3 else f"{len(report.rows)} models on {report.data}",
         lead=f"{report.split[:1].upper()}{report.split[1:]}. {promise(report)}",
         sections=[
-            Pictures(title="How good they are", pictures=pictures_of(report), lead=True),
+            Pictures(title="How good they are", pictures=pictures, lead=True),
             Table(report=report),
             Text(title="Do it again", code=shlex.join(["discreet", *sys.argv[1:]])),
         ],
     )
-
-
-def write_pictures(report: "Report", folder: Path) -> list[Path]:
-    """Write every picture of the report as PNG."""
-    from discreet.reports.charts import pictures_of
-
-    written = []
-    for picture in pictures_of(report):
-        picture.save(folder / f"{picture.name}.png")
-        written.append(folder / f"{picture.name}.png")
-    return written
 
 
 def promise(report: "Report") -> str:

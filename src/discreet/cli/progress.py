@@ -4,12 +4,28 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from discreet.cli.interrupts import remembered_interrupts
+
 ShowProgress = Callable[[int, int, str], None]
 
 
 @contextmanager
 def bar() -> Iterator[ShowProgress]:
-    """A progress callback ``(done, total, what)`` that draws one bar, gone when the work is done."""
+    """A progress callback ``(done, total, what)`` that draws one bar, gone when the work is done.
+
+    Every step is also where an interrupt takes effect that was lost on the way (see ``interrupts.py``).
+    """
+    with remembered_interrupts() as check, _drawn() as show:
+
+        def step(done: int, total: int, what: str) -> None:
+            check()
+            show(done, total, what)
+
+        yield step
+
+
+@contextmanager
+def _drawn() -> Iterator[ShowProgress]:
     if not sys.stderr.isatty():
         yield lambda done, total, what: None
         return

@@ -41,6 +41,24 @@ def parse_models(texts: Sequence[str], settings: Sequence[str] = ()) -> dict[str
     return models
 
 
+def partial_settings(texts: Sequence[str], settings: Sequence[str]) -> list[str]:
+    """A sentence for each of ``settings`` that some of the models do not have, and which does not say whose it is.
+
+    >>> partial_settings(["cosine", "bias"], ["neighbours=50", "cosine.power=2"])
+    ['--set neighbours=50 changes cosine, and not bias, which has no such setting.']
+    """
+    names = list(dict.fromkeys(split_name(text)[0] for text in texts))
+    sentences = []
+    for setting in settings:
+        key, _ = _pair(setting)
+        takers = [name for name in names if key in _fields(model_kind(name))]
+        others = [name for name in names if name not in takers]
+        if "." not in key and takers and others:
+            have = "which has" if len(others) == 1 else "which have"
+            sentences.append(f"--set {setting} changes {_and(takers)}, and not {_and(others)}, {have} no such setting.")
+    return sentences
+
+
 def split_name(text: str) -> tuple[str, str]:
     """The name of a model, and the settings that are written beside it.
 
@@ -137,3 +155,7 @@ def _refuse_setting(owner: str, key: str, names: Sequence[str]) -> typing.NoRetu
         raise error
     has = f"it has {', '.join(known)}" if known else "it has no settings"
     raise UnknownNameError(f"{error}; {has}")
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -75,6 +75,7 @@ def spend_and_release(
             raise OverspentError(
                 f"{model!r} looked at the ratings in another way than was booked; nothing was released"
             )
+        progress(1, 1, "writing the release")  # the last moment to be stopped
         release.save(folder)
     except BaseException:
         _log.warning("no release was written, and what was booked for it stays spent: there are no refunds")

@@ -57,6 +57,12 @@ class Picture:
 
         return str(vl_convert.vegalite_to_svg(self._spec("transparent")))
 
+    def png(self) -> bytes:
+        """The picture as PNG on white, two pixels to a point."""
+        import vl_convert
+
+        return bytes(vl_convert.vegalite_to_png(self._spec("white"), scale=2))
+
     def save(self, path: str | Path) -> None:
         """Write the picture as ``.svg`` or ``.png``, whole or not at all."""
         import vl_convert
@@ -66,7 +72,7 @@ class Picture:
         if path.suffix == ".svg":
             write_whole(path, str(vl_convert.vegalite_to_svg(self._spec("white"))).encode())
         else:
-            write_whole(path, bytes(vl_convert.vegalite_to_png(self._spec("white"), scale=2)))
+            write_whole(path, self.png())
 
     def _spec(self, background: str) -> dict[str, Any]:
         spec: dict[str, Any] = self.chart.properties(background=background).to_dict()
