@@ -1,3 +1,5 @@
+import json
+
 import discreet as dc
 from discreet.errors import FetchError
 
@@ -19,6 +21,10 @@ def test_the_demo_goes_all_the_way_without_a_network(discreet, tmp_path, monkeyp
     assert page.count("<svg") >= 4
     assert "because of" in page
     assert dc.Release.load(tmp_path / "demo" / "release").catalogue.fingerprint == small.catalogue.fingerprint
+
+    document = json.loads(discreet("demo", "-o", tmp_path / "demo", "--json").out)
+    assert len(document["rows"]) == 7 and len(document["suggestions"]) == 10
+    assert document["page"] == str(tmp_path / "demo" / "report.html")
 
 
 def test_the_demo_needs_a_place_to_write(discreet, tmp_path):

@@ -1,6 +1,5 @@
 """The command as a process of its own: what goes to which stream, and how it ends."""
 
-import json
 import os
 import re
 import subprocess
@@ -24,12 +23,6 @@ def test_version_and_help():
     assert usage.returncode == 0
     for command in ("data", "models", "fit", "evaluate", "compare", "recommend", "show", "demo", "doctor"):
         assert f"\n  {command} " in usage.stdout
-
-
-def test_json_is_one_document_on_stdout_and_nothing_else():
-    result = run("models", "--json")
-    assert result.stderr == ""
-    assert {"bias", "popularity"} <= {model["model"] for model in json.loads(result.stdout)}
 
 
 def test_an_error_is_one_sentence_on_stderr():

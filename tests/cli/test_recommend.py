@@ -3,6 +3,7 @@ import json
 import pytest
 
 import discreet as dc
+from discreet.data.labels import Labels
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +35,38 @@ def test_a_history_is_read_from_a_file(discreet, release, titles, tmp_path):
     document = json.loads(outcome.out)
     assert document["guarantee"].startswith("No privacy")
     assert len(document["suggestions"]) == 10
+
+
+def test_a_model_of_ratings_says_which_rating_to_expect(discreet, release, titles):
+    command = ("recommend", release, "--likes", titles[0], "-k", 3)
+    shown, document = discreet(*command).out, json.loads(discreet(*command, "--json").out)
+    assert "predicted" in shown and "score" not in shown
+    loaded = dc.Release.load(release)
+    own = dc.Ratings.of_history(dc.History.of_likes(loaded.catalogue, [titles[0]]))
+    for suggestion in document["suggestions"]:
+        item = loaded.catalogue.items.index(suggestion["item"])
+        assert suggestion["predicted"] == pytest.approx(float(loaded.predict(own, [0], [item])[0]))
+        assert f"{suggestion['predicted']:.2f}" in shown
+
+
+def test_a_score_is_not_passed_off_as_a_rating(discreet, tmp_path, titles):
+    dc.Popularity().fit(dc.NoPrivacy(dc.synthetic(users=60, items=40, ratings=900, seed=1))).save(tmp_path / "ranks")
+    command = ("recommend", tmp_path / "ranks", "--likes", titles[0], "-k", 3)
+    shown = discreet(*command).out
+    assert "score" in shown and "this model does not predict ratings" in shown
+    assert all(entry["predicted"] is None for entry in json.loads(discreet(*command, "--json").out)["suggestions"])
+
+
+def test_a_title_that_several_items_have_is_pointed_out(discreet, tmp_path):
+    catalogue = dc.Catalogue.of(["1", "2", "3", "4"], dc.Scale(1, 5), titles=["Hamlet", "Faust", "Hamlet", "Hamlet"])
+    users = Labels.of(["a", "b"], what="user")
+    ratings = dc.Ratings.of_columns(catalogue, users, [0, 0, 1, 1], [0, 1, 2, 3], [5, 4, 3, 2])
+    dc.Bias().fit(dc.NoPrivacy(ratings)).save(tmp_path / "release")
+    outcome = discreet("recommend", tmp_path / "release", "--likes", "Hamlet", "Faust", "-k", 2)
+    assert outcome.err == (
+        "3 items are called 'Hamlet': the first is taken, 1; name another by its identifier, 3 or 4.\n"
+    )
+    assert discreet("recommend", tmp_path / "release", "--likes", "3", "-k", 2).err == ""
 
 
 def test_a_small_catalogue_is_said_to_be_small(discreet, release, titles):

@@ -1,7 +1,7 @@
 import json
 import math
 
-from discreet.cli.tables import document, table_of_numbers
+from discreet.cli.tables import document, table, table_of_numbers
 
 COLUMNS = ("model", "rmse", "mae", "fit s")
 ROWS = (("cosine", "0.9421 ±.0031", "0.7412 ±.0020", "1.25"),)
@@ -27,3 +27,17 @@ def test_a_narrow_terminal_gets_several_and_no_number_is_broken(capsys, monkeypa
     assert printed.count("model") == 3
     assert all(cell in printed for cell in ROWS[0])
     assert max(map(len, printed.splitlines())) <= 30
+
+
+def test_rows_become_blocks_where_columns_would_be_too_narrow_to_read(capsys, monkeypatch):
+    columns = ("when (UTC)", "on what", "unit", "epsilon", "in all", "state")
+    row = ("2030-01-02 03:04:05", "Popularity()", "rating", "0.5", "1.5", "released")
+    monkeypatch.setenv("COLUMNS", "40")
+    table(None, columns, [row, row])
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert max(map(len, lines)) <= 40
+    for column, cell in zip(columns, row, strict=True):
+        assert lines.count(f"{column.ljust(10)}  {cell}") == 2
+    monkeypatch.setenv("COLUMNS", "100")
+    table(None, columns, [row, row])
+    assert capsys.readouterr().out.count("unit") == 1

@@ -23,6 +23,9 @@ from discreet.cli import (
 )
 from discreet.errors import DiscreetError
 
+UsageError: Any = typer.BadParameter.__bases__[0]
+"""What the parser raises; typer carries it, and gives only this one of its descendants a name."""
+
 
 class Commands(TyperGroup):
     """Subcommands in the order of the table below; an error becomes one sentence and an exit code."""
@@ -31,6 +34,8 @@ class Commands(TyperGroup):
         """Run the subcommand: 2 after a bad input, 130 when interrupted, and no traceback for either."""
         try:
             return super().invoke(ctx)
+        except UsageError as error:
+            explain_usage(error)
         except DiscreetError as error:
             fail(str(error))
         except BrokenPipeError:
@@ -39,6 +44,23 @@ class Commands(TyperGroup):
             fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
+
+    def make_context(self, *given: Any, **named: Any) -> Any:
+        """Read the options before the subcommand; what is wrong with them is one sentence too."""
+        try:
+            return super().make_context(*given, **named)
+        except UsageError as error:
+            explain_usage(error)
+
+
+def explain_usage(error: Any) -> None:
+    """One sentence for a command that cannot be read, and where to find how it is written."""
+    if not error.format_message() or type(error).__name__ == "NoArgsIsHelpError":
+        raise error  # nothing was asked for, so the help is the answer
+    sentence = error.format_message().rstrip(".").replace(". Did you mean", "; did you mean")
+    command = error.ctx.command_path if error.ctx is not None else "discreet"
+    hint = "" if "did you mean" in sentence.lower() else f"; see `{command} --help`"
+    fail(f"{sentence[:1].lower()}{sentence[1:]}{hint}")
 
 
 def fail(sentence: str) -> None:

@@ -89,7 +89,8 @@ def print_description(found: "Description") -> None:
         ("values", shares if len(found.values) <= 20 else f"{len(found.values):,} different ones"),
     ]
     if found.repeats:
-        pairs.append(("repeats", f"{found.repeats:,} ratings of an item that the user had rated before"))
+        ratings = "rating" if found.repeats == 1 else "ratings"
+        pairs.append(("repeats", f"{found.repeats:,} {ratings} of an item that the user had rated before"))
     if found.first is not None:
         pairs.append(("days", f"{found.first} to {found.last}"))
     if found.genres:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.options import Json
 from discreet.cli.outputs import check_release_folder, check_writable
 from discreet.cli.progress import bar
-from discreet.cli.recommending import print_suggestions
-from discreet.cli.tables import note, say
+from discreet.cli.recommending import predicted_ratings, print_suggestions, suggestions_to_json
+from discreet.cli.tables import document, note, say
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the report and a release.")
     ] = Path("discreet-demo"),
+    json: Json = False,
 ) -> None:
     """Compare models, recommend for one user, say why, and write a report with pictures."""
     check_writable(output)
@@ -46,7 +48,8 @@ def demo(
     models = parse_models(MODELS)
     note("Getting MovieLens-100K …")
     name, ratings = get_ratings()
-    say(f"{name}: {len(ratings):,} ratings of {ratings.n_items:,} items by {ratings.n_users:,} users.")
+    if not json:
+        say(f"{name}: {len(ratings):,} ratings of {ratings.n_items:,} items by {ratings.n_users:,} users.")
     note(f"Comparing {len(models)} models (the first run compiles them, which takes a while) …")
     split, private = HoldOut(test=0.2, seed=1), Terms(epsilon=EPSILON, unit="user")
     with bar() as progress:
@@ -64,12 +67,24 @@ def demo(
     note("Drawing the report …")
     release.save(output / "release")
     write_report(output / "report.html", name, ratings, report, history, suggestions)
+    predicted = predicted_ratings(release, history, suggestions)
+    if json:
+        document(
+            report.to_json()
+            | {
+                "recommended_by": EXPLAINING,
+                "suggestions": suggestions_to_json(suggestions, predicted),
+                "page": str(output / "report.html"),
+                "release": str(output / "release"),
+            }
+        )
+        return
     say("")
     print_report(report)
     say("")
     liked = [str(ratings.catalogue.titles[item]) for item in history.items[(-history.values).argsort(kind="stable")]]
     say(f"For a user who rated {len(history)} items and liked {', '.join(liked[:3])}, {EXPLAINING} recommends:")
-    print_suggestions(suggestions)
+    print_suggestions(suggestions, predicted)
     say(f"The report is {(output / 'report.html').absolute()}")
     say(f'Now try: discreet recommend {output / "release"} --likes "{liked[0]}" --explain')
 

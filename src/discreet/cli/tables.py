@@ -8,12 +8,23 @@ from typing import Any, Literal
 import typer
 
 GAP = 3  # between two columns
+TEXT = 16  # a column of text that is narrower than this, and than its words, cannot be read
 
 
 def table(title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[str] = ()) -> None:
-    """Print a table on stdout; long text is broken into lines, the columns in ``right`` are aligned to the right."""
+    """Print a table on stdout; long text is broken into lines, the columns in ``right`` are aligned to the right.
+
+    Where the terminal is too narrow for its columns, each row becomes a few lines of names and values instead.
+    """
     from rich import box
+    from rich.console import Console
     from rich.table import Table
+
+    widths = [_width(line[0] for line in (columns, *rows))]  # the first column is never broken
+    widths += [min(TEXT, _width(line[place] for line in (columns, *rows))) for place in range(1, len(columns))]
+    if sum(widths) + GAP * (len(columns) - 1) > Console().width:
+        _blocks(title, columns, rows)
+        return
 
     aligned = set(right)
     drawn = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
@@ -23,6 +34,19 @@ def table(title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str
     for row in rows:
         drawn.add_row(*row)
     _print(drawn)
+
+
+def _width(cells: Iterable[str]) -> int:
+    return max(len(line) for cell in cells for line in (cell.splitlines() or [""]))
+
+
+def _blocks(title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """The same table with a block of lines for each row."""
+    if title:
+        say(title)
+    for row in rows:
+        say("")
+        facts([(column, cell) for column, cell in zip(columns, row, strict=True) if cell])
 
 
 def table_of_numbers(title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
