@@ -52,7 +52,7 @@ def test_unpacks_to_a_symmetric_matrix():
 
 
 def test_blocks_from_a_stream_add_up(monkeypatch):
-    """Users that come block by block, and blocks smaller than a user."""
+    """Users that come block by block, and small blocks."""
     (indptr, items, values, weights), _, _ = some_ratings(60, 30, 2)
     whole = weighted_moments(indptr, items, values, weights, 30)
     streamed = np.zeros_like(whole)

@@ -185,6 +185,22 @@ def test_two_looks_that_fit_the_budget(delta, unit, mechanisms, epsilon):
     assert secret.guarantee.proven is not None and secret.guarantee.proven.epsilon <= epsilon * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("form", ["factors", "interpolation", "neighbours"])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_can_be_rehearsed_at_any_size(form, delta):
+    """Rehearsed on zeros, where there is nothing to find."""
+    server = dc.TrustedServer(RATINGS, dc.Ledger(1.0, delta))
+    plan = rehearse(replace(FACTORS, form=form), server)
+    assert len(plan.spends) == 2 and plan.spent <= 1 + 1e-9
+
+
+def test_nobody_rated_anything():
+    empty = RATINGS.select(np.zeros(len(RATINGS), dtype=bool))
+    for population in (dc.NoPrivacy(empty), dc.TrustedServer(empty, dc.Ledger(1.0, 1e-6))):
+        release = FACTORS.fit(population)
+        assert np.isfinite(release.scores(RATINGS)).all()
+
+
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 def test_a_population_with_one_kind_of_noise(noise):
     ledger = dc.Ledger(2.0, 1e-6)

@@ -22,7 +22,9 @@ from numpy.typing import DTypeLike
 
 from discreet.types import AnyArray, Doubles, Floats, Indices, Offsets
 
-BLOCK = 1 << 22  # ratings taken at once: 32 MB of them
+BLOCK = 1 << 15
+"""Users taken at once. How many ratings they have does not matter: so one rating more or less leaves the order of all
+other sums as it was, and moves no cell that is not its own, not even by rounding."""
 HANDS = 64  # rows are dealt to this many hands in turn, for equal work
 
 
@@ -80,22 +82,11 @@ def weighted_moments(
     """
     if out is None:
         out = np.zeros((2, packed_length(size)), dtype=dtype)
-    users = len(indptr) - 1
-    first = 0
-    while first < users:
-        # As many users as fit into a block, at least one.
-        last = int(np.searchsorted(indptr, indptr[first] + BLOCK, side="right")) - 1
-        last = min(max(last, first + 1), users)
-        rows = slice(int(indptr[first]), int(indptr[last]))
-        _add_block(
-            indptr[first : last + 1] - indptr[first],
-            items[rows],
-            values[rows],
-            weights[first:last],
-            diagonal_places(size),
-            out,
-        )
-        first = last
+    starts = diagonal_places(size)
+    for first in range(0, len(indptr) - 1, BLOCK):
+        own = indptr[first : first + BLOCK + 1]
+        rows = slice(int(own[0]), int(own[-1]))
+        _add_block(own - own[0], items[rows], values[rows], weights[first : first + BLOCK], starts, out)
     return out
 
 

@@ -24,7 +24,7 @@ their noise edge.
 """
 
 import numpy as np
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from discreet.types import AnyArray, Doubles, Floats
 
@@ -126,10 +126,15 @@ def simulated_edge(deviations: Floats) -> float:
 def _leading(matrix: AnyArray, most: int) -> tuple[Doubles, Doubles]:
     """The largest eigenvalues, in falling order, and their eigenvectors."""
     size = len(matrix)
-    if size <= SMALL or most > size // 4:
+    if not matrix.any():
+        return np.zeros(most), np.eye(size, most)
+    start = np.random.default_rng(1).standard_normal(size).astype(matrix.dtype)
+    try:
+        if size <= SMALL or most > size // 4:
+            values, vectors = np.linalg.eigh(matrix)
+        else:
+            values, vectors = eigsh(matrix, k=most, which="LA", v0=start, tol=1e-4)
+    except ArpackNoConvergence:
         values, vectors = np.linalg.eigh(matrix)
-    else:
-        start = np.random.default_rng(1).standard_normal(size).astype(matrix.dtype)
-        values, vectors = eigsh(matrix, k=most, which="LA", v0=start, tol=1e-4)
     order = np.argsort(-values)[:most]
     return values[order].astype(np.float64), vectors[:, order].astype(np.float64)
