@@ -1,5 +1,7 @@
 """Pictures hold the numbers of the report, and say them in words."""
 
+import math
+import re
 import subprocess
 import sys
 
@@ -15,16 +17,21 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.evaluation.results import Estimate, Report, Row
 from discreet.reports.charts import (
+    HALF,
+    WIDTH,
+    colours,
     error_chart,
     leading_metrics,
     metric_chart,
     ordered_rows,
     pictures_of,
     popularity_chart,
+    shapes,
     speed_chart,
     values_chart,
 )
 from discreet.reports.placing import DOT, HEIGHT, LETTER, place_names
+from discreet.reports.style import SERIES
 
 
 def row(model: str, rmse: float, ndcg: float | None = None, seconds: float | None = 0.5) -> Row:
@@ -151,6 +158,72 @@ def test_names_cover_nothing(points):
         for a, b, c, d in [*boxes, *others]:
             assert box[2] <= a or box[0] >= c or box[3] <= b or box[1] >= d
         boxes.append(box)
+
+
+def test_a_crowd_of_names_finds_room_with_lines_that_lead_there():
+    dots = [(200 + 16 * (place % 4), 150 + 16 * (place // 4)) for place in range(12)]
+    places = place_names(["some-model"] * 12, dots, 430, 340)
+    assert all(place is not None for place in places)
+    lines = [place.line for place in places if place is not None and place.line != (0, 0, 0, 0)]
+    assert lines
+    for place, (x, y) in zip(places, dots, strict=True):
+        assert place is not None
+        if place.line != (0, 0, 0, 0):
+            assert math.hypot(place.line[0] - x, place.line[1] - y) == pytest.approx(DOT)  # it starts at its dot
+            left, right = place.x, place.x + LETTER * len("some-model")
+            assert left - 4 <= place.line[2] <= right + 4 and abs(place.line[3] - place.y) <= HEIGHT
+
+
+MANY = Report(
+    "films",
+    "5 folds",
+    tuple(row(f"model-{place:02}", 0.9 + 0.004 * place, 0.1 + 0.01 * place, 0.1 * 2**place) for place in range(15)),
+)
+
+
+def test_every_model_has_a_look_of_its_own():
+    looks = set(zip(colours(15), shapes(15), strict=True))
+    assert len(looks) == 15
+    symbols = re.compile(r'aria-label="(model-\d\d): RMSE [^"]*" [^>]*d="([^"]*)" fill="([^"]*)"')
+    for picture in (metric_chart(MANY, "rmse"), speed_chart(MANY, "rmse")):
+        for drawn in (picture.svg(), picture.narrow_svg()):
+            assert drawn is not None
+            found = {name: (outline[:20], fill) for name, outline, fill in symbols.findall(drawn)}
+            assert len(found) == 15
+            assert len(set(found.values())) == 15
+
+
+def test_the_lines_of_models_differ_too():
+    lines = set(re.findall(r'stroke="(#[0-9a-f]{6})"[^>]*?(?:stroke-dasharray="([^"]*)")', error_chart(MANY).svg()))
+    assert len([line for line in lines if line[0] in SERIES]) >= 15
+
+
+def test_every_model_has_its_name_beside_its_mark():
+    for report in (REPORT, MANY):
+        for metric in ("rmse", "ndcg@10"):
+            for width in (HALF, WIDTH):
+                drawn = speed_chart(report, metric, width=width).svg()
+                names = [each.model for each in ordered_rows(report, metric)]
+                assert all(f">{name}</text>" in drawn for name in names)
+
+
+def test_a_picture_for_a_phone_fits_on_it():
+    for picture in pictures_of(MANY):
+        narrow = picture.narrow_svg()
+        assert narrow is not None
+        box = re.search(r'viewBox="0 0 ([\d.]+) ', narrow)
+        assert box is not None
+        assert float(box.group(1)) <= 400  # so that letters are not shrunk by more than a fifth on 326 pixels
+
+
+def test_a_picture_without_a_neighbour_goes_across_the_page():
+    assert [(picture.name, picture.wide) for picture in pictures_of(MANY)] == [
+        ("rmse", True),
+        ("rmse-and-time", False),
+        ("errors", False),
+        ("ndcg-10", True),
+        ("ndcg-10-and-time", True),
+    ]
 
 
 def test_importing_reports_does_not_import_altair():

@@ -321,3 +321,26 @@ def test_in_a_browser(page, report, tmp_path):
     assert facts["colour"] == "rgb(122, 167, 224)"
     assert facts["wide"] == "false"
     assert facts["asked"] == "0"
+
+
+def test_a_picture_with_a_form_for_phones_is_shown_in_one_of_them(page):
+    text = page.read_text(encoding="utf-8")
+    assert text.count('class="drawing on-wide"') == text.count('class="drawing on-narrow"') >= 4
+    css = style_sheet().replace("\n", " ")
+    assert re.search(r"\.on-narrow \{\s*display: none;", css)  # first, so that the rules for narrow pages come later
+    narrow = css[css.index(".on-narrow {") :]
+    assert re.search(
+        r"@media \(max-width:720px\) .*\.on-wide \{\s*display: none;\s*\}\s*\.on-narrow \{\s*display: block;", narrow
+    )
+
+
+def test_what_scrolls_says_so():
+    css = style_sheet().replace("\n", " ")
+    assert re.search(r"\.scroll, \.scrolls, pre \{\s*background:[^}]*local[^}]*scroll", css)
+
+
+def test_the_table_shows_the_shape_of_every_model():
+    rows = tuple(Row(f"m{place}", {"mae": Estimate(0.7, 0.6, 0.8)}) for place in range(12))
+    html = Table(report=Report("films", "as given", rows)).html()
+    assert html.count('class="dot circle"') == 10
+    assert html.count('class="dot square"') == 2

@@ -17,9 +17,10 @@ from discreet.errors import InputError, require
 from discreet.evaluation.results import Report, Row
 from discreet.reports.files import write_whole
 from discreet.reports.placing import place_names
-from discreet.reports.style import FONT, INK, LINE, PALE, QUIET, SERIES
+from discreet.reports.style import DASHES, FONT, INK, LINE, PALE, QUIET, SERIES, SHAPES
 
 WIDTH, HALF = 620, 430  # a picture across the page, and one of two beside each other
+NARROW, NARROW_DOTS = 250, 150  # on a phone: where nothing, and where names and numbers stand beside the drawing
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Picture:
         The altair chart.
     wide
         Whether it goes across the page.
+    narrow
+        The same chart for a narrow page, with letters that can be read there; None to let the one chart scroll.
     """
 
     name: str
@@ -50,12 +53,20 @@ class Picture:
     alt: str
     chart: Any
     wide: bool = False
+    narrow: Any = None
 
     def svg(self) -> str:
         """The picture as SVG text, without a background."""
+        return self._svg(self.chart)
+
+    def narrow_svg(self) -> str | None:
+        """The same for a narrow page, or None."""
+        return None if self.narrow is None else self._svg(self.narrow)
+
+    def _svg(self, chart: Any) -> str:
         import vl_convert
 
-        return str(vl_convert.vegalite_to_svg(self._spec("transparent")))
+        return str(vl_convert.vegalite_to_svg(chart.properties(background="transparent").to_dict()))
 
     def png(self) -> bytes:
         """The picture as PNG on white, two pixels to a point."""
@@ -103,6 +114,8 @@ def pictures_for(report: Report, metric: str) -> list[Picture]:
         recall = next((name for name in report.metric_names if name.startswith("recall@") and name != metric), None)
         if recall is not None:
             pictures.append(metric_chart(report, recall, width=HALF - 100))
+    if len(pictures) == 2:  # the last one has no neighbour, so it goes across the page too
+        pictures[1] = speed_chart(report, metric, width=WIDTH) if "time" in pictures[1].name else pictures[1]
     return pictures
 
 
@@ -162,21 +175,27 @@ def metric_chart(report: Report, metric: str, *, width: int = WIDTH) -> Picture:
     high = max(row.metrics[metric].high for row in rows)
     room = 0.06 * max(high - low, 1e-3)
     better = "lower is better" if is_error(metric) else "higher is better"
-    base = _chart(values).encode(
-        y=alt.Y("model:N", sort=order, axis=alt.Axis(title=None, labelFontSize=13, domain=False, labelPadding=10)),
-        color=_model_colour(report),
-    )
-    axis = alt.Axis(title=f"{label} ({better})", tickCount=5, grid=True)
     scale = alt.Scale(domain=[low - room, high + room], zero=False, nice=False)
-    layers = [
-        base.mark_rule(strokeWidth=5, opacity=0.28, strokeCap="round").encode(
-            x=alt.X("low:Q", axis=axis, scale=scale), x2="high:Q", description="note:N"
-        ),
-        base.mark_circle(size=130, opacity=1).encode(x=alt.X("mean:Q", scale=scale), description="note:N"),
-        base.mark_text(align="left", fontSize=12.5, fontWeight=600, color=INK).encode(
-            x=alt.value(width + 14), text="text:N", color=alt.value(INK)
-        ),
-    ]
+
+    def draw(width: int) -> Any:
+        axis = alt.Axis(title=f"{label} ({better})", tickCount=5 if width > NARROW else 3, grid=True)
+        base = _chart(values).encode(
+            y=alt.Y("model:N", sort=order, axis=alt.Axis(title=None, labelFontSize=13, domain=False, labelPadding=10)),
+            color=_model_colour(report),
+        )
+        layers = [
+            base.mark_rule(strokeWidth=5, opacity=0.28, strokeCap="round").encode(
+                x=alt.X("low:Q", axis=axis, scale=scale), x2="high:Q", description="note:N"
+            ),
+            base.mark_point(filled=True, size=130, opacity=1).encode(
+                x=alt.X("mean:Q", scale=scale), shape=_model_shape(report), description="note:N"
+            ),
+            base.mark_text(align="left", fontSize=12.5, fontWeight=600, color=INK).encode(
+                x=alt.value(width + 14), text="text:N", color=alt.value(INK)
+            ),
+        ]
+        return _styled(alt.layer(*layers).properties(width=width, height=max(60, 34 * len(rows))))
+
     best = rows[0]
     return Picture(
         name=_file_name(metric),
@@ -184,16 +203,17 @@ def metric_chart(report: Report, metric: str, *, width: int = WIDTH) -> Picture:
         caption=f"{_meaning(metric)} {report.interval or '95 % intervals'}, drawn as bars; {better}.",
         alt=f"{label} of {_count(len(rows), 'model')}, best first: "
         + ", ".join(f"{row.model} {row[metric]:.3f}" for row in rows),
-        chart=_styled(alt.layer(*layers).properties(width=width, height=max(60, 34 * len(rows)))),
+        chart=draw(width),
         wide=width >= WIDTH,
+        narrow=draw(NARROW_DOTS),
     )
 
 
-def speed_chart(report: Report, metric: str) -> Picture:
+def speed_chart(report: Report, metric: str, *, width: int = HALF) -> Picture:
     """Accuracy against the time that the fit took."""
     import altair as alt
 
-    label, width, height = display_name(metric), HALF, 290
+    label = display_name(metric)
     rows = [row for row in ordered_rows(report, metric) if row.fit_seconds is not None]
     require(len(rows) > 0, f"no model of the report has both {metric!r} and a fit time")
     seconds = np.maximum([row.fit_seconds or 0.0 for row in rows], 1e-4)
@@ -203,48 +223,63 @@ def speed_chart(report: Report, metric: str) -> Picture:
     bottom, top = means.min() - room, means.max() + room
     if is_error(metric):
         bottom, top = top, bottom
-    x = (np.log10(seconds) - across[0]) / (across[1] - across[0]) * width
-    y = (top - means) / (top - bottom) * height
-    places = place_names([row.model for row in rows], list(zip(x.tolist(), y.tolist(), strict=True)), width, height)
-    dots = _chart(
-        [
-            {
-                "model": row.model,
-                "seconds": float(seconds[number]),
-                "mean": row[metric],
-                "note": f"{row.model}: {label} {row[metric]:.4f}, fitted in {_seconds(row.fit_seconds)}",
-            }
-            for number, row in enumerate(rows)
-        ]
-    ).encode(
-        x=alt.X(
-            "seconds:Q",
-            scale=alt.Scale(type="log", domain=(10**across).tolist(), nice=False),
-            axis=alt.Axis(title="seconds to fit, log scale", format="~g", values=_ticks(*(10**across).tolist())),
-        ),
-        y=alt.Y(
-            "mean:Q",
-            scale=alt.Scale(domain=[float(bottom), float(top)], nice=False, zero=False),
-            axis=alt.Axis(title=f"{label}, better is up", tickCount=5),
-        ),
-        color=_model_colour(report),
-        description="note:N",
-    )
-    names = _chart(
-        [
-            {"name": row.model, "x": place.x, "y": place.y}
+    values = [
+        {
+            "model": row.model,
+            "seconds": float(seconds[number]),
+            "mean": row[metric],
+            "note": f"{row.model}: {label} {row[metric]:.4f}, fitted in {_seconds(row.fit_seconds)}",
+        }
+        for number, row in enumerate(rows)
+    ]
+
+    def draw(width: int, height: int) -> Any:
+        ticks = _ticks(float(10 ** across[0]), float(10 ** across[1]), most=7 if width > NARROW else 4)
+        dots = _chart(values).encode(
+            x=alt.X(
+                "seconds:Q",
+                scale=alt.Scale(type="log", domain=(10**across).tolist(), nice=False),
+                axis=alt.Axis(title="seconds to fit, log scale", format="~g", values=ticks),
+            ),
+            y=alt.Y(
+                "mean:Q",
+                scale=alt.Scale(domain=[float(bottom), float(top)], nice=False, zero=False),
+                axis=alt.Axis(title=f"{label}, better is up", tickCount=5),
+            ),
+            color=_model_colour(report),
+            shape=_model_shape(report),
+            description="note:N",
+        )
+        x = (np.log10(seconds) - across[0]) / (across[1] - across[0]) * width
+        y = (top - means) / (top - bottom) * height
+        corners = list(zip(x.tolist(), y.tolist(), strict=True))
+        places = place_names([row.model for row in rows], corners, width, height)
+        named = [
+            {"name": row.model, "x": place.x, "y": place.y, "from_x": place.line[0], "from_y": place.line[1]}
+            | {"to_x": place.line[2], "to_y": place.line[3]}
             for row, place in zip(rows, places, strict=True)
             if place is not None
         ]
-    ).encode(x=alt.X("x:Q", scale=None), y=alt.Y("y:Q", scale=None), text="name:N")
-    layers = [dots.mark_circle(size=130, opacity=1), names.mark_text(align="left", fontSize=12, color=INK)]
+        names = _chart(named).encode(x=alt.X("x:Q", scale=None), y=alt.Y("y:Q", scale=None), text="name:N")
+        lines = _chart(named).encode(
+            x=alt.X("from_x:Q", scale=None), y=alt.Y("from_y:Q", scale=None), x2="to_x:Q", y2="to_y:Q"
+        )
+        layers = [
+            lines.mark_rule(color=QUIET, strokeWidth=0.8),
+            dots.mark_point(filled=True, size=130, opacity=1),
+            names.mark_text(align="left", fontSize=12, color=INK),
+        ]
+        return _styled(alt.layer(*layers).properties(width=width, height=height))
+
     return Picture(
         name=f"{_file_name(metric)}-and-time",
         title="What accuracy costs in time",
-        caption="Each dot is a model: up is better, left is quicker. Times are means over the splits on this machine.",
+        caption="Each mark is a model: up is better, left is quicker. Times are means over the splits on this machine.",
         alt=f"{label} against seconds to fit: "
         + ", ".join(f"{row.model} {row[metric]:.3f} in {_seconds(row.fit_seconds)}" for row in rows),
-        chart=_styled(alt.layer(*layers).properties(width=width, height=height)),
+        chart=draw(width, 340),
+        wide=width >= WIDTH,
+        narrow=draw(NARROW, 330),
     )
 
 
@@ -264,19 +299,28 @@ def error_chart(report: Report) -> Picture:
         for x, share in row.cdf
         if x <= end
     ]
-    base = _chart(values).encode(
-        x=alt.X(
-            "x:Q", scale=alt.Scale(domain=[0, end], nice=False), axis=alt.Axis(title="off by at most", tickCount=6)
-        ),
-        y=alt.Y(
-            "share:Q",
-            scale=alt.Scale(domain=[0, 1]),
-            axis=alt.Axis(title="share of held-out ratings", format=".0%", tickCount=5),
-        ),
-        color=_model_colour(report, [row.model for row in rows] if len(rows) > 1 else []),
-    )
-    lines = base.mark_line(strokeWidth=2.2, interpolate="monotone")
-    touch = base.mark_circle(size=60, opacity=0).encode(description="note:N")
+    named = [row.model for row in rows] if len(rows) > 1 else []
+
+    def draw(width: int, columns: int) -> Any:
+        base = _chart(values).encode(
+            x=alt.X(
+                "x:Q", scale=alt.Scale(domain=[0, end], nice=False), axis=alt.Axis(title="off by at most", tickCount=6)
+            ),
+            y=alt.Y(
+                "share:Q",
+                scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(title="share of held-out ratings", format=".0%", tickCount=5),
+            ),
+            color=_model_colour(report, named, columns),
+        )
+        lines = base.mark_line(strokeWidth=2.2, interpolate="monotone").encode(
+            strokeDash=_model_dash(report, named, columns)
+        )
+        touch = base.mark_circle(size=60, opacity=0).encode(description="note:N")
+        rows_of_legend = -(-len(named) // columns)
+        height = max(200, 318 - 20 * rows_of_legend) if width > NARROW else 240  # as tall as its neighbour
+        return _styled(alt.layer(lines, touch).properties(width=width, height=height))
+
     within = {row.model: next(share for x, share in row.cdf if x >= min(1.0, end)) for row in rows}
     best = max(within, key=lambda model: within[model])
     return Picture(
@@ -286,7 +330,8 @@ def error_chart(report: Report) -> Picture:
         f"The figure in the title is for {best}.",
         alt="Cumulative distribution of absolute errors; within 1: "
         + ", ".join(f"{model} {share:.1%}" for model, share in within.items()),
-        chart=_styled(alt.layer(lines, touch).properties(width=HALF, height=270)),
+        chart=draw(HALF, 4),
+        narrow=draw(NARROW, 2),
     )
 
 
@@ -365,19 +410,52 @@ def values_chart(ratings: Ratings) -> Picture:
     )
 
 
-def _model_colour(report: Report, named: Sequence[str] = ()) -> Any:
+def _model_colour(report: Report, named: Sequence[str] = (), columns: int = 4) -> Any:
     """One colour for each model, the same in every picture of a report; a legend of the ones to be named."""
     import altair as alt
 
     models = [row.model for row in report.rows]
-    legend = alt.Legend(title=None, orient="bottom", columns=4, symbolType="circle", values=list(named))
     scale = alt.Scale(domain=models, range=colours(len(models)))
-    return alt.Color("model:N", scale=scale, legend=legend if named else None)
+    return alt.Color("model:N", scale=scale, legend=_legend(named, columns))
+
+
+def _model_shape(report: Report) -> Any:
+    """After ten models the colours come again, in another shape."""
+    import altair as alt
+
+    models = [row.model for row in report.rows]
+    return alt.Shape("model:N", scale=alt.Scale(domain=models, range=shapes(len(models))), legend=None)
+
+
+def _model_dash(report: Report, named: Sequence[str], columns: int) -> Any:
+    """The same for lines."""
+    import altair as alt
+
+    models = [row.model for row in report.rows]
+    dashes = [DASHES[position // len(SERIES) % len(DASHES)] for position in range(len(models))]
+    return alt.StrokeDash("model:N", scale=alt.Scale(domain=models, range=dashes), legend=_legend(named, columns))
+
+
+def _legend(named: Sequence[str], columns: int) -> Any:
+    import altair as alt
+
+    if not named:
+        return None
+    return alt.Legend(title=None, orient="bottom", columns=columns, symbolType="stroke", values=list(named))
 
 
 def colours(count: int) -> list[str]:
-    """The first ``count`` colours of series; they repeat after ten."""
+    """The first ``count`` colours of series; they repeat after ten, in other shapes."""
     return [SERIES[position % len(SERIES)] for position in range(count)]
+
+
+def shapes(count: int) -> list[str]:
+    """The shapes that go with them: colour and shape together are one model's own.
+
+    >>> len(set(zip(colours(40), shapes(40), strict=True)))
+    40
+    """
+    return [SHAPES[position // len(SERIES) % len(SHAPES)] for position in range(count)]
 
 
 def _chart(values: list[dict[str, Any]]) -> Any:
@@ -429,11 +507,12 @@ def _seconds(seconds: float | None) -> str:
     return f"{seconds:.3f} s" if seconds < 1 else f"{seconds:.1f} s"
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """Powers of ten between two numbers, with 2 and 5 times them where there are only a few."""
+def _ticks(low: float, high: float, most: int = 7) -> list[float]:
+    """Powers of ten between two numbers, with 2 and 5 times them where there are only a few; at most so many."""
     powers = [10.0**power for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
     steps = (1.0,) if high / low > 300 else (1.0, 3.0) if high / low > 30 else (1.0, 2.0, 5.0)
-    return [power * step for power in powers for step in steps if low <= power * step <= high]
+    ticks = [power * step for power in powers for step in steps if low <= power * step <= high]
+    return ticks[:: -(-len(ticks) // most) or 1]
 
 
 def _file_name(metric: str) -> str:

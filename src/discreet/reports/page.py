@@ -17,7 +17,7 @@ from discreet.models.release import Recommendations
 from discreet.reports.charts import Picture, display_name, is_error
 from discreet.reports.files import write_whole
 from discreet.reports.pictures import inline
-from discreet.reports.style import SERIES, script, style_sheet
+from discreet.reports.style import SERIES, SHAPES, script, style_sheet
 
 TIMES = (("fit_seconds", "fit, s", 3), ("predict_seconds", "predict, s", 3), ("peak_memory_mb", "memory, MB", 0))
 
@@ -77,7 +77,7 @@ class Pictures:
         """Figures with captions."""
         figures = "".join(
             f'<figure class="{"wide" if self.lead and picture.wide else "half"}"><h3>{escape(picture.title)}</h3>'
-            f"{inline(picture.svg(), picture.alt)}<figcaption>{escape(picture.caption)}</figcaption></figure>"
+            f"{_drawing(picture)}<figcaption>{escape(picture.caption)}</figcaption></figure>"
             for picture in self.pictures
         )
         return _section(self.title, self.text, more=f'<div class="pictures">{figures}</div>')
@@ -153,7 +153,8 @@ class Table:
             cells.append(f'<td class="words" data-value="{promise}">{promise}</td>')
         return (
             f'<tr data-model="{escape(row.model)}"><th scope="row" data-value="{escape(row.model)}">'
-            f'<span class="dot" style="background:var(--series{place % len(SERIES)})"></span>'
+            f'<span class="dot {SHAPES[place // len(SERIES) % len(SHAPES)]}" '
+            f'style="background:var(--series{place % len(SERIES)})"></span>'
             f"{escape(row.model)}</th>{''.join(cells)}</tr>"
         )
 
@@ -258,6 +259,16 @@ def render_page(*, title: str, sections: Sequence[Section], lead: str = "") -> s
         + f"\n</main>\n<footer><p>Written by Discreet {discreet.__version__}. "
         "This page is one file and asks the network for nothing.</p></footer>\n"
         f"<script>{script()}</script>\n</body>\n</html>\n"
+    )
+
+
+def _drawing(picture: Picture) -> str:
+    """The picture; where it has another form for narrow pages both, of which the style sheet shows one."""
+    narrow, drawn = picture.narrow_svg(), inline(picture.svg(), picture.alt)
+    if narrow is None:
+        return f'<div class="drawing scrolls">{drawn}</div>'
+    return (
+        f'<div class="drawing on-wide">{drawn}</div><div class="drawing on-narrow">{inline(narrow, picture.alt)}</div>'
     )
 
 

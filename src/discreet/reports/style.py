@@ -24,6 +24,8 @@ SERIES = (
     "#8a6d4f",
     "#6f7785",
 )
+SHAPES = ("circle", "square", "diamond", "triangle-up")  # of the first ten models, the next ten, and so on
+DASHES = ((1, 0), (6, 3), (2, 2), (9, 3, 2, 3))
 
 # Light, then dark. The first five are the page itself, the others are also in the pictures.
 ROLES: dict[str, tuple[str, str]] = {
