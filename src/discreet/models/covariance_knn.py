@@ -87,7 +87,8 @@ class CovarianceKNN:
         How many items take part, the most rated. None for a public rule: all up to 4096 without noise, and with noise
         the more the clearer it can be.
     audience
-        About how many users take part, as far as this is publicly known; an order of magnitude is enough.
+        About how many users take part, as far as this is publicly known; an order of magnitude is enough. Told too
+        large a number, it asks for covariances that the noise hides, with budget that the averages then lack.
     covariance_share
         How much of the budget the covariances get, 0 for averages alone. None for the public rule above.
     clip
