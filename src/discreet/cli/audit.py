@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli.options import DataOptions, Json, Settings, grouped
 from discreet.cli.outputs import check_file
+from discreet.cli.private_forms import check_private
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models
 from discreet.cli.tables import document, facts, say
@@ -78,10 +79,9 @@ def audit(
     from discreet.audit.one_run import audit_in_one_run, check_enough_canaries
     from discreet.audit.runs import audit_by_runs
     from discreet.audit.setting import check_confidence
-    from discreet.models.fitting import check_terms
     from discreet.privacy.randomness import Randomness
 
-    check_terms(chosen, terms)
+    check_private(chosen, terms)
     check_confidence(confidence)
     many = CANARIES if canaries is None else canaries
     if one_run:

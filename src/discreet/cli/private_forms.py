@@ -49,7 +49,11 @@ def check_private(model: Any, terms: "Terms") -> None:
     """Raise if privacy is asked for that this model cannot give; no rating is needed to tell."""
     if terms.epsilon is None:
         return
+    from discreet.models.fitting import check_terms
+
     kind: Any = type(model)
+    if hasattr(model, "epsilon"):
+        check_terms(model, terms)  # a paper's own epsilon is a setting: that needs another sentence
     if not private_units(kind):
         *names, last = names_of_private_models()
         raise InputError(
