@@ -12,8 +12,6 @@ import discreet as dc
 from discreet.errors import InputError
 from discreet.models.names import MODELS
 
-NOT_YET = {"covariance-knn", "spectral"}  # their checks are still to be written with require_whole and require_number
-
 
 def settings_of(kind: type) -> list[tuple[str, str]]:
     """Every whole or real setting of every model: (model, setting)."""
@@ -21,7 +19,7 @@ def settings_of(kind: type) -> list[tuple[str, str]]:
         (name, field.name)
         for name, model in MODELS.items()
         for field in dataclasses.fields(model)
-        if name not in NOT_YET and kind in (hint := get_type_hints(model)[field.name], *get_args(hint))
+        if kind in (hint := get_type_hints(model)[field.name], *get_args(hint))
     ]
 
 

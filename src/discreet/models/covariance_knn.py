@@ -39,7 +39,7 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, require
+from discreet.errors import InputError, require, require_number, require_whole
 from discreet.kernels.neighbours import nearest
 from discreet.kernels.ridge_knn import interpolated, listed_means
 from discreet.models import neighbourhood
@@ -138,18 +138,15 @@ class CovarianceKNN:
         forms = ("factors", "interpolation", "neighbours")
         require(self.form in forms, f"form must be 'factors', 'interpolation' or 'neighbours', got {self.form!r}")
         require(self.centre in ("item", "user"), f"centre must be 'item' or 'user', got {self.centre!r}")
-        require(self.items is None or self.items >= 2, f"items must be at least 2, got {self.items}")
-        require(
-            self.covariance_share is None or 0 <= self.covariance_share < 1,
-            f"covariance_share must lie in [0, 1), got {self.covariance_share}",
-        )
-        require(0 < self.clip <= 1, f"clip must lie in (0, 1], got {self.clip}")
+        if self.items is not None:
+            require_whole("items", self.items, 2)
+        if self.covariance_share is not None:
+            require_number("covariance_share", self.covariance_share, least=0, below=1)
+        require_number("clip", self.clip, above=0, most=1)
         for name in ("factors", "audience", "k", "listed"):
-            value = getattr(self, name)
-            require(value >= 1, f"{name} must be at least 1, got {value}")
+            require_whole(name, getattr(self, name), 1)
         for name in ("shrinkage", "damping", "item_damping", "user_damping"):
-            value = getattr(self, name)
-            require(value >= 0, f"{name} must not be negative, got {value}")
+            require_number(name, getattr(self, name), least=0)
 
     # ── Publication ──
 
