@@ -5,7 +5,6 @@
     python benchmarks/covariance.py --speed            # times alone
     python benchmarks/covariance.py --netflix          # 480,189 users, 17,770 items, 100 million made-up ratings
     python benchmarks/covariance.py --netflix --ratings 10000000     # a tenth of its users
-    python benchmarks/covariance.py --gpu [--ratings N]              # the same sums by torch, on a GPU if there is one
 
 Errors are on 20% of all ratings of MovieLens 100K held out, the mean over splits with seeds 1, 2, … and fresh secret
 noise, so the last digit differs from run to run. The settings of the model were chosen on MovieLens 1M and on other
@@ -23,7 +22,6 @@ import numpy as np
 
 import discreet as dc
 from discreet.kernels.covariance import weighted_moments
-from discreet.kernels.covariance_torch import products_of_a_block, torch_moments
 
 NETFLIX = {"users": 480_189, "items": 17_770, "ratings": 100_000_000}
 FACTORS, NEIGHBOURS = dc.CovarianceKNN(), dc.CovarianceKNN(form="neighbours")
@@ -194,70 +192,21 @@ def netflix(count: int) -> int:
     return not holds
 
 
-def gpu(count: int) -> int:
-    import torch
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    print(f"torch {torch.__version__} on {torch.cuda.get_device_name() if device == 'cuda' else 'the processor'}")
-    ratings = netflix_shaped(count)
-    columns = columns_of(ratings)
-
-    def wait() -> None:
-        if device == "cuda":
-            torch.cuda.synchronize()
-
-    def peak(kind: Any) -> float:
-        """Measured floating-point operations a second of a large square product."""
-        size = 8192 if device == "cuda" else 1024
-        square = torch.ones((size, size), dtype=kind, device=device)
-
-        def multiply() -> None:
-            torch.mm(square, square)
-            wait()
-
-        return 2 * size**3 / best_of(5, multiply)
-
-    few = np.flatnonzero(np.arange(ratings.n_users) < 2_000)
-    sample = columns_of(ratings.select_users(few))
-    exact = weighted_moments(*sample)
-    row, column = np.triu_indices(ratings.n_items)
-    for precision in ("split", "bfloat16", "float32"):
-        found = torch_moments(*sample, device=device, precision=precision).cpu().numpy()[:, row, column]
-        apart = float(np.abs(found - exact).max() / np.abs(exact).max())
-        del found
-
-        def run(precision: Any = precision) -> None:
-            torch_moments(*columns, device=device, precision=precision)
-            wait()
-
-        seconds = best_of(2 if device == "cuda" else 1, run)
-        work = products_of_a_block(precision) * ratings.n_users * float(ratings.n_items) ** 2
-        fraction = work / seconds / peak(torch.float32 if precision == "float32" else torch.bfloat16)
-        print(
-            f"{precision:<10}{seconds:>8.2f} s, copying included; {work / seconds / 1e12:.1f} TFLOP/s, "
-            f"{fraction:.0%} of the measured peak; {apart:.1e} from the doubles",
-            flush=True,
-        )
-    return 0
-
-
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("accuracy", "speed", "netflix", "gpu"):
+    for name in ("accuracy", "speed", "netflix"):
         options.add_argument(f"--{name}", action="store_true")
     options.add_argument("--seeds", type=int, default=5)
     options.add_argument("--repeats", type=int, default=3)
-    options.add_argument("--ratings", type=int, default=NETFLIX["ratings"], help="for --netflix and --gpu")
+    options.add_argument("--ratings", type=int, default=NETFLIX["ratings"], help="for --netflix")
     chosen = options.parse_args()
     missed = 0
-    if chosen.gpu:
-        missed += gpu(chosen.ratings)
     if chosen.netflix:
         missed += netflix(chosen.ratings)
-    if chosen.accuracy or not (chosen.gpu or chosen.netflix or chosen.speed):
+    if chosen.accuracy or not (chosen.netflix or chosen.speed):
         missed += accuracy(chosen.seeds)
         print()
-    if chosen.speed or not (chosen.gpu or chosen.netflix or chosen.accuracy):
+    if chosen.speed or not (chosen.netflix or chosen.accuracy):
         missed += speed(chosen.repeats)
     return 1 if missed else 0
 
