@@ -92,6 +92,11 @@ nothing was computed
             after = adaptive_epsilon_of((*self._spends, *spends), self.delta)
             if after > self.epsilon * (1 + ROUNDING):
                 names = ", ".join(repr(spend.what) for spend in spends)
+                if math.isinf(after) and self.delta > 0:
+                    raise OverspentError(
+                        f"{names} cannot be had at epsilon {self.epsilon:g} and delta {self.delta:g}: the samplers alone "
+                        "are off with larger odds; nothing was computed"
+                    )
                 if math.isinf(after):
                     raise OverspentError(
                         f"{names} adds Gaussian noise, which needs a delta above 0, and the ledger has delta 0; "
