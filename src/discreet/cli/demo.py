@@ -106,13 +106,14 @@ def get_ratings() -> tuple[str, "Ratings"]:
 def write_report(
     path: Path, name: str, ratings: "Ratings", report: "Report", history: "History", suggestions: "Recommendations"
 ) -> None:
-    """One page with everything that the demo showed, and pictures of the data."""
+    """One page with everything that the demo showed and pictures of the data; the report's pictures as files too."""
     from discreet.cli.pages import promise
     from discreet.reports.charts import pictures_of, popularity_chart, values_chart
     from discreet.reports.page import Facts, Pictures, Section, Suggestions, Table, Text, write_page
 
     errors = [row for row in report.rows if "rmse" in row.metrics]
     best = min(errors, key=lambda row: row["rmse"])
+    pictures = pictures_of(report)
     sections: list[Section] = [
         Facts(
             facts={
@@ -122,7 +123,7 @@ def write_report(
                 f"RMSE of {best.model}": f"{best['rmse']:.3f}",
             }
         ),
-        Pictures(title="How good the models are", pictures=pictures_of(report), lead=True),
+        Pictures(title="How good the models are", pictures=pictures, lead=True),
         Suggestions(recommendations=suggestions, history=history),
         Pictures(title="What the ratings are like", pictures=[popularity_chart(ratings), values_chart(ratings)]),
         Table(report=report),
@@ -136,3 +137,5 @@ def write_report(
         f"{' and '.join(PRIVATE)} learned once more with every user's ratings hidden (epsilon {EPSILON:g}).",
         sections=sections,
     )
+    for picture in pictures:
+        picture.save(path.with_name(f"{picture.name}.png"))

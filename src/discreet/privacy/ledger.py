@@ -94,8 +94,8 @@ nothing was computed
                 names = ", ".join(repr(spend.what) for spend in spends)
                 if math.isinf(after) and self.delta > 0:
                     raise OverspentError(
-                        f"{names} cannot be had at epsilon {self.epsilon:g} and delta {self.delta:g}: the samplers alone "
-                        "are off with larger odds; nothing was computed"
+                        f"{names} cannot be had at epsilon {self.epsilon:g} and delta {self.delta:g}: "
+                        "the samplers alone are off with larger odds; nothing was computed"
                     )
                 if math.isinf(after):
                     raise OverspentError(
