@@ -109,7 +109,7 @@ def test_a_device_that_could_hold_another_history_needs_twice_the_noise():
 @every_population
 def test_answers_lie_on_the_lattice(population):
     answer = population(RATINGS, dc.Ledger(1.0)).sum(COUNTS)
-    step = 2.0**-36
+    step = 2.0**-28
     np.testing.assert_array_equal(answer / step, np.rint(answer / step))
 
 
@@ -192,3 +192,19 @@ def test_a_forked_process_draws_other_noise_and_cannot_charge_the_same_ledger():
     answer = os.read(read, 100)
     assert answer != b"charged"
     assert answer != server._randomness.words(4).tobytes()
+
+
+def test_disjoint_items_compose_in_parallel_for_ratings_and_not_for_users():
+    """A vector over all items costs one rating what a single entry costs; two sums of halves cost twice."""
+    whole, halves = dc.Ledger(2.0), dc.Ledger(2.0)
+    dc.TrustedServer(RATINGS, whole).sum(COUNTS, share=0.5)
+    for part in (slice(0, 15), slice(15, 30)):
+        half = dc.Contribution(
+            "half",
+            (15,),
+            lambda ratings, part=part: COUNTS.total(ratings)[part],
+            (dc.Bound("rating", "l1", 1.0, cells=1),),
+        )
+        dc.TrustedServer(RATINGS, halves).sum(half, share=0.5)
+    assert whole.spent == pytest.approx(1.0)
+    assert halves.spent == pytest.approx(2.0)

@@ -299,11 +299,11 @@ def test_who_holds_the_budget_too_long_is_not_waited_for(url, monkeypatch):
 
 
 def test_looking_leaves_nothing_behind(tmp_path):
-    budget = Budget(tmp_path / "new" / "budget.sqlite")
+    budget = Budget(tmp_path / "budget.sqlite")
     assert budget.report("data") == Account(data="data")
     assert list(tmp_path.iterdir()) == []
     budget.reserve("data", laplace(0.5), "Bias()")
-    (tmp_path / "new" / "budget.sqlite").chmod(0o400)
+    (tmp_path / "budget.sqlite").chmod(0o400)
     assert budget.report("data").spent == 0.5
 
 
@@ -319,7 +319,6 @@ def test_what_is_no_database_is_refused(tmp_path):
     for name, reason in (
         ("letter.txt", "file is not a database"),
         ("folder", "unable to open database file"),
-        ("letter.txt/budget.sqlite", "Not a directory"),
     ):
         budget = Budget(tmp_path / name)
         sentence = f"the budget in {tmp_path / name} cannot be used: {reason}; nothing was spent"
@@ -414,3 +413,9 @@ def test_where_there_is_a_limit_nothing_is_exposed(url):
     ):
         budget.expose("data", "MF()")
     assert budget.report("data").spendings == ()
+
+
+def test_a_mistyped_place_does_not_become_a_new_budget(tmp_path):
+    with pytest.raises(BudgetError, match="there is no folder"):
+        Budget(tmp_path / "nowhere" / "budget.sqlite")
+    assert list(tmp_path.iterdir()) == []

@@ -49,6 +49,13 @@ def test_impossible_epsilon(epsilon):
         Ledger(epsilon=epsilon)
 
 
+def test_an_epsilon_too_small_for_any_noise_or_too_large_for_any_promise_is_refused():
+    with pytest.raises(InputError, match="epsilon 1e-300 is too small"):
+        Ledger(epsilon=1e-300)
+    with pytest.raises(InputError, match=r"epsilon 1e\+06 promises nothing"):
+        Ledger(epsilon=1e6)
+
+
 @pytest.mark.parametrize("delta", [-0.1, 1.0, 2.0, math.nan])
 def test_impossible_delta(delta):
     with pytest.raises(InputError, match=r"delta must lie in \[0, 1\)"):

@@ -66,10 +66,10 @@ class Mechanism:
 
     def proven(self, seen: Seen) -> Loss | None:
         """What the ledger of a fit adds up to, seeded or not; None where nothing was booked."""
-        from discreet.privacy.accounting import epsilon_of
+        from discreet.privacy.accounting import adaptive_epsilon_of
 
         delta = self.limit.delta
-        return Loss(epsilon_of(seen.spends, delta), delta) if seen.spends else None
+        return Loss(adaptive_epsilon_of(seen.spends, delta), delta) if seen.spends else None
 
 
 def mu_of(spends: Sequence[Spend]) -> float | None:

@@ -1,12 +1,15 @@
 """``discreet certificate``: what a release promises, to whom, and every look at the ratings that it is made of."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.options import Json
 from discreet.cli.tables import document, facts, say
+
+if TYPE_CHECKING:
+    from discreet.models.release import Release
 
 
 def certificate(
@@ -32,9 +35,9 @@ def certificate(
             ("proven", "nothing" if guarantee.proven is None else str(guarantee.proven)),
             *([("claimed", str(guarantee.claimed))] if guarantee.claimed else []),
             ("unit", "-" if guarantee.unit is None else str(guarantee.unit)),
-            ("protects from", ", ".join(guarantee.protects_from) or "nobody"),
+            ("protects from", ", ".join(guarantee.protects_from) or "nobody" if guarantee.proven else "nobody"),
             ("not hidden from", ", ".join(guarantee.exposed_to) or "nobody" if guarantee.proven else "anyone"),
-            ("noise", "seeded, not private" if guarantee.seeded else "none" if not loaded.spends else "secret"),
+            ("noise", _noise(loaded)),
             ("arrays", f"sha256 {card['arrays_sha256']}"),
             ("written by", f"Discreet {card['discreet']}"),
         ]
@@ -51,3 +54,11 @@ def certificate(
         say("Which array is made from which look:")
         for name in loaded.arrays:
             say(f"  {name}: {'; '.join(loaded.sources[name])}")
+
+
+def _noise(release: "Release") -> str:
+    if release.guarantee.seeded:
+        return "seeded, not private"
+    if release.spends:
+        return "secret"
+    return "none" if release.guarantee.claimed is None else "as the publication has it, in no ledger"

@@ -53,6 +53,8 @@ def recommend(
         for sentence in shared_titles(catalogue, names):
             note(sentence)
     suggestions = loaded.recommend(own, k, explain=explain)
+    if explain and not any(suggestion.because for suggestion in suggestions):
+        note("No rating of this history carried any of these: here the release knows no more than averages.")
     predicted = predicted_ratings(loaded, own, suggestions)
     if json:
         document(

@@ -11,7 +11,7 @@ from discreet.errors import InputError, require
 from discreet.populations.bounded import bound_for
 from discreet.populations.contribution import Contribution
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.noise import SAMPLER_DISTANCE, add_gaussian, add_laplace, grid_of, lattice_distance
+from discreet.privacy.noise import SAMPLER_DISTANCE, add_gaussian, add_laplace, grid_of
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.types import Doubles
@@ -75,16 +75,15 @@ def plan_noise(
         multiplier = _gaussian_multiplier(share * ledger.epsilon, ledger.delta)
     else:
         multiplier = _gaussian_multiplier(ledger.epsilon, ledger.delta) / math.sqrt(share)
-    grid = grid_of(sensitivity * multiplier, reach, fine=noise == "laplace")
+    grid = grid_of(sensitivity * multiplier, reach)
     sensitivity += reach * grid
-    off = SAMPLER_DISTANCE + (lattice_distance(sensitivity * multiplier, grid) if noise == "laplace" else 0.0)
     spend = Spend(
         what=contribution.name,
         mechanism=noise,
         norm=bound.norm,
         sensitivity=sensitivity,
         scale=sensitivity * multiplier,
-        slack=float(np.minimum(size * off, 0.5)),
+        slack=float(np.minimum(size * SAMPLER_DISTANCE, 0.5)),
         rounding=reach * grid,
         seeded=seeded,
     )

@@ -45,6 +45,7 @@ def adaptive_epsilon_of(spends: Sequence[Spend], delta: float) -> float:
     The privacy loss distributions of steps that are chosen on the way do not simply convolve. What does hold is that
     pure losses add up, that the squares of 1 / noise multiplier of Gaussian ones do, and that two such accounts
     together cost the sum of their epsilons and of their deltas. Steps with sampling are accounts of their own.
+    Laplace noise counts with its pure loss, which is exact on a lattice too (its loss distribution is not).
     """
     always = [spend for spend in spends if spend.mechanism != "gaussian"]
     full = [spend for spend in spends if spend.mechanism == "gaussian" and spend.sampling_rate == 1]
@@ -52,7 +53,7 @@ def adaptive_epsilon_of(spends: Sequence[Spend], delta: float) -> float:
     groups = [group for group in (full, *([spend] for spend in sampled)) if group]
     pure = sum(spend.pure_epsilon for spend in always)
     if not groups:
-        return epsilon_of(always, delta) if len(always) == 1 else pure_or_nothing(always, delta)
+        return pure_or_nothing(always, delta)
     part = (delta - sampler_delta(always, pure)) / len(groups)
     return pure + sum(epsilon_of(group, part) if part > 0 else math.inf for group in groups)
 

@@ -135,7 +135,11 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
     """
 
     def __init__(self, url: str | Path | None = None) -> None:
-        self._url = _read_url(str(url or os.environ.get("DISCREET_BUDGET") or default_path()))
+        place = url or os.environ.get("DISCREET_BUDGET")
+        self._url = _read_url(str(place or default_path()))
+        if place and self._file is not None and not self._file.parent.is_dir():
+            # A mistyped path must not become a new budget, in which nothing was ever spent.
+            raise BudgetError(f"there is no folder {self._file.parent} to keep a budget in; nothing was spent")
         self._engine = _connect_later(self._url)
 
     @property

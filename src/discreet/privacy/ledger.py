@@ -10,6 +10,8 @@ from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Rating, Unit, User, unit_from_json, unit_to_json
 
 ROUNDING = 1e-9
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-9, 1000.0
+"""Below this noise would leave no digit of any sum; above it there is no promise left to speak of."""
 
 
 class Ledger:
@@ -21,6 +23,12 @@ class Ledger:
         The limit. Epsilon must be positive and finite; delta 0 allows pure mechanisms only.
     unit
         Whose secret is kept.
+
+    Notes
+    -----
+    Disjoint items compose in parallel for the unit rating: one rating touches one of them, so a vector over all
+    items has the bound of a single entry. Ask for them in one contribution, which is one spend; two sums over half
+    the items each are two spends. A user touches many items: for users there is nothing parallel about it.
 
     Examples
     --------
@@ -40,6 +48,11 @@ nothing was computed
         if unit is not None:
             require_type(unit, (Rating, User), "unit must be Rating() or User()")
         require(math.isfinite(epsilon) and epsilon > 0, f"epsilon must be positive and finite, got {epsilon}")
+        require(epsilon >= SMALLEST_EPSILON, f"epsilon {epsilon:g} is too small: at least {SMALLEST_EPSILON:g}")
+        require(
+            epsilon <= LARGEST_EPSILON,
+            f"epsilon {epsilon:g} promises nothing: at most {LARGEST_EPSILON:g}, or none at all for no privacy",
+        )
         require(0 <= delta < 1, f"delta must lie in [0, 1), got {delta}")
         self.epsilon, self.delta = float(epsilon), float(delta)
         self.unit: Unit = Rating() if unit is None else unit

@@ -32,7 +32,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import InputError, require
+from discreet.errors import require
 from discreet.kernels.noise import DIGIT_BITS, GUIDE_BITS, discrete_laplace, thin_to_gaussian
 from discreet.privacy.randomness import Randomness
 from discreet.types import AnyArray, Doubles
@@ -133,39 +133,24 @@ def add_gaussian(values: AnyArray, sigma: float, grid: float, randomness: Random
     return _add(values, grid, draw_rounded_gaussian(sigma / grid, np.size(values), randomness))
 
 
-def grid_of(scale: float, cells: float = 1, *, fine: bool = False) -> float:
+def grid_of(scale: float, cells: float = 1) -> float:
     """A public grid, fine beside noise of this scale: a power of two.
 
     Rounding moves every number by at most half a step, so the images of two neighbours that differ in
     ``n`` cells lie at most ``n · grid`` (L1) or ``√n · grid`` (L2) further apart than the neighbours. With
-    ``cells`` = n or √n this is below 2**-18 of the scale for up to 2**22 cells. ``fine`` is for Laplace noise, whose
-    law on the lattice comes close to the continuous one only with the square of the step (:func:`lattice_distance`).
+    ``cells`` = n or √n this is below 2**-18 of the scale for up to 2**22 cells.
 
     >>> grid_of(1.5) == 2.0**-28
     True
     """
-    bits = max(36 if fine else 28, 0 if cells <= 1024 else min(40, 18 + math.ceil(math.log2(cells))))
+    bits = 28 if cells <= 1024 else min(40, 18 + math.ceil(math.log2(cells)))
     return float(2.0 ** (math.floor(math.log2(scale)) - bits))
 
 
-def lattice_distance(scale: float, grid: float) -> float:
-    """Statistical distance of discrete Laplace noise from Laplace noise that is rounded to the grid.
-
-    With t = scale / grid, rounding gives x ≠ 0 the odds sinh(1/2t)·e^(−|x|/t), a multiple of the discrete law's, and
-    0 the odds 1 − e^(−1/2t) in place of tanh(1/2t). So the laws differ by 1/2t − (1 − e^(−1/2t)) < 1/8t² at most.
-    What is proven of continuous noise (its composition at delta > 0) holds for ours up to this; its pure epsilon
-    holds to the letter.
-
-    >>> lattice_distance(1.0, 2.0**-36) == 2.0**-75
-    True
-    """
-    return (grid / scale) ** 2 / 8
-
-
 def _add(values: AnyArray, grid: float, noise: Integers) -> Doubles:
-    steps = np.rint(np.asarray(values, dtype=np.float64) / grid)
-    if not (np.abs(steps) < 2.0**62).all():
-        raise InputError("the noise is too small beside the values it should hide to be added in 64 bits")
+    # What lies beyond 64 bits is clipped to a public range, which moves no two neighbours further apart; an error
+    # here would come after the ledger was charged, and would tell something about the values.
+    steps = np.clip(np.rint(np.asarray(values, dtype=np.float64) / grid), -(2.0**61), 2.0**61)
     return np.asarray((steps.astype(np.int64) + noise.reshape(steps.shape)) * grid, dtype=np.float64)
 
 

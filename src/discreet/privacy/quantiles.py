@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.errors import require
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.noise import SAMPLER_DISTANCE, add_laplace, draw_discrete_laplace, grid_of, lattice_distance
+from discreet.privacy.noise import SAMPLER_DISTANCE, add_laplace, draw_discrete_laplace, grid_of
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.selection import FLOAT_MARGIN, flip_distance, permute_and_flip, pure_share
 from discreet.privacy.spend import Mechanism, Spend
@@ -75,9 +75,9 @@ def private_mean(
     moves = 2 * _moves(per_unit, ledger) * (1 + FLOAT_MARGIN)
     epsilon = pure_share(ledger, share)
     source = _source(randomness)
-    grid = grid_of(moves / epsilon, fine=True)
+    grid = grid_of(moves / epsilon)
     moves += 2 * _moves(per_unit, ledger) * grid  # what rounding to the lattice adds
-    slack = 2 * (SAMPLER_DISTANCE + lattice_distance(moves / epsilon, grid))
+    slack = 2 * SAMPLER_DISTANCE
     ledger.charge(_spend("laplace", f"{what}: count and sum", moves, moves / epsilon, slack, source))
     exact = np.array([np.size(values), np.nan_to_num(centre(values, low, high)).sum()])
     count, total = add_laplace(exact, moves / epsilon, grid, source)

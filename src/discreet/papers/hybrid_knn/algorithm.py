@@ -318,7 +318,7 @@ def _noisy(values: AnyArray | float, sensitivity: float, epsilon: float | None, 
     if epsilon is None:
         return exact
     scale = sensitivity / epsilon
-    return add_laplace(exact, scale, grid_of(scale, fine=True), randomness)
+    return add_laplace(exact, scale, grid_of(scale), randomness)
 
 
 def _ratio(above: AnyArray, below: AnyArray, otherwise: float = 0.0) -> Doubles:
