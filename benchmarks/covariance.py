@@ -184,11 +184,12 @@ def netflix(count: int) -> int:
     del sums
     start = time.perf_counter()
     release = dc.CovarianceKNN(audience=500_000).fit(dc.NoPrivacy(ratings))
-    print(f"fit of the model, {release.arrays['item_factors'].shape[1]} factors: {time.perf_counter() - start:.1f} s")
+    fit = time.perf_counter() - start
+    print(f"fit of the model, {release.arrays['item_factors'].shape[1]} factors: {fit:.1f} s")
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"most memory: {memory:.1f} GB")
-    holds = whole <= 180 and memory <= 8
-    print(f"at most 180 s and 8 GB: {'holds' if holds else 'MISSED'}")
+    holds = whole <= 180 and fit * NETFLIX["ratings"] / count <= 180 and memory <= 8
+    print(f"at most 180 s for all pairs and for the fit, and 8 GB: {'holds' if holds else 'MISSED'}")
     return not holds
 
 
