@@ -95,3 +95,12 @@ def test_estimates_from_reports():
 def test_a_rating_between_levels_is_refused():
     with pytest.raises(InputError, match="not one of the levels"):
         dc.HiddenItems(epsilon=1.0).perturb(dc.History.of(CATALOGUE, {"a": 1.5}), dc.Randomness())
+
+
+def test_answers_are_not_taken_for_ratings(tmp_path):
+    """Most answers are noise about items that nobody rated."""
+    report = dc.HiddenItems(epsilon=2.0).perturb(dc.History.of(CATALOGUE, {"a": 3.0}), dc.Randomness())
+    report.save(tmp_path / "report.json")
+    with pytest.raises(dc.DataError, match=r"not ratings: count them with HiddenItems\.estimate"):
+        dc.Ratings.from_reports(tmp_path, CATALOGUE)
+    assert dc.read_reports(tmp_path, CATALOGUE).ratings.n_users == 1

@@ -139,6 +139,12 @@ def ratings_of_reports(
     This is :meth:`discreet.Ratings.from_reports`.
     """
     found = read_reports(folder, catalogue, progress=progress)
+    if found.form.mechanism == "hidden-items":
+        # Most of these answers are noise about items that nobody rated: as ratings they would mean nothing.
+        raise DataError(
+            f"{folder} holds answers about every item, not ratings: "
+            "count them with HiddenItems.estimate(read_reports(folder).ratings)"
+        )
     log = logging.getLogger("discreet")
     for rejected in found.rejected:
         log.info("%s", rejected)
