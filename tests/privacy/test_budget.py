@@ -419,3 +419,7 @@ def test_a_mistyped_place_does_not_become_a_new_budget(tmp_path):
     with pytest.raises(BudgetError, match="there is no folder"):
         Budget(tmp_path / "nowhere" / "budget.sqlite")
     assert list(tmp_path.iterdir()) == []
+    (tmp_path / "letter.txt").write_text("dear budget")
+    with pytest.raises(BudgetError, match="there is no folder"):
+        Budget(tmp_path / "letter.txt" / "budget.sqlite")
+    assert (tmp_path / "letter.txt").read_text() == "dear budget"
