@@ -100,7 +100,34 @@ class Folds:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HoldOut:
+class _Repeated:
+    """One split for each of the seeds ``seed``, ``seed + 1``, …: what several protocols have in common."""
+
+    seed: int = 0
+    repeats: int = 1
+
+    each: ClassVar[str] = "seed"
+
+    def __post_init__(self) -> None:
+        require_seed(self.seed)
+        require_whole("repeats", self.repeats, least=1)
+
+    @property
+    def runs(self) -> int:
+        """One for each seed."""
+        return self.repeats
+
+    @property
+    def seeds(self) -> range:
+        """Every seed in turn."""
+        return range(self.seed, self.seed + self.repeats)
+
+    def _seeds(self) -> str:
+        return f"seed {self.seed}" if self.repeats == 1 else f"seeds {self.seeds[0]} to {self.seeds[-1]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HoldOut(_Repeated):
     """A share of all ratings is held out, ``repeats`` times with seeds ``seed``, ``seed + 1``, …
 
     Examples
@@ -112,35 +139,26 @@ class HoldOut:
     """
 
     test: float = 0.2
-    seed: int = 0
-    repeats: int = 1
 
     task: ClassVar[Task] = "ratings"
-    each: ClassVar[str] = "seed"
 
     def __post_init__(self) -> None:
         _check_share("test", self.test)
-        require_seed(self.seed)
-        require_whole("repeats", self.repeats, least=1)
-
-    @property
-    def runs(self) -> int:
-        """One for each seed."""
-        return self.repeats
+        super().__post_init__()
 
     def splits(self, ratings: Ratings) -> Iterator[Split]:
         """One split for each seed."""
-        for seed in range(self.seed, self.seed + self.repeats):
+        for seed in self.seeds:
             train, test = ratings.split(self.test, seed)
             yield Split(train, train, test)
 
     def describe(self) -> str:
         """One line that tells how to do the same again."""
-        return f"{self.test:.0%} of all ratings held out, {_seeds(self.seed, self.repeats)}"
+        return f"{self.test:.0%} of all ratings held out, {self._seeds()}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class EachUser:
+class EachUser(_Repeated):
     """The ratings of every user are divided by the same shares: train, (validation,) test.
 
     A model is fitted on the train part, which is also the history. The validation part is left alone:
@@ -156,11 +174,8 @@ class EachUser:
     """
 
     shares: tuple[float, ...] = (0.8, 0.1, 0.1)
-    seed: int = 0
-    repeats: int = 1
 
     task: ClassVar[Task] = "ranking"
-    each: ClassVar[str] = "seed"
 
     def __post_init__(self) -> None:
         shares = tuple(self.shares) if isinstance(self.shares, list | tuple) else ()
@@ -172,28 +187,22 @@ class EachUser:
             f"got {self.shares!r}",
         )
         object.__setattr__(self, "shares", shares)
-        require_seed(self.seed)
-        require_whole("repeats", self.repeats, least=1)
-
-    @property
-    def runs(self) -> int:
-        """One for each seed."""
-        return self.repeats
+        super().__post_init__()
 
     def splits(self, ratings: Ratings) -> Iterator[Split]:
         """One split for each seed."""
-        for seed in range(self.seed, self.seed + self.repeats):
+        for seed in self.seeds:
             train, *middle, test = ratings.split_each_user(self.shares, seed)
             yield Split(train, train, test, middle[0] if middle else None)
 
     def describe(self) -> str:
         """One line that tells how to do the same again."""
         shares = ":".join(f"{100 * share:g}" for share in self.shares)
-        return f"ratings of each user {shares}, {_seeds(self.seed, self.repeats)}"
+        return f"ratings of each user {shares}, {self._seeds()}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeldOutUsers:
+class HeldOutUsers(_Repeated):
     """A share of the users is unknown at training; their history is given, the rest must be foreseen.
 
     This is the protocol that the variational autoencoders for recommendation made common. Only a model
@@ -210,41 +219,25 @@ class HeldOutUsers:
 
     test: float = 0.1
     history: float = 0.8
-    seed: int = 0
-    repeats: int = 1
 
     task: ClassVar[Task] = "ranking"
-    each: ClassVar[str] = "seed"
 
     def __post_init__(self) -> None:
         _check_share("test", self.test)
         _check_share("history", self.history)
-        require_seed(self.seed)
-        require_whole("repeats", self.repeats, least=1)
-
-    @property
-    def runs(self) -> int:
-        """One for each seed."""
-        return self.repeats
+        super().__post_init__()
 
     def splits(self, ratings: Ratings) -> Iterator[Split]:
         """One split for each seed."""
-        for seed in range(self.seed, self.seed + self.repeats):
+        for seed in self.seeds:
             train, strangers = ratings.split_users(float(self.test), seed)
             histories, test = strangers.split_each_user((self.history, 1 - self.history), seed)
             yield Split(train, histories, test)
 
     def describe(self) -> str:
         """One line that tells how to do the same again."""
-        return (
-            f"{self.test:.0%} of the users held out, {self.history:.0%} of their ratings as history, "
-            f"{_seeds(self.seed, self.repeats)}"
-        )
+        return f"{self.test:.0%} of the users held out, {self.history:.0%} of their ratings as history, {self._seeds()}"
 
 
 def _check_share(name: str, share: float) -> None:
     require(is_number(share) and 0 < share < 1, f"{name} must be a share between 0 and 1, got {share!r}")
-
-
-def _seeds(first: int, repeats: int) -> str:
-    return f"seed {first}" if repeats == 1 else f"seeds {first} to {first + repeats - 1}"
