@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit, prange
 
 from discreet.kernels.ridge import REORDER
+from discreet.kernels.threads import one_blas_thread
 from discreet.types import Floats, Indices, Offsets
 
 CHUNKS = 128  # rows are handed to threads in this many runs of about equally many ratings
@@ -52,12 +53,13 @@ def half_step(
     >>> half_step(*data, one, 1.0, one[0], 2.0, 8.0, 1).tolist()
     [[2.0]]
     """
-    eigenvalues, basis = np.linalg.eigh(base_weight * (factors.T @ factors).astype(np.float64))
-    spectrum, basis = np.maximum(eigenvalues, 0).astype(np.float32), basis.astype(np.float32)
-    rows = len(indptr) - 1
-    solved = np.zeros((rows, len(basis)), dtype=np.float32) if start is None else start @ basis
-    _improve_rows(indptr, items, factors @ basis, spectrum, penalty, weight, target, steps, solved)
-    return np.asarray(solved @ basis.T)
+    rows, d = len(indptr) - 1, factors.shape[1]
+    with one_blas_thread():
+        eigenvalues, basis = np.linalg.eigh(base_weight * (factors.T @ factors).astype(np.float64))
+        spectrum, basis = np.maximum(eigenvalues, 0).astype(np.float32), basis.astype(np.float32)
+        solved = np.zeros((rows, d), dtype=np.float32) if start is None else start @ basis
+        _improve_rows(indptr, items, factors @ basis, spectrum, penalty, weight, target, steps, solved)
+        return np.asarray(solved @ basis.T)
 
 
 @njit(cache=True, fastmath=REORDER)
