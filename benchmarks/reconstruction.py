@@ -22,7 +22,7 @@ import numpy as np
 
 import discreet as dc
 from discreet.collect.channel import Mechanism
-from discreet.reports.charts import WIDTH, Picture, _chart, _styled
+from discreet.reports.drawing import WIDTH, Picture, plot, styled
 from discreet.reports.style import INK, QUIET, SERIES
 
 GAMMAS = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5)
@@ -105,7 +105,7 @@ def picture_of(prior: dict[float, float]) -> Picture:
             {"gamma": float(gamma), "what": right, "share": risk.accuracy},
             {"gamma": float(gamma), "what": sure, "share": risk.certain},
         ]
-    base = _chart(values).encode(
+    base = plot(values).encode(
         x=alt.X(
             "gamma:Q",
             axis=alt.Axis(title="gamma: uniform noise, at most gamma away from the rating", grid=False, tickCount=8),
@@ -118,7 +118,7 @@ def picture_of(prior: dict[float, float]) -> Picture:
         ),
     )
     blind = risk.blind
-    floor = _chart([{"gamma": 4.0, "share": blind, "text": f"without a report: {blind:.0%}"}])
+    floor = plot([{"gamma": 4.0, "share": blind, "text": f"without a report: {blind:.0%}"}])
     layers = [
         floor.mark_rule(color=QUIET, strokeDash=[4, 4]).encode(y="share:Q"),
         floor.mark_text(align="right", dy=12, fontSize=12, color=INK).encode(x="gamma:Q", y="share:Q", text="text:N"),
@@ -129,7 +129,7 @@ def picture_of(prior: dict[float, float]) -> Picture:
         title="What uniform noise leaves of the secret",
         caption="How often the best guess from a report is right, and how often only one rating is possible.",
         alt="Below one half every rating is found; at 3.5 the best guess is right about 44 % of them.",
-        chart=_styled(alt.layer(*layers).properties(width=WIDTH, height=260)),
+        chart=styled(alt.layer(*layers).properties(width=WIDTH, height=260)),
     )
 
 

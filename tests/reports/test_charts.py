@@ -16,22 +16,12 @@ from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.evaluation.results import Estimate, Report, Row
-from discreet.reports.charts import (
-    HALF,
-    WIDTH,
-    colours,
-    error_chart,
-    leading_metrics,
-    metric_chart,
-    ordered_rows,
-    pictures_of,
-    popularity_chart,
-    shapes,
-    speed_chart,
-    values_chart,
-)
+from discreet.reports.charts import error_chart, metric_chart, pictures_of, speed_chart
+from discreet.reports.data_charts import popularity_chart, values_chart
+from discreet.reports.drawing import HALF, WIDTH, colours, shapes
 from discreet.reports.placing import DOT, HEIGHT, LETTER, place_names
 from discreet.reports.style import SERIES
+from discreet.reports.words import leading_metrics, ordered_rows
 
 
 def row(model: str, rmse: float, ndcg: float | None = None, seconds: float | None = 0.5) -> Row:

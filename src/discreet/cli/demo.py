@@ -108,7 +108,8 @@ def write_report(
 ) -> None:
     """One page with everything that the demo showed and pictures of the data; the report's pictures as files too."""
     from discreet.cli.pages import promise
-    from discreet.reports.charts import pictures_of, popularity_chart, values_chart
+    from discreet.reports.charts import pictures_of
+    from discreet.reports.data_charts import popularity_chart, values_chart
     from discreet.reports.page import Facts, Pictures, Section, Suggestions, Table, Text, write_page
 
     errors = [row for row in report.rows if "rmse" in row.metrics]

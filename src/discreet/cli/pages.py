@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from discreet.evaluation.results import Report
-    from discreet.reports.charts import Picture
+    from discreet.reports.drawing import Picture
 
 
 def write_report(report: "Report", path: Path) -> None:

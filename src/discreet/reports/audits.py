@@ -3,7 +3,7 @@
 import numpy as np
 
 from discreet.audit.results import Audit
-from discreet.reports.charts import WIDTH, Picture, _chart, _styled
+from discreet.reports.drawing import WIDTH, Picture, plot, styled
 from discreet.reports.style import INK, LINE, QUIET, SERIES
 
 BINS = 48
@@ -45,7 +45,7 @@ def distributions_chart(audit: Audit) -> Picture:
         axis=alt.Axis(title=f"share of {_what(audit)}", format=".0%", tickCount=4),
         stack=None,
     )
-    base = _chart(values).encode(
+    base = plot(values).encode(
         x=alt.X(
             "score:Q",
             scale=alt.Scale(domain=[low, high], nice=False),
@@ -62,7 +62,7 @@ def distributions_chart(audit: Audit) -> Picture:
     line = base.mark_line(interpolate="step", strokeWidth=1.8)
     layers = [area, line]
     if audit.threshold is not None and low < audit.threshold < high:
-        cut = _chart([{"score": audit.threshold, "share": 1.1 * tallest, "text": "where the attack draws the line"}])
+        cut = plot([{"score": audit.threshold, "share": 1.1 * tallest, "text": "where the attack draws the line"}])
         layers.append(cut.mark_rule(color=QUIET, strokeDash=[4, 4]).encode(x="score:Q"))
         right = audit.threshold < (low + high) / 2
         layers.append(
@@ -77,7 +77,7 @@ def distributions_chart(audit: Audit) -> Picture:
         f"Canary: {audit.canary}. Attack: {audit.attack}.",
         alt=f"Two distributions of scores. Without the canary their middle is {_median(audit.absent)}, with it "
         f"{_median(audit.present)}. {audit}",
-        chart=_styled(alt.layer(*layers).properties(width=WIDTH, height=240)),
+        chart=styled(alt.layer(*layers).properties(width=WIDTH, height=240)),
         wide=True,
     )
 
@@ -95,7 +95,7 @@ def epsilon_chart(audit: Audit) -> Picture:
         rows.append(("claimed", audit.claimed.epsilon, SERIES[3]))
     rows.append(("limit", audit.limit.epsilon, QUIET))
     values = [{"what": what, "epsilon": value, "text": f"{value:.3g}", "start": 0.0} for what, value, _ in rows]
-    base = _chart(values).encode(
+    base = plot(values).encode(
         y=alt.Y("what:N", sort=None, axis=alt.Axis(title=None, labelFontSize=13, domain=False, labelPadding=10)),
         color=alt.Color(
             "what:N",
@@ -122,7 +122,7 @@ def epsilon_chart(audit: Audit) -> Picture:
         caption=f"Measured bounds hold with {audit.confidence:.0%} confidence. A sound mechanism stays below what is "
         "proven; how far below depends on the number of runs as well.",
         alt=", ".join(f"{what}: epsilon {value:.3g}" for what, value, _ in rows),
-        chart=_styled(alt.layer(*layers).properties(width=WIDTH, height=34 * len(rows))),
+        chart=styled(alt.layer(*layers).properties(width=WIDTH, height=34 * len(rows))),
         wide=True,
     )
 

@@ -1,93 +1,27 @@
-"""Pictures of reports and of ratings.
+"""Pictures of a report: how good each model is, what that costs in time, and how far off predictions are."""
 
-altair is imported here only, and only when a picture is drawn. Every colour stands for a role (ink, line,
-one of ten series), so that a page can give each role another colour in the dark: see ``reports/style.py``.
-"""
-
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
-from discreet.evaluation.results import Report, Row
-from discreet.reports.files import write_whole
+from discreet.evaluation.results import Report
+from discreet.reports.drawing import (
+    HALF,
+    NARROW,
+    NARROW_DOTS,
+    WIDTH,
+    Picture,
+    colours,
+    plot,
+    shapes,
+    styled,
+    ticks_between,
+)
 from discreet.reports.placing import place_names
-from discreet.reports.style import DASHES, FONT, INK, LINE, PALE, QUIET, SERIES, SHAPES
-
-WIDTH, HALF = 620, 430  # a picture across the page, and one of two beside each other
-NARROW, NARROW_DOTS = 250, 150  # on a phone: where nothing, and where names and numbers stand beside the drawing
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A chart with its title, what it shows in a sentence, and a name for a file.
-
-    In a notebook ``picture.chart`` displays itself.
-
-    Parameters
-    ----------
-    name
-        Short, for file names.
-    title
-        What a reader should see first.
-    caption
-        One sentence or two: how to read it.
-    alt
-        What it shows, for people who cannot see it.
-    chart
-        The altair chart.
-    wide
-        Whether it goes across the page.
-    narrow
-        The same chart for a narrow page, with letters that can be read there; None to let the one chart scroll.
-    """
-
-    name: str
-    title: str
-    caption: str
-    alt: str
-    chart: Any
-    wide: bool = False
-    narrow: Any = None
-
-    def svg(self) -> str:
-        """The picture as SVG text, without a background."""
-        return self._svg(self.chart)
-
-    def narrow_svg(self) -> str | None:
-        """The same for a narrow page, or None."""
-        return None if self.narrow is None else self._svg(self.narrow)
-
-    def _svg(self, chart: Any) -> str:
-        import vl_convert
-
-        return str(vl_convert.vegalite_to_svg(chart.properties(background="transparent").to_dict()))
-
-    def png(self) -> bytes:
-        """The picture as PNG on white, two pixels to a point."""
-        import vl_convert
-
-        return bytes(vl_convert.vegalite_to_png(self._spec("white"), scale=2))
-
-    def save(self, path: str | Path) -> None:
-        """Write the picture as ``.svg`` or ``.png``, whole or not at all."""
-        import vl_convert
-
-        path = Path(path)
-        require(path.suffix in (".svg", ".png"), f"a picture is saved as .svg or .png, got {path.name!r}")
-        if path.suffix == ".svg":
-            write_whole(path, str(vl_convert.vegalite_to_svg(self._spec("white"))).encode())
-        else:
-            write_whole(path, self.png())
-
-    def _spec(self, background: str) -> dict[str, Any]:
-        spec: dict[str, Any] = self.chart.properties(background=background).to_dict()
-        return spec
+from discreet.reports.style import DASHES, INK, QUIET, SERIES
+from discreet.reports.words import count_of, display_name, file_name, is_error, leading_metrics, meaning, ordered_rows
 
 
 def pictures_of(report: Report) -> list[Picture]:
@@ -117,31 +51,6 @@ def pictures_for(report: Report, metric: str) -> list[Picture]:
     if len(pictures) == 2:  # the last one has no neighbour, so it goes across the page too
         pictures[1] = speed_chart(report, metric, width=WIDTH) if "time" in pictures[1].name else pictures[1]
     return pictures
-
-
-def leading_metrics(report: Report) -> list[str]:
-    """The one metric of ratings and the one of rankings that tell most."""
-    names = report.metric_names
-    ratings = [name for name in ("rmse", "mae", *names) if name in names and "@" not in name]
-    rankings = [name for name in ("ndcg@100", "ndcg@10", *names) if name in names and "@" in name]
-    return [*ratings[:1], *rankings[:1]]
-
-
-def is_error(metric: str) -> bool:
-    """Whether a lower value is better."""
-    return metric in ("rmse", "mae")
-
-
-def display_name(metric: str) -> str:
-    """How people write a metric: ``RMSE``, ``NDCG@10``, ``Recall@20``, ``within 0.5``."""
-    kind, at, k = metric.partition("@")
-    return {"rmse": "RMSE", "mae": "MAE", "ndcg": "NDCG", "recall": "Recall"}.get(kind, kind) + at + k
-
-
-def ordered_rows(report: Report, metric: str) -> list[Row]:
-    """The rows that have the metric, best first."""
-    rows = [row for row in report.rows if metric in row.metrics]
-    return sorted(rows, key=lambda row: row[metric] if is_error(metric) else -row[metric])
 
 
 def metric_chart(report: Report, metric: str, *, width: int = WIDTH) -> Picture:
@@ -179,7 +88,7 @@ def metric_chart(report: Report, metric: str, *, width: int = WIDTH) -> Picture:
 
     def draw(width: int) -> Any:
         axis = alt.Axis(title=f"{label} ({better})", tickCount=5 if width > NARROW else 3, grid=True)
-        base = _chart(values).encode(
+        base = plot(values).encode(
             y=alt.Y("model:N", sort=order, axis=alt.Axis(title=None, labelFontSize=13, domain=False, labelPadding=10)),
             color=_model_colour(report),
         )
@@ -194,14 +103,14 @@ def metric_chart(report: Report, metric: str, *, width: int = WIDTH) -> Picture:
                 x=alt.value(width + 14), text="text:N", color=alt.value(INK)
             ),
         ]
-        return _styled(alt.layer(*layers).properties(width=width, height=max(60, 34 * len(rows))))
+        return styled(alt.layer(*layers).properties(width=width, height=max(60, 34 * len(rows))))
 
     best = rows[0]
     return Picture(
-        name=_file_name(metric),
+        name=file_name(metric),
         title=f"{best.model} comes first by {label}" if len(rows) > 1 else f"{label} of {best.model}",
-        caption=f"{_meaning(metric)} {report.interval or '95 % intervals'}, drawn as bars; {better}.",
-        alt=f"{label} of {_count(len(rows), 'model')}, best first: "
+        caption=f"{meaning(metric)} {report.interval or '95 % intervals'}, drawn as bars; {better}.",
+        alt=f"{label} of {count_of(len(rows), 'model')}, best first: "
         + ", ".join(f"{row.model} {row[metric]:.3f}" for row in rows),
         chart=draw(width),
         wide=width >= WIDTH,
@@ -234,8 +143,8 @@ def speed_chart(report: Report, metric: str, *, width: int = HALF) -> Picture:
     ]
 
     def draw(width: int, height: int) -> Any:
-        ticks = _ticks(float(10 ** across[0]), float(10 ** across[1]), most=7 if width > NARROW else 4)
-        dots = _chart(values).encode(
+        ticks = ticks_between(float(10 ** across[0]), float(10 ** across[1]), most=7 if width > NARROW else 4)
+        dots = plot(values).encode(
             x=alt.X(
                 "seconds:Q",
                 scale=alt.Scale(type="log", domain=(10**across).tolist(), nice=False),
@@ -260,8 +169,8 @@ def speed_chart(report: Report, metric: str, *, width: int = HALF) -> Picture:
             for row, place in zip(rows, places, strict=True)
             if place is not None
         ]
-        names = _chart(named).encode(x=alt.X("x:Q", scale=None), y=alt.Y("y:Q", scale=None), text="name:N")
-        lines = _chart(named).encode(
+        names = plot(named).encode(x=alt.X("x:Q", scale=None), y=alt.Y("y:Q", scale=None), text="name:N")
+        lines = plot(named).encode(
             x=alt.X("from_x:Q", scale=None), y=alt.Y("from_y:Q", scale=None), x2="to_x:Q", y2="to_y:Q"
         )
         layers = [
@@ -269,10 +178,10 @@ def speed_chart(report: Report, metric: str, *, width: int = HALF) -> Picture:
             dots.mark_point(filled=True, size=130, opacity=1),
             names.mark_text(align="left", fontSize=12, color=INK),
         ]
-        return _styled(alt.layer(*layers).properties(width=width, height=height))
+        return styled(alt.layer(*layers).properties(width=width, height=height))
 
     return Picture(
-        name=f"{_file_name(metric)}-and-time",
+        name=f"{file_name(metric)}-and-time",
         title="What accuracy costs in time",
         caption="Each mark is a model: up is better, left is quicker. Times are means over the splits on this machine.",
         alt=f"{label} against seconds to fit: "
@@ -302,7 +211,7 @@ def error_chart(report: Report) -> Picture:
     named = [row.model for row in rows] if len(rows) > 1 else []
 
     def draw(width: int, columns: int) -> Any:
-        base = _chart(values).encode(
+        base = plot(values).encode(
             x=alt.X(
                 "x:Q", scale=alt.Scale(domain=[0, end], nice=False), axis=alt.Axis(title="off by at most", tickCount=6)
             ),
@@ -319,7 +228,7 @@ def error_chart(report: Report) -> Picture:
         touch = base.mark_circle(size=60, opacity=0).encode(description="note:N")
         rows_of_legend = -(-len(named) // columns)
         height = max(200, 318 - 20 * rows_of_legend) if width > NARROW else 240  # as tall as its neighbour
-        return _styled(alt.layer(lines, touch).properties(width=width, height=height))
+        return styled(alt.layer(lines, touch).properties(width=width, height=height))
 
     within = {row.model: next(share for x, share in row.cdf if x >= min(1.0, end)) for row in rows}
     best = max(within, key=lambda model: within[model])
@@ -332,81 +241,6 @@ def error_chart(report: Report) -> Picture:
         + ", ".join(f"{model} {share:.1%}" for model, share in within.items()),
         chart=draw(HALF, 4),
         narrow=draw(NARROW, 2),
-    )
-
-
-def popularity_chart(ratings: Ratings, most: int = 300) -> Picture:
-    """How often items are rated, most rated first: the long tail.
-
-    >>> import discreet as dc
-    >>> popularity_chart(dc.synthetic(users=50, items=30, ratings=600, seed=1)).name
-    'popularity'
-    """
-    import altair as alt
-
-    counts = np.sort(np.bincount(ratings.item_index, minlength=ratings.n_items))[::-1]
-    counts = counts[counts > 0]
-    require(len(counts) > 0, "there are no ratings to draw")
-    head = max(1, round(0.1 * len(counts)))
-    share = counts[:head].sum() / counts.sum()
-    ranks = np.unique(np.append(np.linspace(0, len(counts) - 1, min(most, len(counts))).astype(int), [0, head - 1]))
-    values = [{"rank": int(rank) + 1, "ratings": int(counts[rank]), "head": bool(rank < head)} for rank in ranks]
-    base = _chart(values).encode(
-        x=alt.X(
-            "rank:Q",
-            scale=alt.Scale(domain=[1, len(counts)], nice=False),
-            axis=alt.Axis(title="items, most rated first", format=",d", tickCount=6),
-        ),
-        y=alt.Y("ratings:Q", axis=alt.Axis(title="ratings", format=",d", tickCount=5)),
-    )
-    tail = base.mark_area(color=PALE, opacity=1, interpolate="monotone")
-    top = base.transform_filter(alt.datum.rank <= head).mark_area(color=SERIES[0], opacity=0.9, interpolate="monotone")
-    note = (
-        _chart([{"rank": head, "ratings": int(counts[0]) * 0.72, "text": f"{share:.0%} of all ratings"}])
-        .mark_text(align="left", dx=10, fontSize=14, fontWeight=600, color=INK)
-        .encode(x="rank:Q", y="ratings:Q", text="text:N")
-    )
-    return Picture(
-        name="popularity",
-        title=f"One item in ten gets {share:.0%} of the ratings",
-        caption=f"Ratings of each item, most rated first. The coloured head is the most rated tenth of the "
-        f"{len(counts):,} items that anybody rated.",
-        alt=f"Area chart of ratings by item. The most rated item has {counts[0]:,} ratings, the middle one "
-        f"{counts[len(counts) // 2]:,}; the top tenth holds {share:.0%} of all.",
-        chart=_styled(alt.layer(tail, top, note).properties(width=HALF, height=230)),
-    )
-
-
-def values_chart(ratings: Ratings) -> Picture:
-    """How often each rating was given."""
-    import altair as alt
-
-    given, counts = np.unique(ratings.values, return_counts=True)
-    require(len(given) > 0, "there are no ratings to draw")
-    if len(given) > 20:  # a continuous scale: twenty bins
-        counts, edges = np.histogram(ratings.values, bins=20)
-        given = (edges[:-1] + edges[1:]) / 2
-    shares = counts / counts.sum()
-    most = int(np.argmax(counts))
-    values = [
-        {"value": f"{value:.3g}", "share": float(share), "top": place == most, "text": f"{share:.0%}"}
-        for place, (value, share) in enumerate(zip(given, shares, strict=True))
-    ]
-    base = _chart(values).encode(
-        x=alt.X("value:N", sort=None, axis=alt.Axis(title="rating given", labelAngle=0, labelFontSize=13)),
-        y=alt.Y("share:Q", axis=None),
-    )
-    bars = base.mark_bar(cornerRadiusTopLeft=4, cornerRadiusTopRight=4).encode(
-        color=alt.condition("datum.top", alt.value(SERIES[0]), alt.value(PALE))
-    )
-    text = base.mark_text(dy=-9, fontSize=12, fontWeight=600, color=INK).encode(text="text:N")
-    return Picture(
-        name="ratings",
-        title=f"The most common rating is {given[most]:.3g}",
-        caption=f"Share of each value among all ratings; their mean is {float(ratings.values.mean()):.2f}.",
-        alt="Bar chart of ratings given: "
-        + ", ".join(f"{value:.3g}: {share:.0%}" for value, share in zip(given, shares, strict=True)),
-        chart=_styled(alt.layer(bars, text).properties(width=HALF, height=230)),
     )
 
 
@@ -444,80 +278,7 @@ def _legend(named: Sequence[str], columns: int) -> Any:
     return alt.Legend(title=None, orient="bottom", columns=columns, symbolType="stroke", values=list(named))
 
 
-def colours(count: int) -> list[str]:
-    """The first ``count`` colours of series; they repeat after ten, in other shapes."""
-    return [SERIES[position % len(SERIES)] for position in range(count)]
-
-
-def shapes(count: int) -> list[str]:
-    """The shapes that go with them: colour and shape together are one model's own.
-
-    >>> len(set(zip(colours(40), shapes(40), strict=True)))
-    40
-    """
-    return [SHAPES[position // len(SERIES) % len(SHAPES)] for position in range(count)]
-
-
-def _chart(values: list[dict[str, Any]]) -> Any:
-    import altair as alt
-
-    return alt.Chart(alt.Data(values=values))  # type: ignore[no-untyped-call]
-
-
-def _styled(chart: Any) -> Any:
-    axis = {
-        "labelColor": QUIET,
-        "titleColor": QUIET,
-        "titleFontWeight": "normal",
-        "titleFontSize": 12,
-        "labelFontSize": 12,
-        "titlePadding": 12,
-        "gridColor": LINE,
-        "domainColor": LINE,
-        "tickColor": LINE,
-        "ticks": False,
-        "labelPadding": 6,
-    }
-    return (
-        chart.configure(font=FONT, padding=6)
-        .configure_view(stroke=None)
-        .configure_axis(**axis)
-        .configure_axisY(domain=False)
-        .configure_legend(labelColor=INK, labelFontSize=12, symbolSize=110, columnPadding=18, padding=10)
-        .configure_text(font=FONT)
-    )
-
-
-def _meaning(metric: str) -> str:
-    kind, _, k = metric.partition("@")
-    if kind == "ndcg":
-        return f"NDCG@{k}: how many held-out items are among the {k} best, early places counting more."
-    if kind == "recall":
-        return f"Recall@{k}: the share of held-out items found among the {k} best."
-    if kind == "rmse":
-        return "RMSE: how far predictions lie from held-out ratings, large errors counting more."
-    if kind == "mae":
-        return "MAE: how far predictions lie from held-out ratings, on average."
-    return f"Share of held-out ratings predicted {metric}."
-
-
 def _seconds(seconds: float | None) -> str:
     if seconds is None:
         return "an unknown time"
     return f"{seconds:.3f} s" if seconds < 1 else f"{seconds:.1f} s"
-
-
-def _ticks(low: float, high: float, most: int = 7) -> list[float]:
-    """Powers of ten between two numbers, with 2 and 5 times them where there are only a few; at most so many."""
-    powers = [10.0**power for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
-    steps = (1.0,) if high / low > 300 else (1.0, 3.0) if high / low > 30 else (1.0, 2.0, 5.0)
-    ticks = [power * step for power in powers for step in steps if low <= power * step <= high]
-    return ticks[:: -(-len(ticks) // most) or 1]
-
-
-def _file_name(metric: str) -> str:
-    return metric.replace("@", "-").replace(" ", "-")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from discreet.errors import require
-from discreet.reports.charts import HALF, Picture, _chart, _styled, colours
+from discreet.reports.drawing import HALF, Picture, colours, plot, styled
 from discreet.reports.style import QUIET
 
 
@@ -71,7 +71,7 @@ def curves_chart(
     heights = [height for _, point in drawn for height in (point.low, point.high)] + ([level[1]] if level else [])
     room = 0.06 * max(max(heights) - min(heights), 1e-3)
     across = [point.x for _, point in drawn]
-    base = _chart(values).encode(
+    base = plot(values).encode(
         x=alt.X(
             "x:Q",
             scale=alt.Scale(
@@ -99,7 +99,7 @@ def curves_chart(
         base.mark_circle(size=55, opacity=1).encode(y=height, description="note:N"),
     ]
     if level is not None:
-        line = _chart([{"y": level[1], "text": level[0]}])
+        line = plot([{"y": level[1], "text": level[0]}])
         # Its name stands where the curves are further away.
         falls = sum(points[0].y - points[-1].y for points in curves.values()) > 0
         layers += [
@@ -117,7 +117,7 @@ def curves_chart(
         title=title,
         caption=caption,
         alt=f"{y} by {x}. {described}",
-        chart=_styled(alt.layer(*layers).properties(width=HALF, height=270)),
+        chart=styled(alt.layer(*layers).properties(width=HALF, height=270)),
     )
 
 

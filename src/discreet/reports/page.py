@@ -14,10 +14,11 @@ import discreet
 from discreet.data.history import History
 from discreet.evaluation.results import Report, Row
 from discreet.models.release import Recommendations
-from discreet.reports.charts import Picture, display_name, is_error
+from discreet.reports.drawing import Picture
 from discreet.reports.files import write_whole
 from discreet.reports.pictures import inline
 from discreet.reports.style import SERIES, SHAPES, script, style_sheet
+from discreet.reports.words import display_name, is_error
 
 TIMES = (("fit_seconds", "fit, s", 3), ("predict_seconds", "predict, s", 3), ("peak_memory_mb", "memory, MB", 0))
 

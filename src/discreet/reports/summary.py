@@ -7,17 +7,10 @@ from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.evaluation.results import Report
 from discreet.models.release import Recommendations
-from discreet.reports.charts import (
-    display_name,
-    is_error,
-    leading_metrics,
-    ordered_rows,
-    pictures_for,
-    pictures_of,
-    popularity_chart,
-    values_chart,
-)
+from discreet.reports.charts import pictures_for, pictures_of
+from discreet.reports.data_charts import popularity_chart, values_chart
 from discreet.reports.page import Facts, Pictures, Section, Suggestions, Table, Text, write_page
+from discreet.reports.words import display_name, is_error, leading_metrics, ordered_rows
 
 NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 

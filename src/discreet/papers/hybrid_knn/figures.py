@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 from discreet.papers.hybrid_knn.algorithm import FORMS, Form
 from discreet.papers.hybrid_knn.experiment import SOUND, Case, Outcome, Timing
-from discreet.reports.charts import Picture
 from discreet.reports.curves import Point, curves_chart
+from discreet.reports.drawing import Picture
 
 GAMMA, EPSILON = "gamma of the perturbation", "epsilon (claimed, log scale)"
 FORM_NAMES: dict[Form, str] = {

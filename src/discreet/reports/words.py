@@ -1,0 +1,56 @@
+"""What reports call things: metrics as people write them, what they mean, and which rows come first."""
+
+from discreet.evaluation.results import Report, Row
+
+
+def leading_metrics(report: Report) -> list[str]:
+    """The one metric of ratings and the one of rankings that tell most."""
+    names = report.metric_names
+    ratings = [name for name in ("rmse", "mae", *names) if name in names and "@" not in name]
+    rankings = [name for name in ("ndcg@100", "ndcg@10", *names) if name in names and "@" in name]
+    return [*ratings[:1], *rankings[:1]]
+
+
+def is_error(metric: str) -> bool:
+    """Whether a lower value is better."""
+    return metric in ("rmse", "mae")
+
+
+def display_name(metric: str) -> str:
+    """How people write a metric: ``RMSE``, ``NDCG@10``, ``Recall@20``, ``within 0.5``."""
+    kind, at, k = metric.partition("@")
+    return {"rmse": "RMSE", "mae": "MAE", "ndcg": "NDCG", "recall": "Recall"}.get(kind, kind) + at + k
+
+
+def ordered_rows(report: Report, metric: str) -> list[Row]:
+    """The rows that have the metric, best first."""
+    rows = [row for row in report.rows if metric in row.metrics]
+    return sorted(rows, key=lambda row: row[metric] if is_error(metric) else -row[metric])
+
+
+def meaning(metric: str) -> str:
+    """What a metric measures, in a sentence."""
+    kind, _, k = metric.partition("@")
+    if kind == "ndcg":
+        return f"NDCG@{k}: how many held-out items are among the {k} best, early places counting more."
+    if kind == "recall":
+        return f"Recall@{k}: the share of held-out items found among the {k} best."
+    if kind == "rmse":
+        return "RMSE: how far predictions lie from held-out ratings, large errors counting more."
+    if kind == "mae":
+        return "MAE: how far predictions lie from held-out ratings, on average."
+    return f"Share of held-out ratings predicted {metric}."
+
+
+def file_name(metric: str) -> str:
+    """A metric as part of the name of a file."""
+    return metric.replace("@", "-").replace(" ", "-")
+
+
+def count_of(number: int, what: str) -> str:
+    """A number and what it counts.
+
+    >>> count_of(1, "model"), count_of(2, "model")
+    ('1 model', '2 models')
+    """
+    return f"{number} {what}{'' if number == 1 else 's'}"
