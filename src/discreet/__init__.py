@@ -56,7 +56,10 @@ if TYPE_CHECKING:
     from discreet.evaluation.protocols import Folds as Folds
     from discreet.evaluation.protocols import HeldOutUsers as HeldOutUsers
     from discreet.evaluation.protocols import HoldOut as HoldOut
+    from discreet.evaluation.published import PublishedRanking as PublishedRanking
+    from discreet.evaluation.published import PublishedRatings as PublishedRatings
     from discreet.evaluation.results import Report as Report
+    from discreet.models.almanac import Almanac as Almanac
     from discreet.models.als import ALS as ALS
     from discreet.models.bayesian_mf import BayesianMF as BayesianMF
     from discreet.models.bias import Bias as Bias
@@ -125,11 +128,14 @@ _HOMES = {
     "Folds": "evaluation.protocols",
     "HeldOutUsers": "evaluation.protocols",
     "HoldOut": "evaluation.protocols",
+    "PublishedRanking": "evaluation.published",
+    "PublishedRatings": "evaluation.published",
     "Report": "evaluation.results",
     "Audit": "audit.results",
     "audit_by_runs": "audit.runs",
     "audit_in_one_run": "audit.one_run",
     "check_sensitivity": "audit.sensitivity",
+    "Almanac": "models.almanac",
     "Bias": "models.bias",
     "Cosine": "models.cosine",
     "CovarianceKNN": "models.covariance_knn",

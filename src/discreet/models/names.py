@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import Any
 
+from discreet.models.almanac import Almanac
 from discreet.models.als import ALS
 from discreet.models.bayesian_mf import BayesianMF
 from discreet.models.bias import Bias
@@ -19,6 +20,7 @@ from discreet.models.svd import SVD
 from discreet.models.warp import WARP
 
 MODELS = {
+    "almanac": Almanac,
     "bias": Bias,
     "popularity": Popularity,
     "cosine": Cosine,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
@@ -26,12 +27,16 @@ class Contribution:
         Ratings to array.
     bounds
         What is proven about ``total``; none means that no noise can make it private.
+    noise
+        ``gaussian`` to have Gaussian noise wherever the ledger has a delta, whatever its unit. Shares of sums that all
+        do so are of μ², as with the unit user: for a model that asks for several sums, none of which is Laplace's.
     """
 
     name: str
     shape: tuple[int, ...]
     total: Callable[[Ratings], AnyArray]
     bounds: tuple[Bound, ...] = ()
+    noise: Literal["gaussian"] | None = None
 
     def bound(self, unit: UnitName, norm: Norm) -> Bound:
         """What is proven for a unit in a norm; where nothing is, no noise can hide this statistic."""

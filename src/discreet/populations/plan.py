@@ -59,7 +59,9 @@ def plan_noise(
     """
     require(0 < share <= 1, f"the share of a budget lies in (0, 1], got {share}")
     part_of_epsilon = False
-    if noise is None:
+    if noise is None and contribution.noise == "gaussian" and ledger.delta > 0:
+        noise = "gaussian"
+    elif noise is None:
         noise = noise_for(ledger)
         if noise == "laplace" and ledger.delta > 0 and {bound.norm for bound in contribution.bounds} == {"l2"}:
             noise, part_of_epsilon = "gaussian", True
