@@ -151,7 +151,8 @@ def test_json_of_a_comparison():
     document = json.loads(json.dumps(report.to_json(), allow_nan=False))
     assert set(document) == {"data", "split", "rows"}
     for row in document["rows"]:
-        assert set(row) == {"model", "metrics", "fit_seconds", "predict_seconds", "peak_memory_mb", "guarantee"}
+        assert {"epsilon", "promise", "unit", "guarantee"} < set(row)
+        assert {"model", "metrics", "fit_seconds", "predict_seconds", "peak_memory_mb"} < set(row)
         assert row["guarantee"] is None
         assert row["fit_seconds"] >= 0
         assert row["predict_seconds"] > 0
@@ -176,28 +177,84 @@ def test_same_seed_same_report():
     assert first.rows[0].metrics == second.rows[0].metrics
 
 
-@dataclass(frozen=True)
-class Promise:
-    """Stands in for a guarantee."""
-
-    proven: str | None = None
-    claimed: str | None = None
-
-    def __str__(self) -> str:
-        return f"proven {self.proven}, claimed {self.claimed}"
-
-
 @pytest.mark.parametrize(
-    ("promise", "said"),
+    ("promise", "kind", "said"),
     [
-        (Promise(), None),
-        (Promise(proven="epsilon 1"), "proven epsilon 1, claimed None"),
-        (Promise(claimed="epsilon 1"), "proven None, claimed epsilon 1"),
+        ({}, None, None),
+        ({"proven": dc.Loss(1.0), "unit": dc.User()}, "proven", "Proven: whoever sees this release"),
+        ({"claimed": dc.Loss(1.0), "unit": dc.User()}, "claimed", "Claimed, not proven: epsilon 1"),
     ],
 )
-def test_what_is_promised_is_said(promise, said):
-    release = dataclasses.replace(RELEASE, guarantee=promise)
-    assert dc.evaluate(release, TRAIN, TEST).to_json()["rows"][0]["guarantee"] == said
+def test_what_is_promised_is_said(promise, kind, said):
+    release = dataclasses.replace(RELEASE, guarantee=dc.Guarantee(reason="so it is", **promise))
+    row = dc.evaluate(release, TRAIN, TEST).to_json()["rows"][0]
+    assert row["promise"] == kind
+    assert row["guarantee"] is said is None or row["guarantee"].startswith(said)
+    assert (row["epsilon"], row["unit"]) == ((1.0, "user") if promise else (None, None))
+
+
+UNITS = [dc.Terms(epsilon=epsilon, unit="user") for epsilon in (1.0, 10.0)]
+
+
+def test_several_terms_at_once():
+    """Whoever has a private form appears on all terms, others only without privacy, a paper with what it claims."""
+    models = {"popularity": dc.Popularity(), "mf": dc.MF(epochs=1), "paper": dc.papers.HybridKNN(prediction="average")}
+    report = dc.compare(models, RATINGS, dc.HoldOut(seed=1), terms=[*UNITS, dc.Terms()], metrics=["rmse", "ndcg@10"])
+    assert [(row.model, row.epsilon, row.promise, row.unit) for row in report.rows] == [
+        ("popularity", 1.0, "proven", "user"),
+        ("popularity", 10.0, "proven", "user"),
+        ("popularity", None, None, None),
+        ("mf", None, None, None),
+        ("paper", 1.0, "claimed", "rating"),
+        ("paper", 10.0, "claimed", "rating"),
+        ("paper", None, None, None),
+    ]
+    assert (report.epsilons, report.models) == ((1.0, 10.0), ("popularity", "mf", "paper"))
+    assert list(report.at(1.0)) == ["popularity", "paper"]
+    assert report.at(None)["mf"]["rmse"] > 0
+    assert report["mf"]["rmse"] == report.at(None)["mf"]["rmse"]
+    assert "popularity, epsilon 10" in str(report)
+    assert report.to_frame()["epsilon"].to_list() == [1.0, 10.0, None, None, 1.0, 10.0, None]
+    with pytest.raises(InputError, match=r"several epsilons: write report.at\(1.0\)\['popularity'\]"):
+        report["popularity"]
+    with pytest.raises(InputError, match="was fitted with epsilon 3; there are 1, 10"):
+        report.at(3)
+
+
+def test_the_same_numbers_as_with_one_kind_of_terms():
+    seeded = [dc.Terms(epsilon=epsilon, noise_seed=1) for epsilon in (1.0, 10.0)]
+    together = dc.compare({"bias": dc.Bias()}, RATINGS, dc.Folds(count=2), terms=seeded)
+    for terms in seeded:
+        alone = dc.compare({"bias": dc.Bias()}, RATINGS, dc.Folds(count=2), terms=terms)
+        assert together.at(terms.epsilon)["rmse"] == alone["rmse"]
+        assert (alone.rows[0].epsilon, alone.rows[0].promise) == (terms.epsilon, None)  # seeded noise promises nothing
+
+
+def test_terms_that_a_model_cannot_keep():
+    with pytest.raises(InputError, match=r"mf has no private form for what is asked: leave it out, or add Terms\(\)"):
+        dc.compare({"mf": dc.MF()}, RATINGS, dc.HoldOut(), terms=UNITS)
+    for wrong in ([], "1", [1.0]):
+        with pytest.raises(InputError, match="terms must be Terms"):
+            dc.compare({"bias": dc.Bias()}, RATINGS, dc.HoldOut(), terms=wrong)
+
+
+def test_the_same_terms_twice_are_asked_for_once():
+    report = dc.compare({"bias": dc.Bias()}, RATINGS, dc.HoldOut(), terms=[UNITS[0], UNITS[0]])
+    assert len(report.rows) == 1
+
+
+def test_progress_over_several_terms():
+    calls = []
+    dc.compare(
+        {"popularity": dc.Popularity()},
+        RATINGS,
+        dc.HoldOut(repeats=2),
+        terms=[*UNITS, dc.Terms()],
+        progress=lambda *call: calls.append(call),
+    )
+    done = [call[0] for call in calls]
+    assert done == sorted(done) and calls[-1][:2] == (600, 600)
+    assert any(call[2].startswith("popularity, epsilon 10, seed 2 of 2") for call in calls)
 
 
 @pytest.mark.parametrize("name", ["rms", "ndcg", "ndcg@", "ndcg 10", "hits@10", "within", "mae@3", ""])

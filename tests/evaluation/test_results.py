@@ -12,7 +12,8 @@ from discreet.errors import InputError, UnknownNameError
 from discreet.evaluation.results import Estimate, Report, Row
 
 ONE = Row("bias", {"rmse": Estimate(0.94, 0.93, 0.95)}, 0.1, 0.2, 300.0)
-TWO = Row("ease", {"ndcg@10": Estimate(0.3, 0.2, 0.4)}, 1.5, 0.2, None, "epsilon 1 for every user")
+PROMISE = {"guarantee": "epsilon 1 for every user", "epsilon": 1.0, "promise": "proven", "unit": "user"}
+TWO = Row("ease", {"ndcg@10": Estimate(0.3, 0.2, 0.4)}, 1.5, 0.2, None, **PROMISE)
 
 
 def test_student_interval_by_hand():
@@ -92,6 +93,9 @@ def test_json_has_exactly_what_is_promised():
                 "fit_seconds": 0.1,
                 "predict_seconds": 0.2,
                 "peak_memory_mb": 300.0,
+                "epsilon": None,
+                "promise": None,
+                "unit": None,
                 "guarantee": None,
             },
             {
@@ -100,6 +104,9 @@ def test_json_has_exactly_what_is_promised():
                 "fit_seconds": 1.5,
                 "predict_seconds": 0.2,
                 "peak_memory_mb": None,
+                "epsilon": 1.0,
+                "promise": "proven",
+                "unit": "user",
                 "guarantee": "epsilon 1 for every user",
             },
         ],
@@ -150,6 +157,7 @@ def test_as_a_table():
     assert table.to_dicts() == [
         {
             "model": "bias",
+            "epsilon": None,
             "rmse": 0.94,
             "rmse low": 0.93,
             "rmse high": 0.95,
@@ -163,6 +171,7 @@ def test_as_a_table():
         },
         {
             "model": "ease",
+            "epsilon": 1.0,
             "rmse": None,
             "rmse low": None,
             "rmse high": None,

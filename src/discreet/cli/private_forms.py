@@ -1,19 +1,14 @@
-"""Which models can be fitted with privacy: found out by trying, on a made-up catalogue and without any rating.
-
-A rehearsal asks for the sums that a fit would ask for. Where one of them has no proven bound, the model has no private
-form; no table of names has to be kept up to date.
-"""
+"""Which models can be fitted with privacy, for lists and for refusals."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import InputError, OverspentError
+from discreet.errors import InputError
 
 if TYPE_CHECKING:
     from discreet.populations.terms import Terms
 
 UNITS = ("rating", "user")
-ITEMS = 64  # of the made-up catalogue: enough for any model to have neighbours and factors
 
 
 @cache
@@ -25,11 +20,12 @@ def private_units(kind: Any) -> tuple[str, ...]:
     (('rating', 'user'), ())
     """
     from discreet.models.fitting import needs_raw_ratings
+    from discreet.models.private_forms import has_private_form
     from discreet.populations.terms import Terms
 
     if needs_raw_ratings(kind):
         return ()
-    return tuple(unit for unit in UNITS if _works(kind(), Terms(epsilon=1.0, unit=unit)))  # type: ignore[arg-type]
+    return tuple(unit for unit in UNITS if has_private_form(kind(), Terms(epsilon=1.0, unit=unit)))  # type: ignore[arg-type]
 
 
 def names_of_private_models(unit: str | None = None) -> list[str]:
@@ -50,6 +46,7 @@ def check_private(model: Any, terms: "Terms") -> None:
     if terms.epsilon is None:
         return
     from discreet.models.fitting import check_terms
+    from discreet.models.private_forms import try_out
 
     kind: Any = type(model)
     if hasattr(model, "epsilon"):
@@ -60,25 +57,4 @@ def check_private(model: Any, terms: "Terms") -> None:
             f"{kind.__name__} has no private form yet; {', '.join(names)} and {last} have: "
             "choose one of them, or leave out --epsilon"
         )
-    _rehearse(model, terms)
-
-
-def _works(model: Any, terms: "Terms") -> bool:
-    try:
-        _rehearse(model, terms)
-    except (InputError, OverspentError):
-        return False
-    return True
-
-
-def _rehearse(model: Any, terms: "Terms") -> None:
-    import numpy as np
-
-    from discreet.data.catalogue import Catalogue, Scale
-    from discreet.data.labels import Labels
-    from discreet.data.ratings import Ratings
-    from discreet.populations.rehearsal import rehearse
-
-    catalogue = Catalogue.of([str(item) for item in range(ITEMS)], Scale(1, 5))
-    nobody = Ratings.of_columns(catalogue, Labels.of(["0"], what="user"), *np.zeros((3, 0)))
-    rehearse(model, terms.population(nobody))
+    try_out(model, terms)

@@ -16,9 +16,10 @@ from discreet.evaluation.memory import peak_memory_mb, restart_peak_memory
 from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS, default_metrics
 from discreet.evaluation.metric_names import check_metrics as check_metrics
 from discreet.evaluation.protocols import SplitProtocol
-from discreet.evaluation.results import Estimate, Report, Row
-from discreet.evaluation.rows import Run, label_of, promise_of, row_of, settings_of
-from discreet.models.fitting import NO_PRIVACY, check_terms, fit_on
+from discreet.evaluation.results import Estimate, Report
+from discreet.evaluation.rows import Run, row_of, row_of_release
+from discreet.evaluation.trials import trials_of
+from discreet.models.fitting import NO_PRIVACY, fit_on
 from discreet.models.release import Model, Release
 from discreet.populations.terms import Terms
 from discreet.types import Progress, no_progress
@@ -75,17 +76,8 @@ def evaluate(
     clock = time.perf_counter()
     measured = measure(release, histories, test, mask, names)
     seconds = time.perf_counter() - clock
-    label = label_of(release.model)
-    _require_some(label, measured.estimates, names)
-    row = Row(
-        model=label,
-        metrics=measured.estimates,
-        predict_seconds=seconds,
-        peak_memory_mb=peak_memory_mb(),
-        guarantee=promise_of(release),
-        settings=settings_of(release.model),
-        cdf=measured.cdf,
-    )
+    row = row_of_release(release, measured, seconds, peak_memory_mb())
+    _require_some(row.model, measured.estimates, names)
     return Report("ratings", "as given", (row,), OVER_USERS)
 
 
@@ -94,7 +86,7 @@ def compare(
     ratings: Ratings,
     protocol: SplitProtocol,
     *,
-    terms: Terms = NO_PRIVACY,
+    terms: Terms | Sequence[Terms] = NO_PRIVACY,
     data: str = "ratings",
     progress: Progress = no_progress,
     metrics: Sequence[str] | None = None,
@@ -113,8 +105,10 @@ def compare(
     protocol
         :class:`Folds`, :class:`HoldOut`, :class:`EachUser` or :class:`HeldOutUsers`.
     terms
-        How much privacy each fit must give; by default none. What is measured here is computed from the held-out
-        ratings themselves and is not private: it is for choosing a model, not for publishing.
+        How much privacy each fit must give; by default none. A list compares several: every model is then fitted on
+        those that it has a form for, for example ``[Terms(epsilon=1.0), Terms(epsilon=10.0), Terms()]``. What is
+        measured here is computed from the held-out ratings themselves and is not private: it is for choosing a model,
+        not for publishing.
     data
         What the report calls the data.
     progress
@@ -135,31 +129,30 @@ def compare(
     names = check_metrics(metrics) if metrics is not None else default_metrics(models, protocol)
     if ratings.has_repeats:
         raise InputError("some pairs are rated more than once: call ratings.merge('last') first")
-    outcomes: dict[str, list[Run]] = {name: [] for name in models}
-    step, steps = 0, protocol.runs * len(models)
+    trials = trials_of(models, terms)
+    outcomes: list[list[Run]] = [[] for _ in trials]
+    step, steps = 0, protocol.runs * len(trials)
     for number, split in enumerate(protocol.splits(ratings), start=1):
-        for name, model in models.items():
+        for trial, runs in zip(trials, outcomes, strict=True):
             where = f", {protocol.each} {number} of {protocol.runs}" if protocol.runs > 1 else ""
             if number == 1:
-                progress(100 * step, 100 * steps, f"{name}: getting ready")
-                _warm_up(model, terms)
-            report_fit = _part_of(progress, 100 * step, 100 * steps, f"{name}{where}")
+                progress(100 * step, 100 * steps, f"{trial.label}: getting ready")
+                _warm_up(trial.model, trial.terms)
+            report_fit = _part_of(progress, 100 * step, 100 * steps, f"{trial.label}{where}")
             report_fit(0, 1, "")
             restart_peak_memory()
             started = time.perf_counter()
-            release = fit_on(model, split.train, terms, report_fit)
+            release = fit_on(trial.model, split.train, trial.terms, report_fit)
             fitted = time.perf_counter()
-            progress(100 * step + 80, 100 * steps, f"{name}{where}: predicting")
+            progress(100 * step + 80, 100 * steps, f"{trial.label}{where}: predicting")
             measured = measure(release, split.histories, split.test, split.mask, names)
             ended = time.perf_counter()
-            _require_some(name, measured.estimates, names)
-            outcomes[name].append(
-                Run(measured, fitted - started, ended - fitted, peak_memory_mb(), promise_of(release))
-            )
+            _require_some(trial.name, measured.estimates, names)
+            runs.append(Run(measured, fitted - started, ended - fitted, peak_memory_mb(), release.guarantee))
             step += 1
             del release, measured
     progress(100 * steps, 100 * steps, "done")
-    rows = tuple(row_of(name, model, outcomes[name]) for name, model in models.items())
+    rows = tuple(row_of(trial, runs) for trial, runs in zip(trials, outcomes, strict=True))
     interval = OVER_USERS if protocol.runs == 1 else f"95 % intervals over {protocol.runs} {protocol.each}s (Student t)"
     return Report(data, protocol.describe(), rows, interval)
 
@@ -187,13 +180,14 @@ def _check_what_is_compared(models: Any, ratings: Any, protocol: Any, terms: Any
     require_type(ratings, Ratings, "compare takes Ratings, for example load('ml-100k')")
     divides = hasattr(protocol, "splits") and not isinstance(protocol, type)
     require(divides, "protocol must be Folds(), HoldOut(), EachUser() or HeldOutUsers(), with their settings")
-    require_type(terms, Terms, "terms must be Terms, for example Terms(epsilon=1.0)")
+    several = isinstance(terms, list | tuple) and len(terms) > 0
+    for asked in terms if several else [terms]:
+        require_type(asked, Terms, "terms must be Terms, for example Terms(epsilon=1.0), or a list of them")
     for name, model in models.items():
         require(
             not isinstance(model, type) and hasattr(model, "fit") and isinstance(model, Model),
             f"{name!r} is no model: give one with its settings, for example Bias()",
         )
-        check_terms(model, terms)
 
 
 def _warm_up(model: Any, terms: Terms) -> bool:

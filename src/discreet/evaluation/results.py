@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.special import stdtrit
@@ -89,6 +89,12 @@ class Row:
         The model's settings.
     cdf
         Pairs (x, share of predicted ratings that are off by at most x); empty for a model that only ranks.
+    epsilon
+        How much privacy it was fitted with, or None for none.
+    promise
+        Whether the guarantee is ``proven``, or only ``claimed`` by a paper; None where there is none.
+    unit
+        Whose secret it is about: ``rating`` or ``user``.
     """
 
     model: str
@@ -99,6 +105,9 @@ class Row:
     guarantee: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     cdf: tuple[tuple[float, float], ...] = ()
+    epsilon: float | None = None
+    promise: Literal["proven", "claimed"] | None = None
+    unit: str | None = None
 
     def __getitem__(self, metric: str) -> float:
         if metric not in self.metrics:
@@ -123,7 +132,8 @@ class Row:
 class Report:
     """A table of models and metrics. Print it, index it, or take it :meth:`to_frame` or :meth:`to_json`.
 
-    It reads like a dictionary: of the metrics where there is one row, of the rows by model otherwise.
+    It reads like a dictionary: of the metrics where there is one row, of the rows by model otherwise. Where models were
+    fitted with several epsilons, :meth:`at` picks one of them first.
 
     Parameters
     ----------
@@ -156,9 +166,11 @@ class Report:
 
     def __getitem__(self, name: str) -> Any:
         """The mean of a metric where there is one row; the row of a model otherwise."""
-        for row in self.rows:
-            if row.model == name:
-                return row
+        found = [row for row in self.rows if row.model == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise InputError(f"{name} was fitted with several epsilons: write report.at({found[0].epsilon})[{name!r}]")
         if len(self.rows) == 1:
             return self.rows[0][name]
         if name in self.metric_names:
@@ -170,7 +182,7 @@ class Report:
 
     def keys(self) -> tuple[str, ...]:
         """What ``report[...]`` takes: metrics where there is one row, models otherwise; so ``dict(report)`` works."""
-        return self.metric_names if len(self.rows) == 1 else tuple(row.model for row in self.rows)
+        return self.metric_names if len(self.rows) == 1 else self.models
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
@@ -180,6 +192,32 @@ class Report:
 
     def __contains__(self, name: object) -> bool:
         return name in self.keys() or any(row.model == name for row in self.rows)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models, each once, in order."""
+        return tuple(dict.fromkeys(row.model for row in self.rows))
+
+    @property
+    def epsilons(self) -> tuple[float, ...]:
+        """The epsilons that models were fitted with, smallest first; rows without privacy have none."""
+        return tuple(sorted({row.epsilon for row in self.rows if row.epsilon is not None}))
+
+    def at(self, epsilon: float | None) -> "Report":
+        """The rows that were fitted with this epsilon; None for those without privacy.
+
+        >>> import discreet as dc
+        >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+        >>> terms = [dc.Terms(epsilon=epsilon, unit="user") for epsilon in (1.0, 10.0)]
+        >>> report = dc.compare({"popularity": dc.Popularity()}, ratings, dc.HoldOut(), terms=[*terms, dc.Terms()])
+        >>> report.epsilons, report.at(10.0)["ndcg@10"] > 0
+        ((1.0, 10.0), True)
+        """
+        rows = tuple(row for row in self.rows if row.epsilon == epsilon)
+        if not rows:
+            known = ", ".join(f"{value:g}" for value in self.epsilons) or "none"
+            raise InputError(f"no model of the report was fitted with epsilon {epsilon}; there are {known}")
+        return replace(self, rows=rows)
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -202,6 +240,9 @@ class Report:
                     "fit_seconds": row.fit_seconds,
                     "predict_seconds": row.predict_seconds,
                     "peak_memory_mb": row.peak_memory_mb,
+                    "epsilon": row.epsilon,
+                    "promise": row.promise,
+                    "unit": row.unit,
                     "guarantee": row.guarantee,
                 }
                 for row in self.rows
@@ -209,14 +250,17 @@ class Report:
         }
 
     def to_frame(self) -> "pl.DataFrame":
-        """A polars frame with one row for each model.
+        """A polars frame with one row for each model, and for each epsilon that it was fitted with.
 
-        Columns: the model; for each metric its mean and the ends of its interval (``rmse``, ``rmse low``,
+        Columns: the model; the epsilon; for each metric its mean and the ends of its interval (``rmse``, ``rmse low``,
         ``rmse high``); seconds, memory and guarantee. What was not measured is null.
         """
         import polars as pl
 
-        columns = [pl.Series("model", [row.model for row in self.rows], dtype=pl.String)]
+        columns = [
+            pl.Series("model", [row.model for row in self.rows], dtype=pl.String),
+            pl.Series("epsilon", [row.epsilon for row in self.rows], dtype=pl.Float64),
+        ]
         for name in self.metric_names:
             found = [row.metrics.get(name) for row in self.rows]
             for end, label in (("mean", name), ("low", f"{name} low"), ("high", f"{name} high")):
@@ -235,9 +279,10 @@ class Report:
     def __str__(self) -> str:
         names = self.metric_names
         head = ["model", *names, "fit s", "predict s", "memory MB", "guarantee"]
+        several = len(self.models) < len(self.rows)
         body = [
             [
-                row.model,
+                f"{row.model}, epsilon {row.epsilon:g}" if several and row.epsilon is not None else row.model,
                 *(str(row.metrics[name]) if name in row.metrics else "-" for name in names),
                 _number(row.fit_seconds, 3),
                 _number(row.predict_seconds, 3),

@@ -9,7 +9,9 @@ import numpy as np
 
 from discreet.evaluation.measuring import Measured
 from discreet.evaluation.results import Estimate, Row
+from discreet.evaluation.trials import Trial
 from discreet.models.release import Release
+from discreet.privacy.guarantee import Guarantee
 
 
 @dataclass(frozen=True)
@@ -20,10 +22,10 @@ class Run:
     fit_seconds: float
     predict_seconds: float
     peak_memory_mb: float | None
-    guarantee: str | None
+    guarantee: Guarantee
 
 
-def row_of(name: str, model: Any, runs: Sequence[Run]) -> Row:
+def row_of(trial: Trial, runs: Sequence[Run]) -> Row:
     """How a model did over all splits: with several, intervals are over them; with one, over its users."""
     first = runs[0].measured
     estimates: dict[str, Estimate] = first.estimates
@@ -34,14 +36,30 @@ def row_of(name: str, model: Any, runs: Sequence[Run]) -> Row:
     shares = np.mean([[share for _, share in run.measured.cdf] for run in runs], axis=0)
     peaks = [run.peak_memory_mb for run in runs if run.peak_memory_mb is not None]
     return Row(
-        model=name,
+        model=trial.name,
         metrics=estimates,
         fit_seconds=float(np.mean([run.fit_seconds for run in runs])),
         predict_seconds=float(np.mean([run.predict_seconds for run in runs])),
         peak_memory_mb=max(peaks) if peaks else None,
-        guarantee=runs[0].guarantee,
-        settings=settings_of(model),
+        settings=settings_of(trial.model),
         cdf=tuple((x, float(share)) for (x, _), share in zip(first.cdf, shares, strict=True)),
+        epsilon=trial.epsilon,
+        **promise_of(runs[0].guarantee),
+    )
+
+
+def row_of_release(release: Release, measured: Measured, seconds: float, peak_memory_mb: float | None) -> Row:
+    """How one release did."""
+    promised = release.guarantee.proven or release.guarantee.claimed
+    return Row(
+        model=label_of(release.model),
+        metrics=measured.estimates,
+        predict_seconds=seconds,
+        peak_memory_mb=peak_memory_mb,
+        settings=settings_of(release.model),
+        cdf=measured.cdf,
+        epsilon=None if promised is None else promised.epsilon,
+        **promise_of(release.guarantee),
     )
 
 
@@ -57,7 +75,12 @@ def settings_of(model: Any) -> dict[str, Any]:
     return dataclasses.asdict(model) if dataclasses.is_dataclass(model) and not isinstance(model, type) else {}
 
 
-def promise_of(release: Release) -> str | None:
-    """What a release promises to the users, in words, or None for nothing."""
-    guarantee = release.guarantee
-    return None if guarantee.proven is None and guarantee.claimed is None else str(guarantee)
+def promise_of(guarantee: Guarantee) -> dict[str, Any]:
+    """What a release promises to the users: in words, of which kind, and for which unit; None for nothing."""
+    if guarantee.proven is None and guarantee.claimed is None:
+        return {"guarantee": None, "promise": None, "unit": None}
+    return {
+        "guarantee": str(guarantee),
+        "promise": "claimed" if guarantee.proven is None else "proven",
+        "unit": None if guarantee.unit is None else guarantee.unit.name,
+    }

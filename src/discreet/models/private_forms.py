@@ -1,0 +1,59 @@
+"""Which models can keep which promises: found out by trying, on a made-up catalogue and without any rating.
+
+A rehearsal asks for the sums that a fit would ask for. Where one of them has no proven bound, the model has no private
+form; no table of names has to be kept up to date.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from discreet.data.catalogue import Catalogue, Scale
+from discreet.data.labels import Labels
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError, OverspentError
+from discreet.models.fitting import needs_raw_ratings
+from discreet.populations.rehearsal import rehearse
+from discreet.populations.terms import Terms
+
+ITEMS = 64  # of the made-up catalogue: enough for any model to have neighbours and factors
+
+
+def has_private_form(model: Any, terms: Terms) -> bool:
+    """Whether a model, with these settings, can be fitted on these terms; no rating is needed to tell.
+
+    >>> import discreet as dc
+    >>> terms = dc.Terms(epsilon=1.0, unit="user")
+    >>> has_private_form(dc.Popularity(), terms), has_private_form(dc.MF(), terms)
+    (True, False)
+    """
+    if needs_raw_ratings(model):
+        return False
+    try:
+        try_out(model, terms)
+    except (InputError, OverspentError):
+        return False
+    return True
+
+
+def only_claims(model: Any) -> bool:
+    """Whether an epsilon is one of its settings: what a paper claims, and no limit that is kept."""
+    return needs_raw_ratings(model) and hasattr(model, "epsilon")
+
+
+def with_claim(model: Any, epsilon: float | None) -> Any:
+    """The model of a paper with another epsilon to claim.
+
+    >>> import discreet as dc
+    >>> with_claim(dc.papers.HybridKNN(), 2.0).epsilon
+    2.0
+    """
+    return replace(model, epsilon=epsilon)
+
+
+def try_out(model: Any, terms: Terms) -> None:
+    """Rehearse a fit on these terms; raises what the fit itself would raise."""
+    catalogue = Catalogue.of([str(item) for item in range(ITEMS)], Scale(1, 5))
+    nobody = Ratings.of_columns(catalogue, Labels.of(["0"], what="user"), *np.zeros((3, 0)))
+    rehearse(model, terms.population(nobody))
