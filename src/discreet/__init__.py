@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from discreet.data.loading import load as load
     from discreet.data.movielens import read_movielens_split as read_movielens_split
     from discreet.data.netflix import read_netflix_probe as read_netflix_probe
+    from discreet.data.parts import RatingsInParts as RatingsInParts
     from discreet.data.ratings import Ratings as Ratings
     from discreet.data.report import UserReport as UserReport
     from discreet.data.reports import read_reports as read_reports
@@ -103,6 +104,7 @@ _HOMES = {
     "Scale": "data.catalogue",
     "History": "data.history",
     "Ratings": "data.ratings",
+    "RatingsInParts": "data.parts",
     "Labels": "data.labels",
     "synthetic": "data.synthetic",
     "available": "data.datasets",

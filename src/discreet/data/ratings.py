@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 MergeRule = Literal["last", "mean", "recency"]
 
+BLOCK = 1 << 15
+"""Users who are summed over at once: what is made of their ratings on the way stays small beside the ratings."""
+
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
@@ -233,6 +236,14 @@ class Ratings:
             times=None if self.times is None else self.times[rows],
             user_facts={name: column[first:end] for name, column in self.user_facts.items()},
         )
+
+    def parts(self) -> Iterator["Ratings"]:
+        """The ratings of some users after those of others, without a copy; at least one part."""
+        if self.n_users <= BLOCK:
+            yield self
+            return
+        for first in range(0, self.n_users, BLOCK):
+            yield self._user_block(first, min(first + BLOCK, self.n_users))
 
     # ── Splitting. Seeds are fine here: nothing private depends on them. ──
 

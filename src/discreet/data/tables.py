@@ -72,7 +72,7 @@ def read_table(
     )
     gatherer = Gatherer(scale, items=facts.items if facts else None)
     columns = {"user": user, "item": item, "rating": rating} | ({} if time is None else {"time": time})
-    for batch, where in _batches(path, columns, progress):
+    for batch, where in table_batches(path, columns, progress):
         gatherer.add(batch, where)
     return gatherer.finish(str(path), facts=facts, repeats=repeats)
 
@@ -145,7 +145,10 @@ def read_catalogue(path: str | Path, scale: Scale, item: str = "item") -> Catalo
 # ── Files ──
 
 
-def _batches(path: Path, columns: dict[str, str], progress: Progress) -> Iterator[tuple[pl.DataFrame, Where]]:
+def table_batches(
+    path: Path, columns: dict[str, str], progress: Progress = no_progress
+) -> Iterator[tuple[pl.DataFrame, Where]]:
+    """The rows of a table, a bounded number at a time; ``columns`` is from what they mean to what they are called."""
     kind = ending(path)
     if kind in SEPARATORS:
         with open_bytes(path) as file:

@@ -1,5 +1,6 @@
 """How many ratings of a user take part, and what that says about the user as a whole."""
 
+from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.populations.contribution import Contribution
 from discreet.privacy.bounding import keep_at_most, user_tags
@@ -7,17 +8,23 @@ from discreet.privacy.randomness import Randomness, secret_key
 from discreet.privacy.unit import Bound, Norm, Unit, User
 
 
-def capped(ratings: Ratings, unit: Unit, randomness: Randomness, key: bytes | None) -> Ratings:
+def capped(
+    ratings: Ratings | RatingsInParts, unit: Unit, randomness: Randomness, key: bytes | None
+) -> Ratings | RatingsInParts:
     """The ratings with at most ``unit.max_ratings`` of each user, chosen at random with a secret key.
 
     Without a key one is drawn. It costs nothing at user level: see :func:`~discreet.privacy.bounding.keep_at_most`.
     """
     if not isinstance(unit, User) or unit.max_ratings is None:
         return ratings
-    if key is None:
-        key = secret_key(randomness)
-    tags = user_tags(ratings.users.names, key)
-    return ratings.select(keep_at_most(ratings.indptr, ratings.item_index, tags, unit.max_ratings, key))
+    secret, most = secret_key(randomness) if key is None else key, unit.max_ratings
+
+    def cap(part: Ratings) -> Ratings:
+        tags = user_tags(part.users.names, secret)
+        return part.select(keep_at_most(part.indptr, part.item_index, tags, most, secret))
+
+    # Which ratings a user keeps depends on nobody else's, so parts can be capped one by one.
+    return cap(ratings) if isinstance(ratings, Ratings) else ratings.changed(cap)
 
 
 def needs_rating_bound(contribution: Contribution, unit: Unit) -> bool:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.populations.contribution import Contribution
@@ -44,7 +45,7 @@ class LocalDevices(Paying):
     ('which devices take part',)
     """
 
-    def __init__(self, ratings: Ratings, ledger: Ledger, **settings: Any) -> None:
+    def __init__(self, ratings: Ratings | RatingsInParts, ledger: Ledger, **settings: Any) -> None:
         require(
             ledger.unit.name == "rating" or ledger.unit.neighbours == "replace",
             "devices cannot hide that they take part: keep a ledger for User(neighbours='replace')",
@@ -68,8 +69,9 @@ class LocalDevices(Paying):
         """The sum of what the devices send; booked before it is computed."""
         plan = self._charged(contribution, share)
         received = np.zeros(contribution.shape)
-        for position in range(self._ratings.n_users):
-            received += self._noisy(contribution, self._ratings.select_users(np.array([position])), plan)
+        for part in self._ratings.parts():
+            for position in range(part.n_users):
+                received += self._noisy(contribution, part.select_users(np.array([position])), plan)
         return received
 
     def deviation(self, contribution: Contribution, share: float = 1.0) -> float:

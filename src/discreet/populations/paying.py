@@ -4,6 +4,7 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
+from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.populations.bounded import capped, needs_rating_bound
@@ -25,7 +26,7 @@ class Paying:
 
     def __init__(
         self,
-        ratings: Ratings,
+        ratings: Ratings | RatingsInParts,
         ledger: Ledger,
         *,
         noise: Noise | None = None,
@@ -36,7 +37,9 @@ class Paying:
     ) -> None:
         check_ratings_of_population(type(self).__name__, ratings)
         scale = ratings.catalogue.scale
-        if not bool(np.all((ratings.values >= scale.low) & (ratings.values <= scale.high))):
+        # Parts are checked whenever they are read.
+        values = ratings.values if isinstance(ratings, Ratings) else np.zeros(0, dtype=np.float32)
+        if not bool(np.all((values >= scale.low) & (values <= scale.high))):
             raise InputError(f"a rating lies outside the declared scale {scale}, which every bound rests on")
         self.ledger = ledger
         self.tuning = tuning
@@ -86,5 +89,5 @@ class Paying:
         self.ledger.charge(plan.spend)
         return plan
 
-    def _noisy(self, contribution: Contribution, ratings: Ratings, plan: Plan) -> Doubles:
+    def _noisy(self, contribution: Contribution, ratings: Ratings | RatingsInParts, plan: Plan) -> Doubles:
         return plan.add_noise(exact_total(contribution, ratings), self._randomness)

@@ -1,10 +1,12 @@
 """Who is asked, and what they answer."""
 
+import math
 from typing import Protocol
 
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
+from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.populations.contribution import Contribution
@@ -12,6 +14,9 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
 from discreet.types import Doubles
+
+LARGE = 1 << 26
+"""Totals of more cells are made at once where the ratings are in memory: adding parts up would take more room."""
 
 
 class Population(Protocol):
@@ -63,7 +68,7 @@ class NoPrivacy:
     unit = None
     spends: tuple[Spend, ...] = ()
 
-    def __init__(self, ratings: Ratings) -> None:
+    def __init__(self, ratings: Ratings | RatingsInParts) -> None:
         check_ratings_of_population("NoPrivacy", ratings)
         self._ratings = ratings
 
@@ -88,18 +93,34 @@ class NoPrivacy:
 
 def check_ratings_of_population(name: str, ratings: object) -> None:
     """Raise unless these are ratings, with one for each pair."""
+    if isinstance(ratings, RatingsInParts):  # which were checked when they were first read
+        return
     if not isinstance(ratings, Ratings):
         raise InputError(f"{name} takes Ratings, got {type(ratings).__name__}")
     if ratings.has_repeats:
         raise InputError("some pairs are rated more than once: call ratings.merge('last') first")
 
 
-def exact_total(contribution: Contribution, ratings: Ratings) -> Doubles:
-    """The total itself, checked against the shape that the contribution declares."""
-    total = np.asarray(contribution.total(ratings), dtype=np.float64)
-    if total.shape != contribution.shape:
-        raise InputError(
-            f"the contribution {contribution.name!r} declares shape {contribution.shape} "
-            f"but its total has shape {total.shape}"
-        )
+def exact_total(contribution: Contribution, ratings: Ratings | RatingsInParts) -> Doubles:
+    """The total itself, checked against the shape that the contribution declares.
+
+    A contribution is additive over users, so of many users it is added up part by part: what is made of ratings on the
+    way to their sum then takes little memory beside them, and ratings in files need not all be in memory.
+    """
+    large = math.prod(contribution.shape) > LARGE
+    total: Doubles | None = None
+    for number, part in enumerate([ratings] if large and isinstance(ratings, Ratings) else ratings.parts()):
+        own = np.asarray(contribution.total(part), dtype=np.float64)
+        if own.shape != contribution.shape:
+            raise InputError(
+                f"the contribution {contribution.name!r} declares shape {contribution.shape} "
+                f"but its total has shape {own.shape}"
+            )
+        if total is None:
+            total = own
+        elif number == 1:
+            total = total + own  # the first may belong to the contribution: it is not added to in place
+        else:
+            total += own
+    assert total is not None
     return total

@@ -12,7 +12,7 @@ class TrustedServer(Paying):
     Parameters
     ----------
     ratings
-        What the server holds.
+        What the server holds, in memory or, as :class:`~discreet.RatingsInParts`, in files.
     ledger
         What may be spent, and where every sum is booked before it is computed.
     noise
