@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from discreet.models.ease import EASE as EASE
     from discreet.models.implicit_als import ImplicitALS as ImplicitALS
     from discreet.models.mf import MF as MF
+    from discreet.models.own_taste import OwnTaste as OwnTaste
     from discreet.models.pearson import Pearson as Pearson
     from discreet.models.pmf import PMF as PMF
     from discreet.models.pnbm import PNBM as PNBM
@@ -141,6 +142,7 @@ _HOMES = {
     "Bias": "models.bias",
     "Cosine": "models.cosine",
     "CovarianceKNN": "models.covariance_knn",
+    "OwnTaste": "models.own_taste",
     "Pearson": "models.pearson",
     "PNBM": "models.pnbm",
     "Popularity": "models.popularity",

@@ -18,6 +18,7 @@ from discreet.cli import (
     fitting,
     models,
     perturb,
+    published,
     recommending,
     reproduce,
 )
@@ -96,6 +97,7 @@ app.command()(audit.audit)
 app.command()(budget.budget)
 app.command()(perturb.perturb)
 app.command()(perturb.collect)
+reproduce.app.command()(published.tables)
 app.add_typer(reproduce.app, name="reproduce")
 app.command()(demo.demo)
 app.command()(doctor.doctor)

@@ -133,7 +133,7 @@ class DataOptions:
 
 @dataclass(frozen=True)
 class SplitOptions:
-    """How the ratings are divided: one of four ways, and a seed."""
+    """How the ratings are divided: one of five ways, and a seed."""
 
     folds: Annotated[
         int | None,
@@ -148,6 +148,10 @@ class SplitOptions:
     held_out_users: Annotated[
         bool, typer.Option("--held-out-users", help="Hold out a tenth of the users; 80% of their ratings are history.")
     ] = False
+    published: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="The split of the published tables: ml-10m (ratings) or ml-20m (ranking)."),
+    ] = None
     seed: Annotated[int, typer.Option(metavar="SEED", help="Which random split.")] = 0
     seeds: Annotated[
         int, typer.Option(metavar="N", help="How many splits, with seeds from SEED on (not with folds).")
@@ -162,9 +166,17 @@ class SplitOptions:
             "--test": self.test is not None,
             "--each-user": self.each_user,
             "--held-out-users": self.held_out_users,
+            "--published": self.published is not None,
         }
         chosen = [name for name, given in ways.items() if given]
         require(len(chosen) <= 1, f"{' and '.join(chosen)} are different ways to split: choose one")
+        if self.published is not None:
+            from discreet.evaluation.published_tables import published_table
+
+            require(
+                self.seed == 0 and self.seeds == 1, "--published has a seed of its own: leave out --seed and --seeds"
+            )
+            return published_table(self.published).protocol
         if self.test is not None:
             return HoldOut(test=self.test, seed=self.seed, repeats=self.seeds)
         if self.each_user:
