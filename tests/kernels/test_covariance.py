@@ -76,6 +76,17 @@ def test_single_precision_is_only_the_result():
     assert sums[0, 0] == pytest.approx(users * float(np.float32(0.1)) ** 2, rel=1e-6)
 
 
+def test_whole_numbers_are_summed_exactly():
+    """Sums that doubles could not hold: 2**60 and a few ones, in any order."""
+    users, order = 64, np.random.default_rng(1).permutation(64)
+    indptr, items = np.arange(users + 1, dtype=np.int64), np.zeros(users, dtype=np.int32)
+    values = np.ones(users, dtype=np.int16)
+    weights = np.where(np.arange(users) % 2, 1, 1 << 55)
+    for own in (weights, weights[order]):
+        sums = weighted_moments(indptr, items, values, own, 1)
+        assert sums.dtype == np.int64 and sums[0, 0] == sums[1, 0] == (32 << 55) + 32
+
+
 def test_threads_change_nothing():
     columns, _, _ = some_ratings(300, 200, 3)
     threads = get_num_threads()

@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numba import get_num_threads, set_num_threads
 
 import discreet as dc
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.models import covariance_knn
+from discreet.models import covariance_knn, pair_sums
 from discreet.models.bias import item_biases
 from discreet.models.pair_sums import LONGEST, PairSums
 from discreet.models.spectral import above_the_edge, factors_through_noise, likely_weights, noise_edge
@@ -112,8 +113,68 @@ def test_centring_needs_its_part_of_the_bound():
         total = centred.contribution.total
         moved = total(one_user({**values, count: 5.0}, count + 1)) - total(one_user(values, count + 1))
         worst = max(worst, float(np.linalg.norm(moved)))
-    assert worst <= centred.contribution.bounds[0].value == pytest.approx(math.sqrt(2 * (1 + BESIDE + LONGEST**2)))
+    bound = centred.contribution.bounds[0].value
+    assert worst <= bound == pytest.approx(math.sqrt(2 * (1 + BESIDE + LONGEST**2)), rel=5e-3)
     assert worst > 0.5 * plain
+
+
+@pytest.mark.parametrize("user_damping", [None, 5.0])
+@pytest.mark.parametrize("weighting", ["rating, l2", "rating, l1", "user, l2"])
+def test_sums_are_the_same_in_whatever_order_users_come(weighting, user_damping, monkeypatch):
+    """To the last bit: neighbours differ by what they contribute, and by no rounding error of others' sums."""
+    ratings = dc.synthetic(users=300, items=40, ratings=4000, seed=5)
+    base = np.random.default_rng(1).uniform(2, 4, 40)
+    sums = asked(base, weighting, user_damping)
+    whole = sums.contribution.total(ratings)
+    order = np.random.default_rng(2).permutation(300)
+    shuffled = Ratings.of_columns(
+        ratings.catalogue, ratings.users, order[ratings.user_index], ratings.item_index, ratings.values
+    )
+    np.testing.assert_array_equal(sums.contribution.total(shuffled), whole)
+    monkeypatch.setattr(pair_sums, "USERS_AT_ONCE", 7)
+    np.testing.assert_array_equal(sums.contribution.total(ratings), whole)
+    threads = get_num_threads()
+    try:
+        set_num_threads(1)
+        np.testing.assert_array_equal(sums.contribution.total(ratings), whole)
+    finally:
+        set_num_threads(threads)
+
+
+@pytest.mark.parametrize("user_damping", [None, 5.0])
+@pytest.mark.parametrize("weighting", ["rating, l2", "rating, l1", "user, l2"])
+def test_what_rounding_costs_is_in_the_bound(weighting, user_damping):
+    """Beside sums of the same residuals that are not rounded: no further apart than the bound allows for."""
+    ratings = dc.synthetic(users=60, items=80, ratings=3000, seed=6)
+    sums = asked(np.random.default_rng(3).uniform(2, 4, 80), weighting, user_damping)
+    indptr, items, x = sums.residuals(ratings)
+    steps = x * 2.0 ** sums._bits[0]
+    np.testing.assert_array_equal(steps, np.rint(steps))
+    user = np.repeat(np.arange(60), np.diff(indptr))
+    dense, marks = np.zeros((60, 80)), np.zeros((60, 80))
+    dense[user, items], marks[user, items] = x, 1
+    squares, counts = (dense**2).sum(axis=1), marks.sum(axis=1)
+    length = {
+        "rating, l2": np.sqrt(squares + BESIDE * counts),
+        "user, l2": np.sqrt(squares**2 + (BESIDE * counts) ** 2),
+        "rating, l1": counts,
+    }[weighting]
+    upper, root = np.triu_indices(80), 1.0 if weighting == "rating, l1" else math.sqrt(2)
+    lengthened = np.where(upper[0] == upper[1], 1.0, root)
+    for person in range(60):
+        alone = sums.contribution.total(ratings.select_users(np.array([person])))
+        for row, values, unit in ((alone[0], dense[person], 1.0), (alone[1], marks[person], BESIDE)):
+            exact = unit * np.outer(values, values)[upper] * lengthened / max(length[person], 1e-9)
+            lost = np.abs(exact) - np.abs(row)
+            assert lost.min() >= -1e-12  # rounded down
+            assert lost.max() <= 1.5 * 2.0 ** -sums._bits[1]
+
+
+def test_more_users_than_fit_in_64_bits_are_refused(monkeypatch):
+    monkeypatch.setattr(pair_sums, "MOST_USERS", 10)
+    ratings = dc.synthetic(users=11, items=4, ratings=20, seed=1)
+    with pytest.raises(InputError, match="at most 10 users"):
+        asked(BASES[0], "rating, l2").contribution.total(ratings)
 
 
 def test_pure_sums_are_not_promised_when_centred():

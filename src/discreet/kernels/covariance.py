@@ -11,6 +11,9 @@ threads write to one cell, and the order of every sum is fixed by the data, so t
 of threads. Users are taken in blocks, so that a block's ratings stay near too; blocks may also come from a file, one
 after the other, into the same sums.
 
+Where values and weights are whole numbers all sums are whole too: exact, and the same in whatever order users come, as
+long as no sum leaves the 64 bits.
+
 The work is Σ_u n_u (n_u + 1) / 2 pairs, whatever the number of items.
 """
 
@@ -20,7 +23,7 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import DTypeLike
 
-from discreet.types import AnyArray, Doubles, Floats, Indices, Offsets
+from discreet.types import AnyArray, Floats, Indices, Offsets
 
 BLOCK = 1 << 15
 """Users taken at once. How many ratings they have does not matter: so one rating more or less leaves the order of all
@@ -50,12 +53,12 @@ def diagonal_places(size: int) -> Offsets:
 def weighted_moments(
     indptr: Offsets,
     items: Indices,
-    values: Floats,
-    weights: Doubles,
+    values: AnyArray,
+    weights: AnyArray,
     size: int,
     *,
     out: AnyArray | None = None,
-    dtype: DTypeLike = np.float64,
+    dtype: DTypeLike | None = None,
 ) -> AnyArray:
     """The sums A and W over a block of users, as two packed rows.
 
@@ -64,13 +67,14 @@ def weighted_moments(
     indptr, items, values
         What each user rated, items in increasing order and below ``size``.
     weights
-        One for each user.
+        One for each user. Doubles; or int64, and then the values whole numbers of 16 bits too.
     size
         How many items there are.
     out
         Sums so far, to add to: call it block by block where the ratings do not fit in memory.
     dtype
-        Of the result, where ``out`` is not given. Sums are made in doubles whatever it is.
+        Of the result, where ``out`` is not given: by default that of the weights, in which sums are made whatever it
+        is.
 
     Examples
     --------
@@ -81,7 +85,7 @@ def weighted_moments(
     [[4.0, 6.0, 21.5], [1.0, 1.0, 1.5]]
     """
     if out is None:
-        out = np.zeros((2, packed_length(size)), dtype=dtype)
+        out = np.zeros((2, packed_length(size)), dtype=weights.dtype if dtype is None else dtype)
     starts = diagonal_places(size)
     for first in range(0, len(indptr) - 1, BLOCK):
         own = indptr[first : first + BLOCK + 1]
@@ -91,7 +95,7 @@ def weighted_moments(
 
 
 def _add_block(
-    indptr: Offsets, items: Indices, values: Floats, weights: Doubles, starts: Offsets, out: AnyArray
+    indptr: Offsets, items: Indices, values: AnyArray, weights: AnyArray, starts: Offsets, out: AnyArray
 ) -> None:
     item_indptr, item_users, places = _by_item(indptr, items, len(starts))
     # Unsigned positions spare the kernel a test for negative ones in its innermost line.
@@ -123,14 +127,14 @@ def _add_rows(
     places: Indices,
     indptr: Offsets,
     items: AnyArray,
-    values: Floats,
-    weights: Doubles,
+    values: AnyArray,
+    weights: AnyArray,
     starts: Offsets,
     out: AnyArray,
 ) -> None:
     size = len(starts)
     for hand in prange(HANDS):
-        sums = np.zeros((size, 2))  # the two of a pair side by side: one cache line for both
+        sums = np.zeros((size, 2), dtype=weights.dtype)  # the two of a pair side by side: one cache line for both
         for row in range(hand, size, HANDS):
             if item_indptr[row] == item_indptr[row + 1]:
                 continue

@@ -39,6 +39,25 @@ each: together √c 2D/(c + 1 + β) ≤ D/√(1 + β). ∎
 *Proof.* With c ratings before: the c(c+1)/2 cells of the upper triangle of x xᵀ that were there shrink by at most
 1/c − 1/(c+1) = 1/(c(c+1)) each, together by 1/2; the c + 1 new ones are at most 1/(c+1) each, together 1. For c = 0 it
 is 1. The same for e, times κ². ∎
+
+**In whole numbers.** x is a multiple of 2⁻ᵖ and w a multiple of 2⁻ᵠ, rounded down. So every user adds whole multiples
+of 2⁻⁽²ᵖ⁺ᵠ⁾, of which there are at most 2³⁹ in a cell; sums over up to 2²³ users are exact in 64 bits, and the same in
+whatever order users come, by however many threads they are added. Let n be the number of listed items. To the bounds,
+which hold for any x within ±1, this adds, at most:
+
+    L2, one rating                3n 2⁻ᵠ + n 2⁻²⁶           centred: √(2n) 2⁻ᵖ more
+    L2, one user                  n 2⁻²⁶
+    L1, one rating                n² 2⁻ᵠ + n 2⁻²⁶
+
+*Proof.* Rounding lessens w by at most 2⁻ᵠ, and with it each of a user's two pairs of matrices by at most 2⁻ᵠ times
+‖(x xᵀ, κ² e eᵀ)‖ ≤ √2 n, together less than 3n 2⁻ᵠ; that makes no user longer than 1. In L1 each of at most n(n−1)/2
+old cells moves by 2⁻ᵠ more, in both matrices, and (1 + κ²)/2 ≤ 1. Where residuals are centred, d is rounded before,
+and d − m_u after: that moves every one of the c places by at most 2⁻ᵖ more, and f is Lipschitz with constant √2. What
+is left is one product of each exact sum by a constant (κ² and √2), in doubles. It is the same for equal sums, so only
+cells that the unit touches count; it errs by 2⁻⁵² of the cell, twice. In L2 a cell is at most √2 2²³, as
+w |x_i x_j| ≤ 1, κ² w ≤ 1, and at most n(n+1) cells are touched: at most 2⁻²⁶ n. In L1 all cells of any c items together
+are at most (1 + κ²) c 2²³, since a user v adds |C ∩ C_v|² cells of at most 1/|C ∩ C_v|: less again. ∎ Weights w are
+computed to within 2⁻⁵⁰ of themselves, for which noise is made anyway (``FLOAT_MARGIN`` of the populations).
 """
 
 import math
@@ -48,6 +67,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.errors import require
 from discreet.kernels.covariance import diagonal_places, packed_length, unpacked, weighted_moments
 from discreet.populations.contribution import Contribution
 from discreet.privacy.unit import Bound
@@ -57,6 +77,11 @@ Weighting = Literal["rating, l2", "user, l2", "rating, l1"]
 
 LONGEST = 2.0
 """The D above, in units of the clip: how far a residual may pull the user's own mean."""
+MOST_USERS = 1 << 23
+BITS, BITS_OF_CENTRED = (4, 31), (10, 19)
+"""The p and q above: a centred residual needs to be the finer of the two, since rounding moves all of a user's."""
+USERS_AT_ONCE = 1 << 16
+CELLS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +97,7 @@ class PairSums:
     clip
         The unit of residuals, and the furthest one counts, in points of the scale.
     beside
-        The κ² above, at most 1: how much the weights count beside the products.
+        The κ² above, between 1/256 and 1: how much the weights count beside the products.
     user_damping
         The β above, to centre by the user's own mean; None not to.
     weighting
@@ -85,6 +110,9 @@ class PairSums:
     beside: float
     user_damping: float | None
     weighting: Weighting
+
+    def __post_init__(self) -> None:
+        require(2.0**-8 <= self.beside <= 1, f"beside must lie between 1/256 and 1, got {self.beside}")
 
     @property
     def contribution(self) -> Contribution:
@@ -110,21 +138,41 @@ class PairSums:
         return of_a_cell * scale, of_a_cell * scale / self.beside
 
     @property
+    def _bits(self) -> tuple[int, int]:
+        return BITS if self.user_damping is None else BITS_OF_CENTRED
+
+    @property
     def _bounds(self) -> tuple[Bound, ...]:
+        size, (p, q) = len(self.listed), self._bits
+        rounding = size * 2.0**-26
         if self.weighting == "user, l2":
-            return (Bound("user", "l2", 1.0),)
+            return (Bound("user", "l2", 1.0 + rounding),)
         if self.weighting == "rating, l1":
-            return (Bound("rating", "l1", 1.5 * (1 + self.beside)),) if self.user_damping is None else ()
+            rounding += size**2 * 2.0**-q
+            return (Bound("rating", "l1", 1.5 * (1 + self.beside) + rounding),) if self.user_damping is None else ()
+        rounding += 3 * size * 2.0**-q
         if self.user_damping is None:
             moved = (1 + self.beside**2) / (1 + self.beside)
         else:
             moved = 1 + self.beside + LONGEST**2 / (1 + self.user_damping)
-        return (Bound("rating", "l2", math.sqrt(2 * moved)),)
+            rounding += math.sqrt(2 * size) * 2.0**-p
+        return (Bound("rating", "l2", math.sqrt(2 * moved) + rounding),)
 
     def _total(self, ratings: Ratings) -> Doubles:
+        require(ratings.n_users <= MOST_USERS, f"pairs of items are summed over at most {MOST_USERS:,} users")
         size = len(self.listed)
-        indptr, items, values = self.residuals(ratings)
-        squares = _sums_of_users(indptr, values.astype(np.float64) ** 2)
+        sums = np.zeros((2, packed_length(size)), dtype=np.int64)
+        for first in range(0, ratings.n_users, USERS_AT_ONCE):
+            block = ratings.select_users(np.arange(first, min(first + USERS_AT_ONCE, ratings.n_users)))
+            indptr, items, values = self.residuals(block)
+            whole = (values * np.float32(2.0 ** self._bits[0])).astype(np.int16)
+            weighted_moments(indptr, items, whole, self._weights(indptr, whole), size, out=sums)
+        return self._scaled(sums)
+
+    def _weights(self, indptr: AnyArray, values: AnyArray) -> AnyArray:
+        """What each user's products count, in units of 2⁻ᵠ."""
+        p, q = self._bits
+        squares = _sums_of_users(indptr, values.astype(np.float64) ** 2) * 4.0**-p
         counts = np.diff(indptr).astype(np.float64)
         if self.weighting == "user, l2":
             length = np.sqrt(squares**2 + (self.beside * counts) ** 2)
@@ -132,15 +180,21 @@ class PairSums:
             length = np.sqrt(squares + self.beside * counts)
         else:
             length = counts
-        weights = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
-        sums = weighted_moments(indptr, items, values, weights, size)
-        sums[1] *= self.beside
-        if self.weighting != "rating, l1":
-            diagonal = diagonal_places(size)
-            kept = sums[:, diagonal]
-            sums *= math.sqrt(2)
-            sums[:, diagonal] = kept
-        return np.asarray(sums)
+        return np.divide(2.0**q, length, out=np.zeros_like(length), where=length > 0).astype(np.int64)
+
+    def _scaled(self, sums: AnyArray) -> Doubles:
+        """Whole sums as what is sent, in their own memory: the larger part of all that is needed."""
+        p, q = self._bits
+        units = np.array([[2.0 ** -(2 * p + q)], [self.beside * 2.0**-q]])
+        places = diagonal_places(len(self.listed))
+        diagonal = sums[:, places] * units
+        scaled = sums.view(np.float64)
+        off_diagonal = units * (1.0 if self.weighting == "rating, l1" else math.sqrt(2))
+        for first in range(0, sums.shape[1], CELLS_AT_ONCE):
+            cells = slice(first, first + CELLS_AT_ONCE)
+            scaled[:, cells] = sums[:, cells] * off_diagonal
+        scaled[:, places] = diagonal
+        return scaled
 
     def residuals(self, ratings: Ratings) -> tuple[AnyArray, Indices, Floats]:
         """At home: what each user says about the listed items, ``(indptr, positions in the list, x)``."""
@@ -150,13 +204,18 @@ class PairSums:
         kept = items >= 0
         before = np.concatenate([[0], np.cumsum(kept)])
         indptr = before[ratings.indptr].astype(np.int64)
-        values = ((ratings.values - self.base[ratings.item_index])[kept] / np.float32(self.clip)).astype(np.float32)
+        values = self._rounded((ratings.values - self.base[ratings.item_index])[kept] / np.float32(self.clip))
         if self.user_damping is not None:
             np.clip(values, -LONGEST, LONGEST, out=values)
             counts = np.diff(indptr)
             means = _sums_of_users(indptr, values.astype(np.float64)) / np.maximum(counts + self.user_damping, 1e-9)
-            values = (values - np.repeat(means, counts)).astype(np.float32)
+            values = self._rounded(values - np.repeat(means, counts))
         return indptr, items[kept], np.clip(values, -1, 1)
+
+    def _rounded(self, values: AnyArray) -> Floats:
+        """To multiples of 2⁻ᵖ; single precision holds them as they are."""
+        steps = 2.0 ** self._bits[0]
+        return np.asarray(np.rint(values * steps) / steps, dtype=np.float32)
 
 
 def _sums_of_users(indptr: AnyArray, values: Doubles) -> Doubles:
