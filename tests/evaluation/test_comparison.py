@@ -238,6 +238,11 @@ def test_terms_that_a_model_cannot_keep():
             dc.compare({"bias": dc.Bias()}, RATINGS, dc.HoldOut(), terms=wrong)
 
 
+def test_what_asks_for_nothing_is_fitted_once_and_costs_nothing():
+    report = dc.compare({"own-taste": dc.OwnTaste()}, RATINGS, dc.HoldOut(), terms=[*UNITS, dc.Terms()])
+    assert [(row.epsilon, row.promise) for row in report.rows] == [(0.0, "proven")]
+
+
 def test_the_same_terms_twice_are_asked_for_once():
     report = dc.compare({"bias": dc.Bias()}, RATINGS, dc.HoldOut(), terms=[UNITS[0], UNITS[0]])
     assert len(report.rows) == 1

@@ -21,7 +21,7 @@ from discreet.models.names import MODELS
 from discreet.models.release import ExplainingModel
 from discreet.populations.population import NoPrivacy
 
-NOT_PERSONAL = {"bias", "popularity"}
+NOT_PERSONAL = {"bias", "popularity", "own-taste"}  # the last has nothing to go by without genres and years
 # Few items want few factors: with nearly as many factors as items these say nothing new.
 SETTINGS = {"svd": {"factors": 2}, "pmf": {"factors": 5}}
 USERS, ITEMS = 61, 24

@@ -90,7 +90,7 @@ class Row:
     cdf
         Pairs (x, share of predicted ratings that are off by at most x); empty for a model that only ranks.
     epsilon
-        How much privacy it was fitted with, or None for none.
+        How much privacy it was fitted with; 0 where nothing was asked of the users, None for no privacy.
     promise
         Whether the guarantee is ``proven``, or only ``claimed`` by a paper; None where there is none.
     unit

@@ -1,8 +1,8 @@
 """Which model is fitted on which terms when several of them are compared.
 
-a model that asks a population for sums    on all terms that it has a form for, and without privacy
-one that needs the raw ratings             only where no privacy is asked for
-a paper's, whose epsilon is a setting      with each epsilon as what it claims
+A model that asks a population for sums takes part on all terms that it has a form for; one that asks for nothing does
+so once, since its epsilon is 0 whatever is allowed; one that needs the raw ratings only where no privacy is asked for;
+and a paper's, whose epsilon is a setting, with each epsilon as what it claims.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.errors import InputError
 from discreet.models.fitting import NO_PRIVACY, check_terms
-from discreet.models.private_forms import has_private_form, only_claims, with_claim
+from discreet.models.private_forms import asks_for_nothing, has_private_form, only_claims, with_claim
 from discreet.populations.terms import Terms
 
 
@@ -45,26 +45,25 @@ def trials_of(models: Mapping[str, Any], terms: Terms | Sequence[Terms]) -> list
         for model in models.values():
             check_terms(model, terms)
         return [Trial(name, model, terms, _epsilon(model, terms)) for name, model in models.items()]
-    trials = [
-        trial
-        for name, model in models.items()
-        for asked in dict.fromkeys(terms)
-        if (trial := _trial(name, model, asked)) is not None
-    ]
-    for name in models:
-        if not any(trial.name == name for trial in trials):
+    trials = []
+    for name, model in models.items():
+        found = _trials(name, model, list(dict.fromkeys(terms)))
+        if not found:
             raise InputError(
                 f"{name} has no private form for what is asked: leave it out, or add Terms() to have it without privacy"
             )
+        trials += found
     return trials
 
 
-def _trial(name: str, model: Any, terms: Terms) -> Trial | None:
+def _trials(name: str, model: Any, terms: Sequence[Terms]) -> list[Trial]:
     if only_claims(model):
-        return Trial(name, with_claim(model, terms.epsilon), NO_PRIVACY, terms.epsilon)
-    if terms.epsilon is None or has_private_form(model, terms):
-        return Trial(name, model, terms, terms.epsilon)
-    return None
+        return [Trial(name, with_claim(model, asked.epsilon), NO_PRIVACY, asked.epsilon) for asked in terms]
+    kept = [asked for asked in terms if asked.epsilon is None or has_private_form(model, asked)]
+    for asked in kept:
+        if asked.epsilon is not None and asks_for_nothing(model, asked):
+            return [Trial(name, model, asked, 0.0)]
+    return [Trial(name, model, asked, asked.epsilon) for asked in kept]
 
 
 def _epsilon(model: Any, terms: Terms) -> float | None:

@@ -12,6 +12,7 @@ from discreet.models.covariance_knn import CovarianceKNN
 from discreet.models.ease import EASE
 from discreet.models.implicit_als import ImplicitALS
 from discreet.models.mf import MF
+from discreet.models.own_taste import OwnTaste
 from discreet.models.pearson import Pearson
 from discreet.models.pmf import PMF
 from discreet.models.pnbm import PNBM
@@ -23,6 +24,7 @@ MODELS = {
     "almanac": Almanac,
     "bias": Bias,
     "popularity": Popularity,
+    "own-taste": OwnTaste,
     "cosine": Cosine,
     "pearson": Pearson,
     "pnbm": PNBM,

@@ -16,6 +16,7 @@ from discreet.errors import InputError, OverspentError
 from discreet.models.fitting import needs_raw_ratings
 from discreet.populations.rehearsal import rehearse
 from discreet.populations.terms import Terms
+from discreet.privacy.ledger import Ledger
 
 ITEMS = 64  # of the made-up catalogue: enough for any model to have neighbours and factors
 
@@ -37,6 +38,16 @@ def has_private_form(model: Any, terms: Terms) -> bool:
     return True
 
 
+def asks_for_nothing(model: Any, terms: Terms) -> bool:
+    """Whether a fit on these terms, which the model can keep, looks at no rating: then it costs no privacy.
+
+    >>> import discreet as dc
+    >>> asks_for_nothing(dc.OwnTaste(), dc.Terms(epsilon=1.0))
+    True
+    """
+    return len(try_out(model, terms).spends) == 0
+
+
 def only_claims(model: Any) -> bool:
     """Whether an epsilon is one of its settings: what a paper claims, and no limit that is kept."""
     return needs_raw_ratings(model) and hasattr(model, "epsilon")
@@ -52,8 +63,8 @@ def with_claim(model: Any, epsilon: float | None) -> Any:
     return replace(model, epsilon=epsilon)
 
 
-def try_out(model: Any, terms: Terms) -> None:
-    """Rehearse a fit on these terms; raises what the fit itself would raise."""
+def try_out(model: Any, terms: Terms) -> Ledger:
+    """Rehearse a fit on these terms: what it would spend. Raises what the fit itself would raise."""
     catalogue = Catalogue.of([str(item) for item in range(ITEMS)], Scale(1, 5))
     nobody = Ratings.of_columns(catalogue, Labels.of(["0"], what="user"), *np.zeros((3, 0)))
-    rehearse(model, terms.population(nobody))
+    return rehearse(model, terms.population(nobody))

@@ -1,0 +1,71 @@
+"""Own taste: what a user's own ratings and public facts about items tell, without anything from anybody else.
+
+    rating of item i  =  expected + generosity + taste for the item's genres and age
+
+Generosity and taste come from the user's own ratings by the regression of :mod:`~discreet.models.at_home`, on public
+features alone. Nothing is asked of the population, so nothing is released and nothing is spent: this is what costs no
+privacy, and what any release must beat to be worth its epsilon.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.data.history import History
+from discreet.data.ratings import Ratings
+from discreet.models.at_home import Covariates
+from discreet.models.features import item_features
+from discreet.models.fitting import check_population
+from discreet.models.folding import predict_pairs
+from discreet.models.release import Release
+from discreet.populations.population import Population
+from discreet.types import Floats, Indices, Progress, no_progress
+
+EXPECTED = 0.625
+"""What is expected of a rating, in widths of the scale from its low end: people choose what they rate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnTaste:
+    """A user's own mean and own taste in public genres and years. Nothing is released: the baseline of privacy.
+
+    **Guarantee.** The population is asked for nothing, so the ledger stays empty: epsilon 0.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> release = dc.OwnTaste().fit(dc.TrustedServer(ratings, dc.Ledger(epsilon=1.0)))
+    >>> dict(release.arrays), release.guarantee.proven.epsilon
+    ({}, 0)
+    >>> len(release.recommend(ratings.history_at(0), k=3))
+    3
+    """
+
+    def fit(self, population: Population, progress: Progress = no_progress) -> Release:
+        """Ask for nothing."""
+        check_population(self, population)
+        return Release.of(self, population, {})
+
+    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+        """The expected rating of each pair, from the user's own ratings."""
+        known = _covariates(release)
+        return predict_pairs(known.tastes(histories), known.rows, known.base, users, items)
+
+    def score(self, release: Release, histories: Ratings) -> Floats:
+        """The expected rating of every item."""
+        known = _covariates(release)
+        return np.asarray(known.base + known.tastes(histories) @ known.rows.T, dtype=np.float32)
+
+    def explain(self, release: Release, history: History, item: int) -> Floats:
+        """What each rating of the history adds to the expected rating of ``item``."""
+        return _covariates(release).shares(history, item)
+
+
+def _covariates(release: Release) -> Covariates:
+    catalogue = release.catalogue
+    size, width = len(catalogue), catalogue.scale.width
+    base = np.full(size, catalogue.scale.low + EXPECTED * width, dtype=np.float32)
+    nothing, alike = np.zeros(size, dtype=np.float32), np.ones(size, dtype=np.float32)
+    none = np.zeros((size, 0), dtype=np.float32)
+    return Covariates.of(base, nothing, alike, item_features(catalogue), none, width)

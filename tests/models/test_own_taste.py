@@ -1,0 +1,45 @@
+"""A model that asks for nothing, against the regression written out."""
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.models.at_home import FEATURE, GENEROSITY, STRAY
+from discreet.models.features import item_features
+from discreet.models.own_taste import EXPECTED
+
+RATINGS = dc.synthetic(users=40, items=30, ratings=500, seed=3)
+
+
+def test_it_is_ridge_regression_on_public_features():
+    release = dc.OwnTaste().fit(dc.NoPrivacy(RATINGS))
+    width = RATINGS.catalogue.scale.width
+    features = item_features(RATINGS.catalogue).astype(np.float64)
+    rows = np.column_stack([np.full(len(features), GENEROSITY), FEATURE * (features - features.mean(axis=0))]) * width
+    expected = RATINGS.catalogue.scale.low + EXPECTED * width
+    history = RATINGS.history_at(5)
+    own = rows[history.items]
+    taste = np.linalg.solve(
+        own.T @ own + (STRAY * width) ** 2 * np.eye(own.shape[1]), own.T @ (history.values - expected)
+    )
+    items = np.arange(RATINGS.n_items)
+    predicted = release.predict(RATINGS, np.full(len(items), 5), items)
+    assert predicted == pytest.approx(np.clip(expected + rows @ taste, 1, 5), abs=1e-3)
+    assert release.score(history) == pytest.approx(expected + rows @ taste, abs=1e-3)
+    carried = release.model.explain(release, history, 7)
+    assert carried.sum() == pytest.approx(rows[7] @ taste, abs=1e-3)
+
+
+@pytest.mark.parametrize("unit", ["rating", "user"])
+def test_it_costs_nothing_and_holds_nothing(unit):
+    for ratings in (RATINGS, dc.synthetic(users=40, items=30, ratings=500, seed=4)):
+        population = dc.Terms(epsilon=0.5, unit=unit).population(ratings)
+        release = dc.OwnTaste().fit(population)
+        assert population.spends == () and dict(release.arrays) == {}
+        assert release.guarantee.proven is not None and release.guarantee.proven.epsilon == 0
+
+
+def test_without_a_history_everything_is_as_expected():
+    release = dc.OwnTaste().fit(dc.NoPrivacy(RATINGS))
+    scores = release.score(dc.History.of(RATINGS.catalogue, {}))
+    assert scores == pytest.approx(np.full(RATINGS.n_items, 1 + EXPECTED * 4))
