@@ -1,7 +1,7 @@
 """Figures like those of a paper: one quantity over another, a line for each setting; and plain tables beside them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -31,6 +31,7 @@ def curves_chart(
     y: str,
     log_x: bool = False,
     level: tuple[str, float] | None = None,
+    dashed: Collection[str] = (),
 ) -> Picture:
     """Lines with dots, and bars where bounds are known.
 
@@ -46,6 +47,8 @@ def curves_chart(
         Whether equal steps to the right are equal factors.
     level
         A name and a height at which a dashed line runs across.
+    dashed
+        Which curves are dashed.
 
     Examples
     --------
@@ -64,6 +67,7 @@ def curves_chart(
             "y": point.y,
             "low": point.low,
             "high": point.high,
+            "dashed": series in dashed,
             "note": f"{series}: {point.y:.4f} at {point.x:g}",
         }
         for series, point in drawn
@@ -93,8 +97,9 @@ def curves_chart(
         scale=alt.Scale(domain=[min(heights) - room, max(heights) + room], zero=False, nice=False),
         axis=alt.Axis(title=y, tickCount=5),
     )
+    dash = alt.StrokeDash("dashed:N", legend=None, scale=alt.Scale(domain=[False, True], range=[[1, 0], [6, 4]]))
     layers: list[Any] = [
-        base.mark_line(strokeWidth=2.2).encode(y=height),
+        base.mark_line(strokeWidth=2.2).encode(y=height, strokeDash=dash),
         base.mark_rule(strokeWidth=4, opacity=0.28, strokeCap="round").encode(y=alt.Y("low:Q"), y2="high:Q"),
         base.mark_circle(size=55, opacity=1).encode(y=height, description="note:N"),
     ]

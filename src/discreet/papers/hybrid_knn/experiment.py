@@ -3,34 +3,70 @@
 80 % of the ratings to learn from, 20 % to test on, B = 1, k = 20, RMSE, and one repetition a seed: it draws the split,
 the perturbation and the noise, and within a repetition the same words of noise serve every setting, so that settings
 differ by what they are and not by luck. Predictions are made from perturbed ratings, as by a recommender who has no
-others, and in all four forms from one publication. Beside the paper's methods stand ours, sound, for a rating that is
-there or not: the same epsilon, proven.
+others, and in all four forms from one publication. Beside the paper's methods stand ours, sound
+(:mod:`discreet.papers.hybrid_knn.sound`): predicted from what was sent, as the paper's are, and at home.
 """
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
 
 import numpy as np
 from scipy.special import stdtrit
 
+from discreet.collect.channel import Mechanism
+from discreet.collect.simulation import perturb_ratings
 from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.models.bias import Bias
-from discreet.models.covariance_knn import CovarianceKNN
 from discreet.models.release import Release
+from discreet.papers.hybrid_knn import sound
 from discreet.papers.hybrid_knn.algorithm import FORMS, Form, HybridKNN
+from discreet.papers.hybrid_knn.sound import Reports
+from discreet.populations.population import NoPrivacy, Population
 from discreet.populations.trusted import TrustedServer
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
 from discreet.types import Doubles, Progress, no_progress
 
 FIGURES = (2, 3, 4, 5, 6, 7, 8, 9)
+DELTA = 1e-6
+"""Of our covariances; the averages have 0."""
 
-Method = Literal["no privacy", "RP", "DP", "hybrid", "DP on RP", "literal", "sound averages", "sound covariances"]
-SOUND: dict[Method, tuple[Any, float]] = {"sound averages": (Bias(), 0.0), "sound covariances": (CovarianceKNN(), 1e-6)}
-"""Ours, for the same epsilon: a model and its delta."""
+Method = Literal[
+    "no privacy",
+    "RP",
+    "DP",
+    "hybrid",
+    "DP on RP",
+    "literal",
+    "sound, no noise",
+    "sound averages",
+    "sound covariances",
+    "sound reports",
+    "sound reports, as hard to guess",
+    "sound hybrid",
+]
+SOUND: tuple[Method, ...] = (
+    "sound, no noise",
+    "sound averages",
+    "sound covariances",
+    "sound reports",
+    "sound reports, as hard to guess",
+    "sound hybrid",
+)
+"""Ours."""
+BESIDE: dict[Method, Method] = {
+    "no privacy": "sound, no noise",
+    "RP": "sound reports",
+    "DP": "sound covariances",
+    "hybrid": "sound hybrid",
+}
+"""What of ours stands beside a method of the paper; beside the others nothing can."""
+
+Reading = Literal[Form, "sent", "home"]
+"""How a publication is read: in the paper's forms, and ours from what was sent or at home."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +76,15 @@ class Case:
     method: Method
     gamma: float = 0.0
     epsilon: float | None = None
+
+    @property
+    def beside(self) -> "Case | None":
+        """Ours with the same gamma and epsilon, if there is such a thing.
+
+        >>> Case("hybrid", 0.5, 1.0).beside
+        Case(method='sound hybrid', gamma=0.5, epsilon=1.0)
+        """
+        return replace(self, method=BESIDE[self.method]) if self.method in BESIDE else None
 
     def model(self) -> HybridKNN:
         """The paper's algorithm for it."""
@@ -74,13 +119,14 @@ class Grid:
         none, literal = Case("no privacy"), [Case("literal"), Case("literal", 0.0, self.fixed_epsilon)]
         perturbed = [Case("RP", gamma) for gamma in self.gammas]
         noisy = [Case("DP", 0.0, epsilon) for epsilon in self.epsilons]
-        sound = [Case(method, 0.0, epsilon) for method in SOUND for epsilon in self.epsilons]
+        averages = [Case("sound averages", 0.0, epsilon) for epsilon in self.epsilons]
+        guessed = [Case("sound reports, as hard to guess", gamma) for gamma in self.gammas]
         both = [Case("hybrid", gamma, epsilon) for gamma in self.gammas for epsilon in self.epsilons]
         fixed = [Case("hybrid", gamma, self.fixed_epsilon) for gamma in self.gammas]
         ignoring = [Case("DP on RP", gamma, self.fixed_epsilon) for gamma in self.gammas]
         wanted: dict[int, list[Case]] = {
-            2: [none, *perturbed],
-            3: [none, *noisy, *sound, *literal],
+            2: [none, *perturbed, *guessed],
+            3: [none, *noisy, *averages, *literal],
             4: [*noisy, *both],
             5: [*noisy, *both],
             6: [*perturbed, *both],
@@ -88,17 +134,20 @@ class Grid:
             8: [],
             9: [*fixed, *ignoring],
         }
-        return list(dict.fromkeys(case for figure in figures for case in wanted[figure]))
+        published = list(dict.fromkeys(case for figure in figures for case in wanted[figure]))
+        ours = (case.beside for case in published)
+        return list(dict.fromkeys([*published, *(case for case in ours if case is not None)]))
 
 
 @dataclass(frozen=True)
 class Timing:
-    """How long one publication and the predictions from it took."""
+    """How long one publication and the predictions from it took: the paper's hybrid, and ours with covariances."""
 
     users: int
     items: int
     ratings: int
     seconds: float
+    sound_seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,41 +159,52 @@ class Outcome:
     data, seeds, grid, figures
         On what, how often, and which settings.
     errors
-        RMSE of every repetition, by case and prediction form; ours have the form ``average`` alone.
+        RMSE of every repetition, by case and reading; ours are read from what was ``sent`` and, where that was
+        perturbed, at ``home``.
     timings
         Of Fig. 8, the smallest first.
+    reports
+        What our users send for each gamma.
     """
 
     data: str
     seeds: int
     grid: Grid
     figures: Sequence[int]
-    errors: Mapping[Case, Mapping[Form, Sequence[float]]]
+    errors: Mapping[Case, Mapping[Reading, Sequence[float]]]
     timings: Sequence[Timing]
+    reports: Mapping[float, Reports] = field(default_factory=dict)
 
     def has(self, *cases: Case) -> bool:
         """Whether all of these were run."""
         return all(case in self.errors for case in cases)
 
-    def rmse(self, case: Case, form: Form = "plain") -> float:
+    def rmse(self, case: Case, form: Reading = "plain") -> float:
         """The mean over the repetitions."""
         return float(np.mean(self._of(case, form)))
 
-    def interval(self, case: Case, form: Form = "plain") -> tuple[float, float]:
+    def interval(self, case: Case, form: Reading = "plain") -> tuple[float, float]:
         """Between which the mean lies, with 95 % confidence."""
         mean, half = _with_half_width(self._of(case, form))
         return mean - half, mean + half
 
-    def difference(self, worse: Case, better: Case, form: Form = "plain") -> tuple[float, float]:
+    def difference(self, worse: Case, better: Case, form: Reading = "plain") -> tuple[float, float]:
         """Mean difference in RMSE, repetition by repetition, and half the width of its 95 % interval."""
         return _with_half_width(np.array(self._of(worse, form)) - np.array(self._of(better, form)))
 
-    def ratio(self, above: Case, below: Case, form: Form = "plain") -> float:
+    def ratio(self, above: Case, below: Case, form: Reading = "plain") -> float:
         """RMSE of one in RMSE of the other, mean over the repetitions."""
         return float(np.mean(np.array(self._of(above, form)) / np.array(self._of(below, form))))
 
-    def _of(self, case: Case, form: Form) -> Sequence[float]:
-        return self.errors[case]["average" if case.method in SOUND else form]
+    def _of(self, case: Case, form: Reading) -> Sequence[float]:
+        if case.method in SOUND:
+            of_case = self.errors[case]
+            return of_case["home"] if form == "home" and "home" in of_case else of_case["sent"]
+        if form in ("sent", "home"):
+            ours = case.beside
+            assert ours is not None, f"nothing sound stands beside {case.method}"
+            return self._of(ours, form)
+        return self.errors[case][form]
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
@@ -157,7 +217,21 @@ class Outcome:
                 for case, forms in self.errors.items()
             ],
             "timings": [vars(timing) for timing in self.timings],
+            "reports": [
+                {
+                    "gamma": gamma,
+                    "as noisy": _described(reports.as_noisy),
+                    "as hard to guess": None
+                    if reports.as_hard_to_guess is None
+                    else _described(reports.as_hard_to_guess),
+                }
+                for gamma, reports in self.reports.items()
+            ],
         }
+
+
+def _described(mechanism: Mechanism) -> dict[str, Any]:
+    return {"mechanism": mechanism.name, **mechanism.settings}
 
 
 def _with_half_width(values: Sequence[float] | Doubles) -> tuple[float, float]:
@@ -183,40 +257,98 @@ def run(
     >>> ratings = dc.synthetic(users=100, items=50, ratings=2000, seed=1)
     >>> outcome = run(ratings, seeds=1, figures=[2], grid=Grid(gammas=(0.5,)))
     >>> [case.method for case in outcome.errors]
-    ['no privacy', 'RP']
+    ['no privacy', 'RP', 'sound, no noise', 'sound reports']
     """
     require(seeds >= 1, f"seeds must be at least 1, got {seeds}")
     unknown = [figure for figure in figures if figure not in FIGURES]
     require(not unknown and len(figures) > 0, f"the figures with results are 2 to 9, got {unknown or 'none'}")
     grid = Grid() if grid is None else grid
     cases = grid.cases(figures)
-    errors: dict[Case, dict[Form, list[float]]] = {case: {} for case in cases}
+    reports = reports_of(ratings, cases)
+    cases = [case for case in cases if can_be_run(case, reports)]
+    errors: dict[Case, dict[Reading, list[float]]] = {case: {} for case in cases}
     for seed in range(1, seeds + 1):
-        train, test = ratings.split(test=0.2, seed=seed)
-        sent: dict[float, Ratings] = {}
+        done = (seed - 1) * len(cases)
+        repetition = Repetition(ratings, reports, seed)
         for place, case in enumerate(cases):
-            progress(
-                (seed - 1) * len(cases) + place, seeds * len(cases), f"{case.method}, repetition {seed} of {seeds}"
-            )
-            if case.gamma not in sent:
-                sent[case.gamma] = case.model().collect(train, Randomness(2 * seed))
-            for form, release in publications(case, sent[case.gamma], Randomness(2 * seed + 1)):
-                errors[case].setdefault(form, []).append(error_of(release, sent[case.gamma], test))
-    timings = tuple(_time(ratings, share, grid) for share in grid.user_shares) if 8 in figures else ()
+            progress(done + place, seeds * len(cases), f"{case.method}, repetition {seed} of {seeds}")
+            for reading, error in repetition.errors(case).items():
+                errors[case].setdefault(reading, []).append(error)
+    timings = time_all(ratings, grid, reports_of(ratings, grid.cases([4]))) if 8 in figures else ()
     progress(1, 1, "done")
-    return Outcome(data=data, seeds=seeds, grid=grid, figures=tuple(figures), errors=errors, timings=timings)
+    return Outcome(
+        data=data, seeds=seeds, grid=grid, figures=tuple(figures), errors=errors, timings=timings, reports=reports
+    )
 
 
-def publications(case: Case, sent: Ratings, randomness: Randomness) -> Iterable[tuple[Form, Release]]:
-    """What is published in a case, once for every form of prediction that it is read in."""
-    if case.method in SOUND:
+def reports_of(ratings: Ratings, cases: Iterable[Case]) -> dict[float, Reports]:
+    """What our users send for every gamma of the cases. How often each rating is given is published with the data."""
+    values, counts = np.unique(ratings.values, return_counts=True)
+    prior = dict(zip(values.tolist(), counts.tolist(), strict=True))
+    gammas = sorted({case.gamma for case in cases if case.method in SOUND and case.gamma > 0})
+    return {gamma: Reports(gamma, ratings.catalogue.scale, prior) for gamma in gammas}
+
+
+def can_be_run(case: Case, reports: Mapping[float, Reports]) -> bool:
+    """Whether some mechanism is what the case asks for: where RP hides nothing, none is as easy to guess from."""
+    return case.method != "sound reports, as hard to guess" or reports[case.gamma].as_hard_to_guess is not None
+
+
+class Repetition:
+    """One split, and what users sent instead of its ratings, each drawn once."""
+
+    def __init__(self, ratings: Ratings, reports: Mapping[float, Reports], seed: int) -> None:
+        self.train, self.test = ratings.split(test=0.2, seed=seed)
+        self.reports, self.seed = reports, seed
+        self._sent: dict[tuple[str, float], tuple[Ratings, float]] = {}
+
+    def errors(self, case: Case) -> dict[Reading, float]:
+        """RMSE of a case, in every reading that it has."""
+        sent, variance = self.sent(case)
+        randomness = Randomness(2 * self.seed + 1)
+        if case.method not in SOUND:
+            release = case.model().publish(sent, randomness)
+            return {
+                form: error_of(replace(release, model=replace(case.model(), prediction=form)), sent, self.test)
+                for form in FORMS
+            }
+        release = publish_soundly(case, sent, self.train, variance, randomness)
+        scale = self.train.catalogue.scale
+        found: dict[Reading, float] = {}
+        for reading, histories, strays in (("sent", sent, variance), ("home", self.train, 0.0)):
+            if reading == "sent" or case.gamma > 0:
+                expected = sound.predicted(release, histories, strays, scale, self.test)
+                found[cast(Reading, reading)] = float(np.sqrt(np.mean((expected - self.test.values) ** 2)))
+        return found
+
+    def sent(self, case: Case) -> tuple[Ratings, float]:
+        """What the recommender has, and how far it varies about the ratings, squared."""
+        if case.gamma == 0:
+            return self.train, 0.0
+        how = case.method if case.method == "sound reports, as hard to guess" else str(case.method in SOUND)
+        if (how, case.gamma) not in self._sent:
+            self._sent[how, case.gamma] = self._send(case, Randomness(2 * self.seed))
+        return self._sent[how, case.gamma]
+
+    def _send(self, case: Case, randomness: Randomness) -> tuple[Ratings, float]:
+        if case.method not in SOUND:
+            return case.model().collect(self.train, randomness), case.gamma**2 / 3
+        reports = self.reports[case.gamma]
+        mechanism = reports.as_hard_to_guess if case.method == "sound reports, as hard to guess" else reports.as_noisy
+        assert mechanism is not None
+        return perturb_ratings(mechanism, self.train, randomness), reports.variance_of(mechanism)
+
+
+def publish_soundly(case: Case, sent: Ratings, ratings: Ratings, variance: float, randomness: Randomness) -> Release:
+    """Ours, from what was sent."""
+    if case.method == "sound averages":
         assert case.epsilon is not None
-        model, delta = SOUND[case.method]
-        yield "average", model.fit(TrustedServer(sent, Ledger(case.epsilon, delta), randomness=randomness))
-        return
-    release = case.model().publish(sent, randomness)
-    for form in FORMS:
-        yield form, replace(release, model=replace(case.model(), prediction=form))
+        return Bias().fit(TrustedServer(sent, Ledger(case.epsilon), randomness=randomness))
+    model = sound.covariances(sent.n_users, ratings.catalogue.scale, sent.catalogue.scale, variance)
+    population: Population = NoPrivacy(sent)
+    if case.epsilon is not None:
+        population = TrustedServer(sent, Ledger(case.epsilon, DELTA), randomness=randomness)
+    return model.fit(population)
 
 
 def error_of(release: Release, histories: Ratings, test: Ratings) -> float:
@@ -225,13 +357,30 @@ def error_of(release: Release, histories: Ratings, test: Ratings) -> float:
     return float(np.sqrt(np.mean((predicted.astype(np.float64) - test.values) ** 2)))
 
 
-def _time(ratings: Ratings, share: float, grid: Grid) -> Timing:
-    """One hybrid from raw ratings to predictions, for the first users."""
-    some = ratings.select_users(np.arange(max(1, round(share * ratings.n_users))))
-    train, test = some.split(test=0.2, seed=1)
-    model = Case("hybrid", grid.gammas[0], grid.fixed_epsilon).model()
+def time_all(ratings: Ratings, grid: Grid, reports: Mapping[float, Reports]) -> tuple[Timing, ...]:
+    """Both hybrids from raw ratings to predictions, for the first users; the first run of each is not counted."""
+    gamma = grid.gammas[0]
+    # Ours asks for covariances where noise lets them through: at the largest epsilon, if anywhere.
+    paper, ours = Case("hybrid", gamma, grid.fixed_epsilon), Case("sound hybrid", gamma, grid.epsilons[-1])
+    found = []
+    for place, share in enumerate(sorted(grid.user_shares)):
+        some = ratings.select_users(np.arange(max(1, round(share * ratings.n_users))))
+        if place == 0:
+            _seconds(paper, some, reports), _seconds(ours, some, reports)
+        timing = Timing(
+            some.n_users, some.n_items, len(some), _seconds(paper, some, reports), _seconds(ours, some, reports)
+        )
+        found.append(timing)
+    return tuple(found)
+
+
+def _seconds(case: Case, ratings: Ratings, reports: Mapping[float, Reports]) -> float:
+    repetition = Repetition(ratings, reports, seed=1)
     started = time.perf_counter()
-    randomness = Randomness()
-    sent = model.collect(train, randomness)
-    error_of(model.publish(sent, randomness), sent, test)
-    return Timing(some.n_users, some.n_items, len(some), time.perf_counter() - started)
+    sent, variance = repetition.sent(case)
+    if case.method in SOUND:
+        release = publish_soundly(case, sent, repetition.train, variance, Randomness())
+        sound.predicted(release, sent, variance, ratings.catalogue.scale, repetition.test)
+    else:
+        error_of(case.model().publish(sent, Randomness()), sent, repetition.test)
+    return time.perf_counter() - started
