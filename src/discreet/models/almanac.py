@@ -1,43 +1,27 @@
 """Almanac: one publication of item statistics, from which everyone works out their own recommendations at home."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, require, require_number, require_whole
+from discreet.errors import require, require_number, require_whole
+from discreet.models.almanac_plan import CLIP, plan_for
 from discreet.models.at_home import Covariates
 from discreet.models.features import item_features
 from discreet.models.fitting import check_population
 from discreet.models.folding import predict_pairs
-from discreet.models.item_sums import ItemSums, Scaling, likely_biases, likely_counts
-from discreet.models.pair_sums import PairSums, Weighting
+from discreet.models.item_sums import likely_biases, likely_counts
+from discreet.models.pair_sums import Weighting
 from discreet.models.release import Release
 from discreet.models.spectral import above_the_edge, factors_through_noise, likely_weights, noise_edge
-from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 
-EXPECTED = 0.625
-"""What is expected of a rating before anything is known, in widths of the scale from its low end."""
-SUMS_BESIDE, WEIGHTS_BESIDE = 1.5, 0.1
-CLIP = 0.25
 CHANCE, FACTOR_SPREAD, PATTERNS = 2.0, 0.1, 6
-LEAST_CLARITY, AVERAGES_AT, ITEMS_AT = 380.0, 300.0, 0.5
-TYPICAL_LENGTH, TYPICAL_WEIGHT = 10.0, 0.1
-MOST_ITEMS = 4096
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What will be asked for, settled from public facts alone."""
-
-    scaling: Scaling
-    weighting: Weighting
-    items: int
-    share: float  # of the budget, for pairs
+TYPICAL_WEIGHT = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,40 +59,38 @@ class Almanac:
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for item sums and, unless noise would hide them, for sums over pairs of items; and clean these."""
         check_population(self, population)
-        plan = self._plan(population)
+        plan = plan_for(population, self.audience, self.items, self.pair_share)
         catalogue = population.catalogue
         size, width = len(catalogue), catalogue.scale.width
-        start = np.full(size, catalogue.scale.low + EXPECTED * width, dtype=np.float32)
-        sums = ItemSums(start, catalogue.scale, SUMS_BESIDE, plan.scaling)
-        asked = _quietest(population, sums.contribution, plan)
+        sums, asked = plan.item_sums(population)
         noise = population.deviation(asked, 1 - plan.share)
         noisy_counts, noisy_sums = population.sum(asked, 1 - plan.share)
         counts = likely_counts(noisy_counts, noise)
         features = self._features(catalogue)
         weight = 1.0 if plan.scaling == "rating" else TYPICAL_WEIGHT
         bias, unknown = likely_biases(counts, noisy_sums * sums.points, noise * sums.points, weight, features, width)
-        mean = float(start[0] + bias @ counts / max(counts.sum(), 1e-9))
-        base = (start + bias).astype(np.float32)
+        mean = float(sums.base[0] + bias @ counts / max(counts.sum(), 1e-9))
+        base = (sums.base + bias).astype(np.float32)
         arrays: dict[str, AnyArray] = {
             "mean": np.array([mean], dtype=np.float32),
             "item_bias": base - np.float32(mean),
             "unknown": unknown.astype(np.float32),
-            "counts": counts.astype(np.float32),
+            "counts": (counts / weight).astype(np.float32),
         }
         progress(1, 3, "item sums")
         rows = np.sort(np.argsort(-noisy_counts, kind="stable")[: plan.items]).astype(np.int32)
         factors, tastes = np.zeros((plan.items, 0), dtype=np.float32), np.zeros((plan.items, 0), dtype=np.float32)
         if plan.share > 0:
-            pairs = self._pairs(population, rows, base, plan)
-            wanted = _gaussian(pairs.contribution)
-            products, weights = pairs.matrices(population.sum(wanted, plan.share))
-            noise, weight_noise = pairs.deviations(population.deviation(wanted, plan.share))
+            pairs, asked = plan.pair_sums(population, rows, base)
+            products, weights = pairs.matrices(population.sum(asked, plan.share))
+            noise, weight_noise = pairs.deviations(population.deviation(asked, plan.share))
             progress(2, 3, "pairs of items")
             tastes = _taste_factors(weights, weight_noise, self.taste_factors)
             weights = likely_weights(weights, counts[rows], weight_noise, PATTERNS)
-            chance = CHANCE * _weight_of_a_rating(weights, counts[rows], plan.weighting)
-            factors = factors_through_noise(products, weights, noise, chance, FACTOR_SPREAD, self.factors)
-            factors *= np.float32(CLIP * width)
+            if plan.products:
+                chance = CHANCE * _weight_of_a_rating(weights, counts[rows], plan.weighting)
+                factors = factors_through_noise(products, weights, noise, chance, FACTOR_SPREAD, self.factors)
+                factors *= np.float32(CLIP * width)
         for name, found, most in (
             ("item_factors", factors, self.factors),
             ("taste_factors", tastes, self.taste_factors),
@@ -117,39 +99,6 @@ class Almanac:
             arrays[name][rows, : found.shape[1]] = found
         progress(3, 3, "pairs of items")
         return Release.of(self, population, arrays)
-
-    def _plan(self, population: Population) -> Plan:
-        """Public: no rating is looked at."""
-        size = len(population.catalogue)
-        most = min(size, self.items or MOST_ITEMS)
-        unit = population.unit
-        if unit is None:
-            return Plan("rating", "rating, l2", most, 0.5)
-        by_user = unit.name == "user"
-        plan = Plan("user, l2" if by_user else "rating", "user, l2" if by_user else "rating, l2", most, 0.0)
-        if not _possible(population, self._pairs_for_plan(population, plan)):
-            if by_user:  # a user is hidden by Laplace noise only in short vectors: no pairs
-                return replace(plan, scaling="user, l1")
-            plan = replace(plan, weighting="rating, l1")
-        noise, _ = self._pairs_for_plan(population, plan).deviations(
-            population.deviation(_gaussian(self._pairs_for_plan(population, plan).contribution))
-        )
-        clarity = self.audience / (noise * (TYPICAL_LENGTH if by_user else 1.0))
-        items = most
-        if self.items is None:
-            items = int(np.clip(ITEMS_AT * clarity, min(200, size), most))
-        share = self.pair_share
-        if share is None:
-            share = 0.0 if clarity < LEAST_CLARITY else 1 - float(np.clip(AVERAGES_AT / clarity, 0.05, 0.45))
-        return replace(plan, items=items, share=share)
-
-    def _pairs_for_plan(self, population: Population, plan: Plan) -> PairSums:
-        base = np.full(len(population.catalogue), population.catalogue.scale.middle, dtype=np.float32)
-        return self._pairs(population, np.arange(plan.items, dtype=np.int32), base, plan)
-
-    def _pairs(self, population: Population, rows: Indices, base: Floats, plan: Plan) -> PairSums:
-        clip = CLIP * population.catalogue.scale.width
-        return PairSums(rows, base, clip, WEIGHTS_BESIDE, None, plan.weighting)
 
     def _features(self, catalogue: Catalogue) -> Floats:
         found = item_features(catalogue)
@@ -182,26 +131,6 @@ class Almanac:
             arrays["item_factors"][:, arrays["item_factors"].any(axis=0)],
             release.catalogue.scale.width,
         )
-
-
-def _gaussian(contribution: Contribution) -> Contribution:
-    return replace(contribution, noise="gaussian")
-
-
-def _possible(population: Population, pairs: PairSums) -> bool:
-    try:
-        population.deviation(_gaussian(pairs.contribution))
-    except InputError:  # without a delta there is no Gaussian noise
-        return False
-    return True
-
-
-def _quietest(population: Population, contribution: Contribution, plan: Plan) -> Contribution:
-    """Where item sums are all there is, the noise that disturbs least; beside pairs Gaussian, which adds up best."""
-    gaussian = _gaussian(contribution)
-    if plan.share > 0 and plan.weighting != "rating, l1":
-        return gaussian
-    return min((contribution, gaussian), key=population.deviation)
 
 
 def _weight_of_a_rating(weights: Floats, counts: AnyArray, weighting: Weighting) -> float:

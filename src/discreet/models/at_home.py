@@ -25,7 +25,7 @@ from discreet.kernels.ridge import solve_rows
 from discreet.models.folding import fixed
 from discreet.types import Floats
 
-STRAY, GENEROSITY, FEATURE, AGREEMENT, MAINSTREAM = 0.22, 0.11, 0.06, 0.3, 0.02
+STRAY, GENEROSITY, FEATURE, AGREEMENT, MAINSTREAM = 0.2, 0.11, 0.065, 0.4, 0.03
 """In widths of the scale, but for agreement, which is a share of the bias itself."""
 
 

@@ -44,7 +44,9 @@ SPREADS = np.geomspace(0.02, 0.3, 25)
 """The grid of t, in widths of the scale."""
 LINE_SPREAD = 0.1
 """How large the coefficients of the line are expected, in widths of the scale."""
-GRID, STEPS = 120, 60
+CLEAR, STEPS = 12.0, 60
+GRID = np.concatenate([[0.0], np.geomspace(0.02, 1, 16), np.arange(1.25, CLEAR + 3, 0.25)])
+"""Where counts may lie, in deviations of their noise, and how often the mixture is improved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,22 +100,25 @@ class ItemSums:
 
 
 def likely_counts(noisy: Doubles, deviation: float) -> Doubles:
-    """The counts behind Gaussian noise: never negative, and pulled to where counts are.
+    """The counts behind noise: never negative, and pulled to where counts are.
 
     >>> likely_counts(np.array([-3.0, 0.0, 50.0]), 0.0).tolist()
     [0.0, 0.0, 50.0]
     """
     if deviation == 0:
         return np.maximum(noisy, 0.0)
-    top = max(float(noisy.max()), deviation)
-    grid = np.unique(np.concatenate([[0.0], np.geomspace(0.02 * deviation, top, GRID)]))
-    likelihood = np.exp(-0.5 * ((noisy[:, None] - grid) / deviation) ** 2) + 1e-300
-    prior = np.full(len(grid), 1 / len(grid))
-    for _ in range(STEPS):
+    counts = np.array(noisy, dtype=np.float64)
+    low = noisy < CLEAR * deviation  # above, noise is a small part of a count, which stands as it is
+    if low.any():
+        grid = GRID * deviation
+        likelihood = np.exp(-0.5 * ((noisy[low, None] - grid) / deviation) ** 2) + 1e-300
+        prior = np.full(len(grid), 1 / len(grid))
+        for _ in range(STEPS):
+            behind = likelihood * prior
+            prior = (behind / behind.sum(axis=1, keepdims=True)).mean(axis=0)
         behind = likelihood * prior
-        prior = (behind / behind.sum(axis=1, keepdims=True)).mean(axis=0)
-    behind = likelihood * prior
-    return np.asarray((behind @ grid) / behind.sum(axis=1))
+        counts[low] = (behind @ grid) / behind.sum(axis=1)
+    return counts
 
 
 def likely_biases(
