@@ -41,9 +41,9 @@ each: together √c 2D/(c + 1 + β) ≤ D/√(1 + β). ∎
 is 1. The same for e, times κ². ∎
 
 **In whole numbers.** x is a multiple of 2⁻ᵖ and w a multiple of 2⁻ᵠ, rounded down. So every user adds whole multiples
-of 2⁻⁽²ᵖ⁺ᵠ⁾, of which there are at most 2³⁹ in a cell; sums over up to 2²³ users are exact in 64 bits, and the same in
-whatever order users come, by however many threads they are added. Let n be the number of listed items. To the bounds,
-which hold for any x within ±1, this adds, at most:
+of 2⁻⁽²ᵖ⁺ᵠ⁾, of which there are at most 2³⁹ in a cell; sums over up to 2²³ users (``MOST_USERS`` of the populations) are
+exact in 64 bits, and the same in whatever order users come, in whatever parts and by however many threads they are
+added. Let n be the number of listed items. To the bounds, which hold for any x within ±1, this adds, at most:
 
     L2, one rating                3n 2⁻ᵠ + n 2⁻²⁶           centred: √(2n) 2⁻ᵖ more
     L2, one user                  n 2⁻²⁶
@@ -77,7 +77,6 @@ Weighting = Literal["rating, l2", "user, l2", "rating, l1"]
 
 LONGEST = 2.0
 """The D above, in units of the clip: how far a residual may pull the user's own mean."""
-MOST_USERS = 1 << 23
 BITS, BITS_OF_CENTRED = (4, 31), (10, 19)
 """The p and q above: a centred residual needs to be the finer of the two, since rounding moves all of a user's."""
 USERS_AT_ONCE = 1 << 16
@@ -118,7 +117,8 @@ class PairSums:
     def contribution(self) -> Contribution:
         """The sum, for a population."""
         shape = (2, packed_length(len(self.listed)))
-        return Contribution("products of pairs of items, and their weights", shape, self._total, self._bounds)
+        name = "products of pairs of items, and their weights"
+        return Contribution(name, shape, self._whole_total, self._bounds, finish=self._scaled)
 
     def matrices(self, sums: AnyArray) -> tuple[Floats, Floats]:
         """The two symmetric matrices A and W of a (noisy) total."""
@@ -158,8 +158,7 @@ class PairSums:
             rounding += math.sqrt(2 * size) * 2.0**-p
         return (Bound("rating", "l2", math.sqrt(2 * moved) + rounding),)
 
-    def _total(self, ratings: Ratings) -> Doubles:
-        require(ratings.n_users <= MOST_USERS, f"pairs of items are summed over at most {MOST_USERS:,} users")
+    def _whole_total(self, ratings: Ratings) -> AnyArray:
         size = len(self.listed)
         sums = np.zeros((2, packed_length(size)), dtype=np.int64)
         for first in range(0, ratings.n_users, USERS_AT_ONCE):
@@ -167,7 +166,7 @@ class PairSums:
             indptr, items, values = self.residuals(block)
             whole = (values * np.float32(2.0 ** self._bits[0])).astype(np.int16)
             weighted_moments(indptr, items, whole, self._weights(indptr, whole), size, out=sums)
-        return self._scaled(sums)
+        return sums
 
     def _weights(self, indptr: AnyArray, values: AnyArray) -> AnyArray:
         """What each user's products count, in units of 2⁻ᵠ."""

@@ -9,6 +9,9 @@ from discreet.errors import InputError
 from discreet.privacy.unit import Bound, Norm, UnitName
 from discreet.types import AnyArray
 
+MOST_USERS = 1 << 23
+"""Over so many users whole totals are added up exactly; whoever declares them sees to it that they fit in 64 bits."""
+
 
 @dataclass(frozen=True)
 class Contribution:
@@ -30,6 +33,9 @@ class Contribution:
     noise
         ``gaussian`` to have Gaussian noise wherever the ledger has a delta, whatever its unit. Shares of sums that all
         do so are of μ², as with the unit user: for a model that asks for several sums, none of which is Laplace's.
+    finish
+        Where ``total`` counts in whole numbers of a small unit, what becomes of them once all parts are added up, which
+        they are exactly. It may use their memory.
     """
 
     name: str
@@ -37,6 +43,7 @@ class Contribution:
     total: Callable[[Ratings], AnyArray]
     bounds: tuple[Bound, ...] = ()
     noise: Literal["gaussian"] | None = None
+    finish: Callable[[AnyArray], AnyArray] | None = None
 
     def bound(self, unit: UnitName, norm: Norm) -> Bound:
         """What is proven for a unit in a norm; where nothing is, no noise can hide this statistic."""

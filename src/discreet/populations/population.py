@@ -8,12 +8,12 @@ import numpy as np
 from discreet.data.catalogue import Catalogue
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError
-from discreet.populations.contribution import Contribution
+from discreet.errors import InputError, require
+from discreet.populations.contribution import MOST_USERS, Contribution
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
-from discreet.types import Doubles
+from discreet.types import AnyArray, Doubles
 
 LARGE = 1 << 26
 """Totals of more cells are made at once where the ratings are in memory: adding parts up would take more room."""
@@ -107,10 +107,12 @@ def exact_total(contribution: Contribution, ratings: Ratings | RatingsInParts) -
     A contribution is additive over users, so of many users it is added up part by part: what is made of ratings on the
     way to their sum then takes little memory beside them, and ratings in files need not all be in memory.
     """
+    whole = contribution.finish is not None
+    require(not whole or ratings.n_users <= MOST_USERS, f"{contribution.name!r} is for at most {MOST_USERS:,} users")
     large = math.prod(contribution.shape) > LARGE
-    total: Doubles | None = None
+    total: AnyArray | None = None
     for number, part in enumerate([ratings] if large and isinstance(ratings, Ratings) else ratings.parts()):
-        own = np.asarray(contribution.total(part), dtype=np.float64)
+        own = np.asarray(contribution.total(part), dtype=np.int64 if whole else np.float64)
         if own.shape != contribution.shape:
             raise InputError(
                 f"the contribution {contribution.name!r} declares shape {contribution.shape} "
@@ -123,4 +125,4 @@ def exact_total(contribution: Contribution, ratings: Ratings | RatingsInParts) -
         else:
             total += own
     assert total is not None
-    return total
+    return total if contribution.finish is None else np.asarray(contribution.finish(total), dtype=np.float64)
