@@ -77,6 +77,23 @@ def test_tastes_can_be_learned(default):
     assert 0.02 < gain < 0.1
 
 
+def test_like_movielens_it_has_many_weak_tastes(default):
+    """Of the eigenvalues of who rates what, beyond popularity, the second is not far above those that follow."""
+    like = dc.synthetic(like="movielens")
+    assert not np.array_equal(like.item_index, default.item_index)
+    second_to_sixth = []
+    for ratings in (default, like):
+        rated = ratings.csr.astype(bool).astype(float).toarray()
+        rated /= np.sqrt(rated.sum(axis=1, keepdims=True)) * np.sqrt(np.maximum(rated.sum(axis=0), 1))
+        strengths = np.linalg.svd(rated, compute_uv=False)
+        second_to_sixth.append(strengths[1] / strengths[5])
+    assert second_to_sixth[1] < 0.8 * second_to_sixth[0]
+    train, test = like.split(test=0.2, seed=1)
+    release = dc.Bias().fit(dc.NoPrivacy(train))
+    errors = release.predict(train, test.user_index, test.item_index) - test.values
+    assert np.sqrt(np.mean(errors**2)) == pytest.approx(0.93, abs=0.02)
+
+
 def test_users_pick_by_interest():
     """Items of a user share genres more often than chance has it."""
     ratings = dc.synthetic(users=300, items=300, ratings=9000, seed=3)
@@ -112,6 +129,7 @@ def test_progress_reaches_the_end():
         ({"step": 0.3}, "step must divide the rating scale 1 to 5 into equal parts, got 0.3"),
         ({"step": -1}, "step must be positive, got -1"),
         ({"popularity_power": -1}, "popularity_power must not be negative, got -1"),
+        ({"like": "netflix"}, "like must be 'movielens' or left out, got 'netflix'"),
         ({"activity_power": -1}, "activity_power must not be negative, got -1"),
     ],
 )

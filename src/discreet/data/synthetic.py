@@ -16,6 +16,8 @@ columns, so a hundred million ratings need little more memory than the columns t
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -25,19 +27,43 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
 from discreet.types import AnyArray, Booleans, Doubles, Floats, Names, Offsets, Progress, no_progress
 
-# How opinions, of variance about 1, are made up. Chosen so that at the default size the bias model has the
-# error it has on MovieLens 100K (.94), and factor models improve on it as much as they do there.
-USER_BIAS, ITEM_BIAS, TASTE, NOISE = 0.36, 0.36, 0.62, 0.76
-ITEM_BIAS_OF_POPULARITY = 0.5
-"""Correlation of an item's bias with the logarithm of its popularity."""
-GENRE_SHARE = 0.4
-"""Share of the variance of item factors that is common to a genre."""
-INTEREST, RESERVE = 4.0, 4.0
-"""Deviation of interests, and how much interest it takes before an item is likely to be picked."""
-INTEREST_IS_TASTE = 0.3
-"""Correlation of what users look at with what they like."""
-SPECTRUM_POWER = 0.7
-"""How fast factors become weaker."""
+
+@dataclass(frozen=True, kw_only=True)
+class _Making:
+    """How choices and opinions are made up; deviations are in units of all of an opinion's, about 1.
+
+    ``popular_is_liked`` is the correlation of an item's bias with the logarithm of its popularity, ``genre_share`` the
+    share of the variance of item factors that is common to a genre, ``reserve`` how much interest it takes before an
+    item is likely to be picked, ``interest_is_taste`` the correlation of what users look at with what they like. The
+    powers say how fast factors become weaker: those of items, of tastes and of interests.
+    """
+
+    user_bias: float = 0.36
+    item_bias: float = 0.36
+    taste: float = 0.62
+    noise: float = 0.76
+    popular_is_liked: float = 0.5
+    genre_share: float = 0.4
+    interest: float = 4.0
+    reserve: float = 4.0
+    interest_is_taste: float = 0.3
+    factors: int = 12
+    item_power: float = 0.7
+    taste_power: float = 0.7
+    interest_power: float = 0.7
+    popularity_power: float = 1.0
+    activity_power: float = 0.9
+
+
+_PLAIN = _Making()
+"""At the default size the bias model has the error it has on MovieLens 100K (.94)."""
+_MOVIELENS = _Making(
+    user_bias=0.47, item_bias=0.5, taste=0.6, noise=0.7, genre_share=0.3, interest=3.7, interest_is_taste=0.35,
+    factors=40, item_power=0.15, taste_power=0.35, interest_power=0.3, popularity_power=1.4, activity_power=1.15,
+)  # fmt: skip
+"""Chosen so that a set of the size of MovieLens 1M has its errors of averages, features and factors, its NDCG of
+popularity and of EASE, and its eigenvalues, of residuals and of who rates what: `benchmarks/almanac.py
+--check-synthetic` prints both."""
 MOVIELENS_CUMULATIVE = (0.0, 0.061, 0.175, 0.446, 0.788, 1.0)
 """Share of the ratings of MovieLens 100K up to each fifth of the scale."""
 
@@ -87,11 +113,12 @@ def synthetic(
     items: int = 1_700,
     ratings: int = 100_000,
     seed: int = 1,
-    factors: int = 12,
+    factors: int | None = None,
     scale: Scale = Scale(1, 5),  # noqa: B008  (immutable)
     step: float = 1.0,
-    popularity_power: float = 1.0,
-    activity_power: float = 0.9,
+    popularity_power: float | None = None,
+    activity_power: float | None = None,
+    like: Literal["movielens"] | None = None,
     progress: Progress = no_progress,
 ) -> Ratings:
     """Generate ratings that look like MovieLens; the same arguments always give the same ratings.
@@ -103,13 +130,16 @@ def synthetic(
     seed
         Decides everything that is random.
     factors
-        Length of the factor vectors that tastes are made of.
+        Length of the factor vectors that tastes are made of; 12, or 40 like MovieLens.
     scale, step
         The rating scale and the distance between neighbouring ratings, for example ``Scale(0.5, 5)`` and 0.5.
     popularity_power
-        How steeply popularity falls with rank; 0 makes all items equally popular.
+        How steeply popularity falls with rank; 0 makes all items equally popular. 1, or 1.4 like MovieLens.
     activity_power
-        Spread of the logarithm of the users' activity; 0 gives all users the same number of ratings.
+        Spread of the logarithm of the users' activity; 0 gives all users the same number of ratings. 0.9, or 1.15.
+    like
+        None for a few strong factors, or ``"movielens"`` for many weak ones, so that what averages, features, factors
+        and popularity achieve, and by how much each improves on the other, is what they do on MovieLens 1M.
     progress
         Called with the number of users done.
 
@@ -122,6 +152,11 @@ def synthetic(
     >>> sorted(set(ratings.values.tolist()))
     [1.0, 2.0, 3.0, 4.0, 5.0]
     """
+    require(like in (None, "movielens"), f"like must be 'movielens' or left out, got {like!r}")
+    making = _PLAIN if like is None else _MOVIELENS
+    factors = making.factors if factors is None else factors
+    popularity_power = making.popularity_power if popularity_power is None else popularity_power
+    activity_power = making.activity_power if activity_power is None else activity_power
     for name, count in (("users", users), ("items", items), ("ratings", ratings), ("factors", factors)):
         require(count >= 1, f"{name} must be at least 1, got {count}")
     require(popularity_power >= 0, f"popularity_power must not be negative, got {popularity_power}")
@@ -132,17 +167,19 @@ def synthetic(
     rng = np.random.default_rng(seed)
     popularity = _popularity(items, popularity_power, rng)
     item_genres, years = _genres_and_years(items, rng)
-    spectrum = np.arange(1, factors + 1, dtype=np.float64) ** -SPECTRUM_POWER
-    item_factors = _item_factors(item_genres, spectrum, rng)
+    rank = np.arange(1, factors + 1, dtype=np.float64)
+    item_factors = _item_factors(item_genres, rank**-making.item_power, making.genre_share, rng)
     likes, other = rng.standard_normal((2, users, factors))
-    looks = INTEREST_IS_TASTE * likes + (1 - INTEREST_IS_TASTE**2) ** 0.5 * other
-    user_factors = _with_deviation(likes * spectrum, item_factors, TASTE)
-    interests = _with_deviation(looks * spectrum, item_factors, INTEREST)
+    agree = making.interest_is_taste
+    looks = agree * likes + (1 - agree**2) ** 0.5 * other
+    user_factors = _with_deviation(likes * rank**-making.taste_power, item_factors, making.taste)
+    interests = _with_deviation(looks * rank**-making.interest_power, item_factors, making.interest)
+    del likes, other, looks
     liked = np.log(popularity)
     liked = (liked - liked.mean()) / max(liked.std(), 1e-9)
-    rho = ITEM_BIAS_OF_POPULARITY
-    item_bias = ITEM_BIAS * (rho * liked + (1 - rho**2) ** 0.5 * rng.standard_normal(items))
-    user_bias = USER_BIAS * rng.standard_normal(users)
+    rho = making.popular_is_liked
+    item_bias = making.item_bias * (rho * liked + (1 - rho**2) ** 0.5 * rng.standard_normal(items))
+    user_bias = making.user_bias * rng.standard_normal(users)
     indptr = np.concatenate([[0], np.cumsum(_activity(users, items, ratings, activity_power, rng))]).astype(np.int64)
     start = (_SITE_OPENED + rng.random(users) * _SITE_SPAN).astype(np.int64)
     catalogue = Catalogue(
@@ -162,6 +199,7 @@ def synthetic(
         user_bias.astype(np.float32),
         item_bias.astype(np.float32),
         start,
+        making,
         int(rng.integers(2**63)),
         progress,
     )
@@ -215,12 +253,12 @@ def _genres_and_years(items: int, rng: np.random.Generator) -> tuple[Booleans, A
     return rank < many[:, None], years.astype(np.int16)
 
 
-def _item_factors(item_genres: Booleans, spectrum: Doubles, rng: np.random.Generator) -> Floats:
+def _item_factors(item_genres: Booleans, spectrum: Doubles, genre_share: float, rng: np.random.Generator) -> Floats:
     """Part from the genres, part an item's own; the later factors are weaker."""
     of_genre = rng.standard_normal((item_genres.shape[1], len(spectrum)))
     common = item_genres @ of_genre / np.sqrt(item_genres.sum(axis=1))[:, None]
     own = rng.standard_normal((len(item_genres), len(spectrum)))
-    mixed = np.sqrt(GENRE_SHARE) * common + np.sqrt(1 - GENRE_SHARE) * own
+    mixed = np.sqrt(genre_share) * common + np.sqrt(1 - genre_share) * own
     return np.asarray(mixed * spectrum, dtype=np.float32)
 
 
@@ -255,6 +293,7 @@ def _draw(
     user_bias: Floats,
     item_bias: Floats,
     start: Offsets,
+    making: _Making,
     key: int,
     progress: Progress,
 ) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
@@ -271,7 +310,8 @@ def _draw(
         last = min(first + block, users)
         draw_users(
             first, last, np.uint64(key), indptr, popularity, cumulative, interests, user_factors,
-            item_factors, user_bias, item_bias, RESERVE, NOISE, start, 60.0, user_index, item_index, opinions, times,
+            item_factors, user_bias, item_bias, making.reserve, making.noise, start, 60.0,
+            user_index, item_index, opinions, times,
         )  # fmt: skip
         return last
 
