@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from discreet.evaluation.published import PublishedRanking as PublishedRanking
     from discreet.evaluation.published import PublishedRatings as PublishedRatings
     from discreet.evaluation.results import Report as Report
+    from discreet.evaluation.search import Search as Search
     from discreet.models.almanac import Almanac as Almanac
     from discreet.models.als import ALS as ALS
     from discreet.models.bayesian_mf import BayesianMF as BayesianMF
@@ -134,6 +135,7 @@ _HOMES = {
     "PublishedRanking": "evaluation.published",
     "PublishedRatings": "evaluation.published",
     "Report": "evaluation.results",
+    "Search": "evaluation.search",
     "Audit": "audit.results",
     "audit_by_runs": "audit.runs",
     "audit_in_one_run": "audit.one_run",

@@ -78,6 +78,15 @@ def _measure_ranks(
     if len(tested) < test.n_users:
         histories, test = histories.select_users(tested), test.select_users(tested)
         mask = None if mask is None else mask.select_users(tested)
+    ones = np.ones(test.n_users)
+    found = ranks_of_users(release, histories, test, mask, names)
+    return {name: Estimate.over_users(values, ones) for name, values in found.items()}
+
+
+def ranks_of_users(
+    release: Release, histories: Ratings, test: Ratings, mask: Ratings | None, names: Sequence[str]
+) -> dict[str, Doubles]:
+    """Each metric of rankings for each user of ``test``, all of whom must have something held out."""
     asked = {name: cut_of(name) for name in names}
     deepest = max(asked.values())
     per_user: dict[str, list[Doubles]] = {name: [] for name in names}
@@ -90,8 +99,7 @@ def _measure_ranks(
         for name, k in asked.items():
             formula = ndcg_at if name.startswith("ndcg") else recall_at
             per_user[name].append(formula(k, hits, held_out))
-    ones = np.ones(test.n_users)
-    return {name: Estimate.over_users(np.concatenate(blocks), ones) for name, blocks in per_user.items()}
+    return {name: np.concatenate(blocks) for name, blocks in per_user.items()}
 
 
 def _overlap(known: Ratings, test: Ratings) -> bool:

@@ -33,6 +33,8 @@ class Contribution:
     noise
         ``gaussian`` to have Gaussian noise wherever the ledger has a delta, whatever its unit. Shares of sums that all
         do so are of μ², as with the unit user: for a model that asks for several sums, none of which is Laplace's.
+    chooses
+        Whether a setting is chosen by it: then the guarantee says so, and that it was paid for.
     finish
         Where ``total`` counts in whole numbers of a small unit, what becomes of them once all parts are added up, which
         they are exactly. It may use their memory.
@@ -43,6 +45,7 @@ class Contribution:
     total: Callable[[Ratings], AnyArray]
     bounds: tuple[Bound, ...] = ()
     noise: Literal["gaussian"] | None = None
+    chooses: bool = False
     finish: Callable[[AnyArray], AnyArray] | None = None
 
     def bound(self, unit: UnitName, norm: Norm) -> Bound:

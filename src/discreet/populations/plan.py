@@ -88,6 +88,7 @@ def plan_noise(
         slack=float(np.minimum(size * SAMPLER_DISTANCE, 0.5)),
         rounding=reach * grid,
         seeded=seeded,
+        chooses=contribution.chooses,
     )
     return Plan(spend, grid)
 

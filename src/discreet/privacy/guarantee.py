@@ -131,10 +131,13 @@ class Guarantee:
     ) -> "Guarantee":
         """What a ledger proves, unless the noise was seeded, the settings tuned for free, or there are other doubts."""
         require(tuning in _TUNING, f"tuning must be 'public', 'paid' or 'unpaid', got {tuning!r}")
+        chosen = any(spend.chooses for spend in ledger.spends)
         require(
-            tuning != "paid" or any(spend.chooses for spend in ledger.spends),
+            tuning != "paid" or chosen,
             "tuning='paid' needs a choice that this ledger paid for: see discreet.choose",
         )
+        if chosen and tuning == "public":
+            tuning = "paid"
         delta = max(ledger.delta, ledger.sampler_delta)
         seeded = seeded or any(spend.seeded for spend in ledger.spends)
         doubt = doubts[0] if doubts else ""

@@ -1,0 +1,296 @@
+"""A paid search: of several candidates, the one that foresees held-out ratings best, with everything in the ledger.
+
+The best of a grid is a release: which settings fit best says something about the ratings. The defaults of our models
+were chosen on other data, so they cost nothing; whoever wants to search on their own ratings pays for it here.
+
+**In order.** (1) Every rating is held out with odds ``held_out``, by a fixed hash of its user's name and its item. (2)
+Each candidate is fitted on the others. Candidates that would ask the same questions are asked for once, and all are
+made of the same answers: settings that matter only after the noise (factors, ridges, dampings) cost nothing. Which
+ones these are is found out by a dress rehearsal on made-up ratings. (3) One further sum says how well each candidate
+does. For user u with held-out ratings let s_uc be the score of candidate c: minus the mean of min(1, (error / half the
+width of the scale)²) for ``rmse``, else the metric of that user's ranking. With x_uc = s_uc − mean_c s_uc and the row
+x_u scaled down to L2 norm 1/10 at most, the sum of x_u over all users, with noise. (4) The largest entry wins, and
+the release that is already there is the result. The ledger's limit is split: ``share`` for step 3, the rest in equal
+parts for the different questions of step 2.
+
+**Guarantee.** Whether a rating is held out depends on its user's name and its item and on nothing else, so data sets
+that differ in a unit differ in at most that unit in either part: bounds that hold on all ratings hold on the first
+part (2). In (3) the releases are fixed: they were paid for. A user's row depends on that user's ratings alone, and is
+never longer than 1/10. A user more or less moves the sum by at most 1/10; a rating more or less changes one row, both
+ends of which lie in that ball, so it moves the sum by at most 2/10 (L2; in L1 by √m times as much, for m candidates). A
+hundredth is added for the last bits of matrix products, which depend on how users fall into blocks. The winner and its
+release are made from these sums: post-processing. So the search costs what the ledger says, and no more.
+
+**What it costs.** With q different questions the noise of each is √(q / (1 − share)) times (Gaussian noise) or
+q / (1 − share) times (Laplace) that of a single fit, and a tenth of the ratings is not learned from. The choice itself
+is cheap: candidates differ by little for any one user, and it is the sum over users that decides.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from discreet.data.catalogue import Catalogue
+from discreet.data.labels import Labels
+from discreet.data.ratings import Ratings
+from discreet.errors import DiscreetError, InputError, is_number, require
+from discreet.evaluation.measuring import ranks_of_users
+from discreet.evaluation.metric_names import check_metrics, is_ranking
+from discreet.models.fitting import check_population, needs_raw_ratings
+from discreet.models.release import Model, RatingModel, Release
+from discreet.populations.contribution import Contribution
+from discreet.populations.local import LocalDevices
+from discreet.populations.population import Population, exact_total
+from discreet.privacy.bounding import clip_rows, hold_out, user_tags
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.spend import Spend
+from discreet.privacy.unit import Bound, Unit
+from discreet.types import Doubles, Progress, no_progress
+
+LONGEST = 0.1
+"""No user says more than this about which candidate is better: L2 norm of a row of scores about their mean."""
+LAST_BITS = 1.01
+KEY = hashlib.sha256(b"discreet: what a search holds out").digest()
+"""Public. What is proven holds for every key, and the rehearsal of a fit must hold out what the fit does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """Several candidates, of which a fit returns the release of the best.
+
+    It is used like a model: ``Search(...).fit(population)``. What comes out is an ordinary release of the winner.
+
+    Parameters
+    ----------
+    candidates
+        Models with their settings, each of which asks a population for sums. Public: chosen before looking.
+    metric
+        ``rmse``, or a metric of rankings such as ``ndcg@100``.
+    held_out
+        Odds with which a rating is kept for the comparison.
+    share
+        How much of the budget the comparison takes.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=300, items=60, ratings=9000, seed=1)
+    >>> search = dc.Search(candidates=[dc.Bias(item_damping=1), dc.Bias(item_damping=1000)])
+    >>> release = search.fit(dc.TrustedServer(ratings, dc.Ledger(epsilon=4.0)))
+    >>> [spend.what for spend in release.spends][-1]
+    'which candidate foresees held-out ratings best'
+    >>> release.guarantee.tuning, round(release.guarantee.proven.epsilon, 6)
+    ('paid', 4.0)
+    """
+
+    candidates: Sequence[Any]
+    metric: str = "rmse"
+    held_out: float = 0.1
+    share: float = 0.05
+
+    def __post_init__(self) -> None:
+        several = isinstance(self.candidates, list | tuple) and len(self.candidates) >= 2
+        require(several, "a search needs a list of at least two candidates, for example [Bias(), Almanac()]")
+        object.__setattr__(self, "candidates", tuple(self.candidates))
+        (name,) = check_metrics([self.metric])
+        require(name == "rmse" or is_ranking(name), f"a search goes by rmse or a metric of rankings, got {name!r}")
+        for candidate in self.candidates:
+            kind = type(candidate).__name__
+            require(isinstance(candidate, Model) and hasattr(candidate, "fit"), f"{candidate!r} is no model")
+            require(not needs_raw_ratings(candidate), f"{kind} needs the raw ratings, so no search can pay for it")
+            ranks_only = not isinstance(candidate, RatingModel)
+            require(not (name == "rmse" and ranks_only), f"{kind} does not predict ratings: search by ndcg@100, say")
+        for what in ("held_out", "share"):
+            value = getattr(self, what)
+            require(is_number(value) and 0 < value < 1, f"{what} must lie between 0 and 1, got {value!r}")
+
+    def fit(self, population: Population, progress: Progress = no_progress) -> Release:
+        """Fit the candidates, each different question paid once, and return the release of the best one."""
+        check_population(self, population)  # type: ignore[arg-type]
+        if isinstance(population, LocalDevices):
+            raise InputError("a search needs a trusted server: devices would pay for every candidate by themselves")
+        classes, share = self._classes(population)
+        releases: list[Release | None] = [None] * len(self.candidates)
+        steps = len(self.candidates) + 1
+        for same in classes:
+            answers: list[tuple[Contribution, Doubles]] = []
+            for place in same:
+                done = sum(release is not None for release in releases)
+                progress(done, steps, f"candidate {done + 1} of {len(self.candidates)}")
+                asked = Asked(population, share, lambda ratings: self._parts(ratings)[0], answers)
+                releases[place] = self.candidates[place].fit(asked)
+        progress(steps - 1, steps, "comparing")
+        found = [release for release in releases if release is not None]
+        scores = population.sum(self.comparison(found), self.share)
+        best = found[int(np.argmax(scores))]
+        return Release.of(best.model, population, best.arrays)
+
+    def comparison(self, releases: Sequence[Release]) -> Contribution:
+        """How well each release does, as a sum over users."""
+        count = len(releases)
+        norms = {"l2": LONGEST * LAST_BITS, "l1": LONGEST * LAST_BITS * count**0.5}
+
+        def total(ratings: Ratings) -> Doubles:
+            return np.asarray(self._rows(releases, ratings).sum(axis=0))
+
+        return Contribution(
+            "which candidate foresees held-out ratings best",
+            (count,),
+            total,
+            tuple(
+                Bound(unit, norm, factor * value)  # type: ignore[arg-type]
+                for unit, factor in (("user", 1.0), ("rating", 2.0))
+                for norm, value in norms.items()
+            ),
+            chooses=True,
+        )
+
+    def _rows(self, releases: Sequence[Release], ratings: Ratings) -> Doubles:
+        """Of each user with something held out, the scores of all candidates about their mean, bounded."""
+        known, held = self._parts(ratings)
+        tested = np.flatnonzero(np.diff(held.indptr) > 0)
+        if len(tested) == 0:
+            return np.zeros((0, len(releases)))
+        known, held = known.select_users(tested), held.select_users(tested)
+        scores = np.stack([self._scores(release, known, held) for release in releases], axis=1)
+        scores -= scores.mean(axis=1, keepdims=True)
+        indptr = np.arange(len(tested) + 1, dtype=np.int64) * len(releases)
+        return clip_rows(indptr, scores.ravel(), LONGEST, "l2").reshape(scores.shape)
+
+    def _scores(self, release: Release, known: Ratings, held: Ratings) -> Doubles:
+        """One number for each user, between −1 and 0 for ``rmse`` and between 0 and 1 for rankings."""
+        if is_ranking(self.metric):
+            return ranks_of_users(release, known, held, None, [self.metric])[self.metric]
+        errors = release.predict(known, held.user_index, held.item_index).astype(np.float64) - held.values
+        losses = np.minimum(1.0, (errors / (held.catalogue.scale.width / 2)) ** 2)
+        sums = np.bincount(held.user_index, weights=losses, minlength=held.n_users)
+        return np.asarray(-sums / np.diff(held.indptr))
+
+    def _parts(self, ratings: Ratings) -> tuple[Ratings, Ratings]:
+        """What is learned from, and what is held out."""
+        tags = user_tags(ratings.users.names, KEY)
+        held = hold_out(ratings.indptr, ratings.item_index, tags, self.held_out, KEY)
+        return ratings.select(~held), ratings.select(held)
+
+    def _classes(self, population: Population) -> tuple[list[list[int]], float]:
+        """Candidates that ask the same questions, and the share of the budget that each class gets. Public."""
+        count = 1
+        while True:  # what is asked may depend on the noise, and the noise on how many classes there are
+            share = (1 - self.share) / count
+            classes: dict[tuple[Any, ...], list[int]] = {}
+            for place, candidate in enumerate(self.candidates):
+                rehearsal = DressRehearsal(population, share)
+                with np.errstate(all="ignore"):
+                    candidate.fit(rehearsal)
+                classes.setdefault(tuple(rehearsal.questions), []).append(place)
+            if len(classes) <= count:
+                return list(classes.values()), share
+            count = len(classes)
+
+
+class Asked:
+    """A population as one candidate sees it: part of the ratings, part of the budget, and answers that are there."""
+
+    def __init__(
+        self,
+        population: Population,
+        share: float,
+        part: Callable[[Ratings], Ratings],
+        answers: list[tuple[Contribution, Doubles]],
+    ) -> None:
+        self._population, self._share, self._part = population, share, part
+        self._answers, self._next = answers, 0
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The public items."""
+        return self._population.catalogue
+
+    @property
+    def unit(self) -> Unit | None:
+        """Whose secret is kept."""
+        return self._population.unit
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """Every look so far, those for other candidates too."""
+        return self._population.spends
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Nothing yet: the search is not over."""
+        return Guarantee.none("the search for the best candidate was not over")
+
+    def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
+        """The next answer that was given before, or a new one."""
+        place, self._next = self._next, self._next + 1
+        if place < len(self._answers):
+            before, answer = self._answers[place]
+            if (before.name, before.shape) != (contribution.name, contribution.shape):
+                raise DiscreetError("a candidate asked another question than in the rehearsal; nothing was released")
+            return answer.copy()
+        asked = replace(contribution, total=lambda ratings: contribution.total(self._part(ratings)))
+        answer = self._population.sum(asked, share * self._share)
+        self._answers.append((contribution, answer.copy()))
+        return answer
+
+    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
+        """Standard deviation of the noise of :meth:`sum`."""
+        return self._population.deviation(contribution, share * self._share)
+
+
+class DressRehearsal:
+    """Made-up ratings over the same items with noise as large as it will be: what is asked of them is written down."""
+
+    def __init__(self, population: Population, share: float) -> None:
+        self._population, self._share = population, share
+        self._ratings = _made_up(population.catalogue)
+        self._noise = np.random.default_rng(0)
+        self.questions: list[tuple[Any, ...]] = []
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The public items."""
+        return self._population.catalogue
+
+    @property
+    def unit(self) -> Unit | None:
+        """Whose secret is kept."""
+        return self._population.unit
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """None: nothing was looked at."""
+        return ()
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """None: nothing is to be released."""
+        return Guarantee.none("this was a rehearsal on made-up ratings")
+
+    def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
+        """The sum over made-up ratings, with noise that is the same for the same questions."""
+        total = exact_total(contribution, self._ratings)
+        digest = hashlib.sha256(total.tobytes()).hexdigest()
+        kind = (contribution.name, contribution.shape, contribution.bounds, contribution.noise)
+        self.questions.append((*kind, round(share, 12), digest))
+        deviation = self.deviation(contribution, share)
+        return total + deviation * self._noise.standard_normal(total.shape)
+
+    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
+        """As it will be."""
+        return self._population.deviation(contribution, share * self._share)
+
+
+def _made_up(catalogue: Catalogue, users: int = 64, each: int = 16) -> Ratings:
+    """A few ratings of random items, enough to tell two sums apart."""
+    rng = np.random.default_rng(0)
+    each = min(each, len(catalogue))
+    items = np.concatenate([rng.choice(len(catalogue), size=each, replace=False) for _ in range(users)])
+    scale = catalogue.scale
+    values = scale.low + scale.width * rng.random(len(items))
+    names = Labels.of([str(user) for user in range(users)], what="user")
+    return Ratings.of_columns(catalogue, names, np.repeat(np.arange(users), each), items, values)

@@ -1,0 +1,237 @@
+"""A paid search: what it asks, what it pays, that no user or rating says more than was proven, and that it finds."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.errors import InputError, OverspentError
+from discreet.evaluation.search import KEY, LAST_BITS, LONGEST, Search
+from discreet.models.spending import spend_and_release
+from discreet.populations.rehearsal import rehearse
+from discreet.privacy.bounding import hold_out, user_tags
+
+RATINGS = dc.synthetic(users=120, items=40, ratings=2400, seed=5)
+DAMPINGS = [dc.Bias(item_damping=damping) for damping in (0.1, 5, 500)]
+
+
+def server(epsilon=5.0, delta=1e-6, unit=None, **named) -> dc.TrustedServer:
+    return dc.TrustedServer(RATINGS, dc.Ledger(epsilon, delta, unit or dc.User()), **named)
+
+
+class Doubled(dc.Bias):
+    """Asks for twice the sums of Bias: the same shape, and another question."""
+
+    def fit(self, population, progress=None):
+        class Twice:
+            def __getattr__(self, name):
+                return getattr(population, name)
+
+            def sum(self, contribution, share=1.0):
+                total, bounds = contribution.total, contribution.bounds
+                doubled = replace(
+                    contribution,
+                    total=lambda ratings: 2 * total(ratings),
+                    bounds=tuple(replace(bound, value=2 * bound.value) for bound in bounds),
+                )
+                return population.sum(doubled, share) / 2
+
+        return super().fit(Twice())
+
+
+class TestWhatIsAsked:
+    def test_settings_that_matter_after_the_noise_are_asked_for_once(self):
+        single = dc.Bias().fit(server()).spends
+        release = Search(candidates=DAMPINGS).fit(server())
+        assert [spend.what for spend in release.spends[:-1]] == [spend.what for spend in single]
+        assert release.spends[-1].chooses
+
+    def test_different_questions_are_paid_one_by_one(self):
+        release = Search(candidates=[dc.Bias(), Doubled(), dc.Bias(item_damping=1)]).fit(server())
+        single = dc.Bias().fit(server()).spends
+        assert len(release.spends) == 2 * len(single) + 1  # two different questions, and the comparison
+        for place in range(len(single)):
+            spend, alone = release.spends[place], single[place]
+            assert spend.noise_multiplier == pytest.approx(alone.noise_multiplier * np.sqrt(2 / 0.95), rel=1e-6)
+
+    @pytest.mark.parametrize(
+        ("unit", "delta"),
+        [(dc.User(), 1e-6), (dc.User(max_ratings=20), 1e-6), (dc.Rating(), 1e-6), (dc.Rating(), 0.0)],
+    )
+    def test_never_over_the_limit(self, unit, delta):
+        population = server(2.0, delta, unit)
+        release = Search(candidates=[*DAMPINGS, dc.Bias(user_damping=1)]).fit(population)
+        assert population.ledger.spent <= 2.0 * (1 + 1e-9)
+        assert release.guarantee.proven.epsilon <= 2.0 * (1 + 1e-9)
+        assert release.guarantee.tuning == "paid"
+        assert "the search is paid for in the ledger" in str(release.guarantee)
+        release.require_paid()
+
+    def test_the_candidates_are_fitted_on_what_was_not_held_out(self):
+        search = Search(candidates=[dc.Popularity(), dc.Popularity()], metric="ndcg@10", held_out=0.4)
+        release = search.fit(dc.NoPrivacy(RATINGS))
+        held = hold_out(RATINGS.indptr, RATINGS.item_index, user_tags(RATINGS.users.names, KEY), 0.4, KEY)
+        expected = dc.Popularity().fit(dc.NoPrivacy(RATINGS.select(~held)))
+        for name, array in expected.arrays.items():
+            np.testing.assert_array_equal(release.arrays[name], array)
+
+    def test_the_same_release_as_without_the_other_candidates(self):
+        """The winner's arrays are those of its own fit on the same answers."""
+        search = Search(candidates=DAMPINGS)
+        release = search.fit(dc.NoPrivacy(RATINGS))
+        held = hold_out(RATINGS.indptr, RATINGS.item_index, user_tags(RATINGS.users.names, KEY), 0.1, KEY)
+        alone = release.model.fit(dc.NoPrivacy(RATINGS.select(~held)))
+        for name, array in alone.arrays.items():
+            np.testing.assert_array_equal(release.arrays[name], array)
+
+
+class TestFinding:
+    def test_finds_what_is_clearly_best(self):
+        for candidates in (DAMPINGS, DAMPINGS[::-1]):
+            assert Search(candidates=candidates).fit(server(20.0)).model == dc.Bias(item_damping=5)
+
+    def test_finds_the_better_ranking(self):
+        @dataclass(frozen=True, kw_only=True)
+        class Backwards(dc.Popularity):
+            def score(self, release, histories):
+                return -super().score(release, histories)
+
+        search = Search(candidates=[Backwards(), dc.Popularity()], metric="ndcg@10")
+        assert type(search.fit(server(20.0)).model) is dc.Popularity
+
+    def test_agrees_with_the_scores_themselves(self):
+        """Without noise: the candidate with the least bounded loss, user by user."""
+        search = Search(candidates=DAMPINGS, held_out=0.3)
+        held = hold_out(RATINGS.indptr, RATINGS.item_index, user_tags(RATINGS.users.names, KEY), 0.3, KEY)
+        train, test = RATINGS.select(~held), RATINGS.select(held)
+        releases = [model.fit(dc.NoPrivacy(train)) for model in DAMPINGS]
+        expected = np.zeros(3)
+        for user in range(RATINGS.n_users):
+            own = np.flatnonzero(test.user_index == user)
+            if len(own) == 0:
+                continue
+            row = []
+            for release in releases:
+                errors = release.predict(train, test.user_index[own], test.item_index[own]) - test.values[own]
+                row.append(-np.mean(np.minimum(1, (errors / 2) ** 2)))
+            centred = np.array(row) - np.mean(row)
+            expected += centred * min(1, LONGEST / max(np.linalg.norm(centred), 1e-12))
+        found = search.comparison(releases).total(RATINGS)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+class Extreme(dc.Bias):
+    """Goes from one extreme to the other with every rating of the history: the bound must hold all the same."""
+
+    def predict(self, release, histories, users, items):
+        return self.score(release, histories)[users, items]
+
+    def score(self, release, histories):
+        scale, items = release.catalogue.scale, np.arange(histories.n_items)
+        odd = np.bincount(histories.user_index, minlength=histories.n_users) % 2 == 1
+        return np.where(odd[:, None] ^ (items % 2 == 0), scale.low, scale.high).astype(np.float32)
+
+
+@pytest.mark.parametrize("metric", ["rmse", "ndcg@2"])
+def test_nobody_says_more_than_was_proven(metric):
+    """All users and ratings of a small universe, one by one."""
+    catalogue = dc.Catalogue.of(["a", "b", "c"], dc.Scale(1, 5))
+    few = dc.Ratings.of_columns(catalogue, dc.Labels.of(["u"], what="user"), [0, 0], [0, 1], [1, 5])
+    models = [dc.Bias(), Extreme(), dc.Bias(user_damping=0.1)]
+    releases = [model.fit(dc.NoPrivacy(few)) for model in models]
+    comparison = Search(candidates=models, metric=metric, held_out=0.5).comparison(releases)
+    found = dc.check_sensitivity(comparison, catalogue, [1.0, 5.0], users=2, most=150)
+    reached = {(one.bound.unit, one.bound.norm): one.share for one in found}
+    assert reached["user", "l2"] == pytest.approx(1 / LAST_BITS, rel=1e-6)  # the bound is not loose
+    assert all(share <= 1 for share in reached.values())
+
+
+@given(seed=st.integers(0, 2**32 - 1), share=st.floats(0.05, 0.9))
+def test_what_is_held_out_depends_on_no_other_rating(seed, share):
+    """A rating more or less leaves all others on their side."""
+    rng = np.random.default_rng(seed)
+    gone = int(rng.integers(len(RATINGS)))
+    fewer = RATINGS.select(np.arange(len(RATINGS)) != gone)
+    search = Search(candidates=DAMPINGS, held_out=share)
+    for whole, part in zip(search._parts(RATINGS), search._parts(fewer), strict=True):
+        assert len(whole) - len(part) in (0, 1)
+        keys = [p.user_index.astype(np.int64) * p.n_items + p.item_index for p in (whole, part)]
+        assert np.isin(keys[1], keys[0]).all()
+    assert sum(map(len, search._parts(fewer))) == len(RATINGS) - 1
+
+
+def test_an_audit_by_hand_does_not_accuse():
+    """With and without one user who does all to sway the choice: the odds differ by no more than e^epsilon."""
+    catalogue = dc.Catalogue.of([str(item) for item in range(12)], dc.Scale(1, 5))
+    rng = np.random.default_rng(0)
+    base = dc.Ratings.of_columns(
+        catalogue, dc.Labels.of(list("abcdef"), what="user"), np.repeat(np.arange(6), 12), np.tile(np.arange(12), 6),
+        rng.integers(1, 6, 72),
+    )  # fmt: skip
+    without = base.select_users(np.arange(5))
+    candidates = [dc.Bias(item_damping=0.1), Extreme()]
+    epsilon, runs = 1.0, 600
+    wins = []
+    for number, ratings in enumerate((base, without)):
+        chosen = 0
+        for run in range(runs):
+            ledger = dc.Ledger(epsilon, 1e-6, dc.User())
+            population = dc.TrustedServer(ratings, ledger, randomness=dc.Randomness(seed=number * runs + run))
+            chosen += type(Search(candidates=candidates, held_out=0.5, share=0.9).fit(population).model) is Extreme
+        wins.append((chosen + 1) / (runs + 2))
+    deviation = np.sqrt(sum((1 - share) / (share * runs) for share in wins))
+    assert abs(np.log(wins[0] / wins[1])) <= epsilon + 5 * deviation
+
+
+class TestTheBudget:
+    def test_the_rehearsal_is_the_fit(self):
+        for candidates in (DAMPINGS, [dc.Bias(), Doubled(), dc.CovarianceKNN(), dc.Almanac()]):
+            population = server()
+            plan = rehearse(Search(candidates=candidates), population)
+            assert population.spends == ()
+            Search(candidates=candidates).fit(population)
+            assert population.spends == plan.spends
+
+    def test_a_lasting_budget_pays_for_a_search(self, tmp_path):
+        budget = dc.Budget(f"sqlite:///{tmp_path}/budget.sqlite")
+        budget.declare("made up", epsilon=1.0, delta=1e-6, unit=dc.User())
+        search = Search(candidates=DAMPINGS)
+        release = spend_and_release(search, server(1.0), tmp_path / "out", budget=budget, data="made up")
+        again = dc.Release.load(tmp_path / "out")
+        assert again.model == release.model and again.guarantee.tuning == "paid"
+        with pytest.raises(OverspentError):
+            spend_and_release(search, server(1.0), tmp_path / "more", budget=budget, data="made up")
+
+    def test_a_seeded_search_promises_nothing(self):
+        release = Search(candidates=DAMPINGS).fit(server(randomness=dc.Randomness(seed=1)))
+        assert release.guarantee.proven is None and "seeded" in release.guarantee.reason
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"candidates": [dc.Bias()]}, "at least two candidates"),
+        ({"candidates": [dc.Bias(), dc.MF()]}, "MF needs the raw ratings"),
+        ({"candidates": [dc.Bias(), dc.Popularity()]}, "Popularity does not predict ratings"),
+        ({"candidates": [dc.Bias(), "bias"]}, "'bias' is no model"),
+        ({"candidates": DAMPINGS, "metric": "mae"}, "by rmse or a metric of rankings"),
+        ({"candidates": DAMPINGS, "share": 1.0}, "share must lie between 0 and 1, got 1.0"),
+        ({"candidates": DAMPINGS, "held_out": 0}, "held_out must lie between 0 and 1, got 0"),
+    ],
+)
+def test_refuses_in_a_sentence(settings, sentence):
+    with pytest.raises(InputError, match=sentence):
+        Search(**settings)
+
+
+def test_devices_are_refused():
+    devices = dc.LocalDevices(RATINGS, dc.Ledger(1.0, unit=dc.Rating()))
+    with pytest.raises(InputError, match="needs a trusted server"):
+        Search(candidates=DAMPINGS).fit(devices)
+
+
+def test_replacing_a_setting_keeps_the_others():
+    assert replace(Search(candidates=DAMPINGS), share=0.2).candidates == tuple(DAMPINGS)
