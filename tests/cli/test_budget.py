@@ -94,13 +94,14 @@ def test_without_a_limit_spending_is_shown_and_not_refused(discreet, fit, table)
 @pytest.mark.parametrize("options", [(), ("--epsilon", "1", "--noise-seed", "1")])
 def test_a_release_without_privacy_is_booked_and_no_limit_can_follow(discreet, fit, table, options):
     fitted = fit(*options)
-    assert f"on the budget of {table}: exact values are out, so no limit can be kept any more" in fitted.out
+    assert f"on the budget of {table}: a release without privacy is out, so no limit can be kept any more" in fitted.out
     outcome = discreet("budget", table, "--epsilon", "1")
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith(f"discreet: {table} was released without privacy before (Popularity(), 20")
-    assert outcome.err.endswith("): exact values are out, so no limit can be kept any more\n")
+    seeded = ", with noise from a seed" if options else ""
+    assert outcome.err.startswith(f"discreet: {table} was released without privacy before (Popularity(){seeded}, 20")
+    assert outcome.err.endswith("): what it tells is bounded by no epsilon, so no limit can be kept any more\n")
     text = discreet("budget", table).out
-    assert "everything: a release without privacy was written" in text and "no privacy: exact" in text
+    assert "everything: a release without privacy was written" in text and "no privacy" in text
     assert "epsilon 1 " not in text and " left" not in text
     document = shown(discreet, table)
     assert document["released_without_privacy"] and document["limit"] is None
@@ -112,7 +113,7 @@ def test_a_release_without_privacy_is_booked_and_no_limit_can_follow(discreet, f
 
 def test_private_fits_after_exact_ones_are_booked_and_change_nothing(discreet, fit, table):
     assert fit().code == 0
-    assert "exact values are out" in fit("--epsilon", "1", output="other").out
+    assert "a release without privacy is out" in fit("--epsilon", "1", output="other").out
     document = shown(discreet, table)
     assert [line["private"] for line in document["spendings"]] == [False, True]
     assert document["spent"][0]["epsilon"] is None and document["spendings"][1]["total"] is None

@@ -181,3 +181,63 @@ def test_other_commands_take_a_folder_of_reports(discreet, reports, tmp_path):
     assert "-0.5 to 6.5" in discreet("data", "describe", reports).out
     assert discreet("fit", "bias", reports, "-o", tmp_path / "release").code == 0
     assert dc.Release.load(tmp_path / "release").catalogue.scale == dc.Scale(-0.5, 6.5)
+
+
+@pytest.fixture
+def private_reports(discreet, history, tmp_path) -> Path:
+    folder = tmp_path / "private"
+    for name in ("a", "b", "c"):
+        assert discreet("perturb", history, "--epsilon", 2, "-o", folder / f"{name}.json").code == 0
+    return folder
+
+
+@pytest.mark.parametrize("model", ["bias", "mf:epochs=1"])
+def test_a_fit_on_reports_promises_what_they_promise(discreet, private_reports, tmp_path, model):
+    fitted = discreet("fit", model, private_reports, "-o", tmp_path / "release")
+    assert fitted.code == 0 and "No privacy" not in fitted.out
+    assert "whether they gave a rating this value or another: epsilon 2." in fitted.out
+    assert "Not hidden: who rated which items." in fitted.out
+    shown = discreet("certificate", tmp_path / "release")
+    assert shown.code == 0
+    assert "the value of one rating (not which items were rated)" in shown.out
+    assert "perturbed at home by response (epsilon 2, step 1)" in shown.out
+
+
+def test_reports_are_booked_once_however_often_they_are_used(discreet, private_reports, tmp_path):
+    assert "It is booked" in discreet("fit", "bias", private_reports, "-o", tmp_path / "one").out
+    assert "costs their users no more" in discreet("fit", "popularity", private_reports, "-o", tmp_path / "two").out
+    document = json.loads(discreet("budget", private_reports, "--json").out)
+    assert len(document["spendings"]) == 1 and not document["released_without_privacy"]
+    assert document["spent"][0]["epsilon"] == pytest.approx(2)
+    assert document["spent"][0]["unit"] == {"name": "rating", "neighbours": "replace"}
+    # That an item was rated is out: a limit that promises to hide it comes too late.
+    limit = discreet("budget", private_reports, "--epsilon", 5, "--unit", "user")
+    assert limit.code == 2 and "is kept for another unit" in limit.err
+
+
+def test_a_fit_on_uniform_noise_has_no_finite_epsilon(discreet, reports, tmp_path):
+    fitted = discreet("fit", "bias", reports, "-o", tmp_path / "release")
+    assert "No privacy: it was made from reports perturbed by uniform (gamma 1.5)" in fitted.out
+    assert "no epsilon is finite" in fitted.out
+
+
+def test_reports_take_items_and_scale_from_a_data_set(discreet, tmp_path):
+    names = dc.load("synthetic").catalogue.items.names[:2].tolist()
+    (tmp_path / "own.csv").write_text(f"item,rating\n{names[0]},5\n{names[1]},2\n")
+    folder = tmp_path / "reports"
+    assert discreet("perturb", tmp_path / "own.csv", "--epsilon", 2, "-o", folder / "a.json").code == 0
+    fitted = discreet("fit", "bias", folder, "--items", "synthetic", "-o", tmp_path / "release")
+    assert fitted.code == 0, fitted.err
+    assert len(dc.Release.load(tmp_path / "release").catalogue) == 1700
+    refused = discreet("fit", "bias", folder, "--items", "synthetic", "--scale", "1:10", "-o", tmp_path / "other")
+    assert refused.code == 2 and "synthetic has the rating scale 1 to 5, but 1 to 10 was declared" in refused.err
+
+
+def test_answers_about_every_item_are_no_ratings_to_fit(discreet, history, items, tmp_path):
+    folder = tmp_path / "hidden"
+    history.write_text("item,rating\n1,5\n2,2\n")
+    how = ("--epsilon", 4, "--mechanism", "hidden-items", "--items", items)
+    assert discreet("perturb", history, *how, "-o", folder / "a.json").code == 0
+    refused = discreet("fit", "bias", folder, "-o", tmp_path / "release")
+    assert refused.code == 2 and "holds answers about every item, not ratings" in refused.err
+    assert not (tmp_path / "release").exists()

@@ -110,7 +110,7 @@ def print_account(account: "Account", place: str) -> None:
     if account.epsilon is not None:
         limit = f"epsilon {account.epsilon:g}{_delta(account)} for {account.unit}"
     elif account.exact:
-        limit = "none, and none can be kept: exact values are out"
+        limit = "none, and none can be kept: a release without privacy is out"
     spent = [("spent", _spent(part)) for part in account.parts]
     if account.exact:
         spent = [("spent", "everything: a release without privacy was written, and no epsilon bounds what it tells")]
@@ -133,7 +133,7 @@ def print_account(account: "Account", place: str) -> None:
                 spending.reserved_at.removesuffix("+00:00").replace("T", " "),
                 spending.purpose,
                 "none" if spending.unit is None else spending.unit.name,
-                "no privacy: exact" if spending.unit is None else f"{spending.epsilon:.4g}",
+                "no privacy" if spending.unit is None else f"{spending.epsilon:.4g}",
                 "-" if math.isinf(spending.total) else f"{spending.total:.4g}",
                 "released" if spending.state == "released" else "reserved, no release written: counts as spent",
             )
@@ -149,7 +149,7 @@ def print_left(account: "Account") -> None:
     if account.remaining is not None:
         left = f"epsilon {account.remaining:.4g} of {account.epsilon:g} is left"
     elif account.exact:
-        left = "exact values are out, so no limit can be kept any more"
+        left = "a release without privacy is out, so no limit can be kept any more"
     say(f"It is booked on the budget of {account.data}: {left}; see `discreet budget`.")
 
 

@@ -18,6 +18,8 @@ from discreet.cli.tables import document, facts, note, say
 from discreet.errors import BudgetError, require
 
 if TYPE_CHECKING:
+    from discreet.models.release import Release
+    from discreet.privacy.budget import Budget, Reservation
     from discreet.privacy.guarantee import Guarantee
 
 
@@ -56,6 +58,7 @@ def fit(
     if not has_privacy:
         account.check_unlimited(repr(chosen))
 
+    booked = None
     with bar() as progress:
         ratings = source.load(progress)
         started = time.perf_counter()
@@ -66,10 +69,12 @@ def fit(
         else:
             release = fit_on(chosen, ratings, terms, progress)
             progress(1, 1, "writing the release")
-            booked = kept.expose(name, repr(chosen))  # nothing is out before it is written, so it is booked only now
+            purpose = repr(chosen) + ("" if terms.noise_seed is None else ", with noise from a seed")
+            booked = book(kept, name, purpose, release)  # nothing is out before it is written: it is booked only now
             release.save(output)
             try:
-                booked.released()
+                if booked is not None:
+                    booked.released()
             except BudgetError as error:
                 note(f"The release was written, but not marked as such: {error}.")
         seconds = time.perf_counter() - started
@@ -88,10 +93,29 @@ def fit(
         return
     say(f"Fitted {chosen!r} in {seconds:.1f} s.")
     say(str(release.guarantee))
-    print_left(account)
+    if release.guarantee.proven is not None and not has_privacy and booked is None:
+        say("What is made of these reports was booked before, and costs their users no more: see `discreet budget`.")
+    else:
+        print_left(account)
     more = ["show", "recommend"] if release.guarantee.proven is None else ["show", "certificate", "recommend"]
     commands = [f"`discreet {command} {output}`" for command in more]
     say(f"The release is in {output}; see {', '.join(commands[:-1])} and {commands[-1]}.")
+
+
+def book(budget: "Budget", data: str, purpose: str, release: "Release") -> "Reservation | None":
+    """Book a release that no ledger limits: one without privacy, or one from reports that users had perturbed.
+
+    What is made of reports costs their users what the reports did, once, however often it is done.
+    """
+    if release.guarantee.proven is None or release.guarantee.unit is None:
+        return budget.expose(data, purpose)
+    if set(release.spends) <= set(budget.report(data).spends):
+        return None
+    from discreet.privacy.ledger import Ledger
+
+    reports = Ledger(release.guarantee.proven.epsilon, unit=release.guarantee.unit)
+    reports.charge(*release.spends)
+    return budget.reserve(data, reports, purpose)
 
 
 def check_promise(guarantee: "Guarantee") -> None:

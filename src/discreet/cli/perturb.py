@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.collect.mechanisms import Piecewise, RandomisedResponse, UniformNoise
     from discreet.collect.presence import HiddenItems
     from discreet.collect.reconstruction import Risk
-    from discreet.data.catalogue import Catalogue, Scale
+    from discreet.data.catalogue import Scale
 
 NAMES = ("uniform", "response", "piecewise", "hidden-items")
 SHOWN = 20  # rejected reports that are named one by one
@@ -154,6 +154,7 @@ def collect(
     from discreet.collect.channel import form_of
     from discreet.collect.presence import HiddenItems
     from discreet.data.catalogue import Scale
+    from discreet.data.loading import public_items
     from discreet.data.reports import read_reports
 
     declared = Scale.parse(scale)
@@ -162,7 +163,7 @@ def collect(
         mechanism = how.chosen()
         form = mechanism.form(declared) if isinstance(mechanism, HiddenItems) else form_of(mechanism, declared)
     with bar() as progress:
-        catalogue = None if items is None else _catalogue(items, declared)
+        catalogue = None if items is None else public_items(items, declared)
         found = read_reports(folder, catalogue, form=form, progress=progress)
     if json:
         document(
@@ -193,14 +194,6 @@ def collect(
         note(str(entry))
     if len(found.rejected) > SHOWN:
         note(f"… and {len(found.rejected) - SHOWN:,} more; --json lists all of them")
-
-
-def _catalogue(items: str, scale: "Scale") -> "Catalogue":
-    from discreet.data.datasets import DATA_SETS
-    from discreet.data.loading import load
-    from discreet.data.tables import read_catalogue
-
-    return load(items).catalogue if items in DATA_SETS else read_catalogue(items, scale)
 
 
 def _risk(mechanism: "UniformNoise | RandomisedResponse | Piecewise | HiddenItems", scale: "Scale") -> "Risk | None":

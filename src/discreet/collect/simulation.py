@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.collect.channel import Mechanism
+from discreet.collect.channel import Mechanism, form_of
 from discreet.data.ratings import Ratings
 from discreet.data.reports import in_32_bits
 from discreet.privacy.randomness import Randomness
@@ -15,6 +15,8 @@ BLOCK = 1 << 18  # ratings at a time, so that a hundred million need little more
 
 def perturb_ratings(mechanism: Mechanism, ratings: Ratings, randomness: Randomness) -> Ratings:
     """Perturb every rating on its own, and declare the scale of what comes out. For experiments.
+
+    What comes out says how it was perturbed, as reports do, unless the noise was seeded: that promises nothing.
 
     Examples
     --------
@@ -27,4 +29,9 @@ def perturb_ratings(mechanism: Mechanism, ratings: Ratings, randomness: Randomne
     values: Floats = np.empty(len(ratings), dtype=np.float32)
     for start in range(0, len(ratings), BLOCK):
         values[start : start + BLOCK] = channel.perturb(ratings.values[start : start + BLOCK], randomness)
-    return replace(ratings, catalogue=replace(ratings.catalogue, scale=in_32_bits(channel.reported)), values=values)
+    return replace(
+        ratings,
+        catalogue=replace(ratings.catalogue, scale=in_32_bits(channel.reported)),
+        values=values,
+        perturbed=None if randomness.is_seeded else form_of(mechanism, ratings.catalogue.scale),
+    )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from discreet.data.catalogue import Scale
+from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.datasets import DATA_SETS, SYNTHETIC, check_counts, fetch, find_data_set, locate
 from discreet.data.gather import Repeats
 from discreet.data.movielens import read_movielens, recognise
@@ -44,7 +44,8 @@ def load(
     scale
         The rating scale of a table, for example ``Scale(1, 5)``; it must be declared. Other formats have their own.
     user, item, rating, time, items
-        Columns of a table, and a table of items beside it: see :func:`discreet.data.tables.read_table`.
+        Columns of a table, and a table of items beside it: see :func:`discreet.data.tables.read_table`. For reports
+        ``items`` may be a data set by name, whose scale is then theirs.
     repeats
         What becomes of several ratings of one item by one user: ``"keep"`` them (only at different times), or
         merge them by a rule (``"last"``, ``"mean"`` or ``"recency"``, see :meth:`discreet.Ratings.merge`).
@@ -102,9 +103,25 @@ def _load_reports(place: Path, scale: Scale | None, items: str | Path | None, it
     """What users reported: their ratings on the declared scale, perturbed, with the public items of a table."""
     if items is None:
         return Ratings.from_reports(place, progress=progress)
-    if scale is None:
-        raise InputError(f"the reports in {place} need the scale of the ratings beside the table of items")
-    return Ratings.from_reports(place, read_catalogue(items, scale, item), progress)
+    if scale is None and str(items) not in DATA_SETS:
+        raise InputError(
+            f"the reports in {place} need the scale of the ratings beside the table of items, for example 1:5"
+        )
+    return Ratings.from_reports(place, public_items(items, scale, item), progress)
+
+
+def public_items(items: str | Path, scale: Scale | None = None, item: str = "item") -> Catalogue:
+    """The catalogue of a data set by name, which has a scale of its own, or of a table of items.
+
+    >>> len(public_items("synthetic"))
+    1700
+    """
+    if str(items) in DATA_SETS:
+        _check_scale(str(items), DATA_SETS[str(items)].scale, scale)
+        return load(str(items)).catalogue
+    require(scale is not None, f"{items} does not say its rating scale: declare it, for example 1:5")
+    assert scale is not None
+    return read_catalogue(items, scale, item)
 
 
 def _load_folder(place: Path, repeats: Repeats, progress: Progress) -> Ratings:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.labels import Labels, counted
+from discreet.data.report import ReportForm
 from discreet.errors import InputError, require
 from discreet.types import AnyArray, Booleans, Floats, Indices, Offsets, Progress, no_progress
 
@@ -43,6 +44,8 @@ class Ratings:
         Seconds since 1970 of each rating, or None.
     user_facts
         Metadata of the users (age, occupation, …), one entry a user in each column.
+    perturbed
+        How every one of them was perturbed at home before anyone else saw it; None for ratings as they were given.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class Ratings:
     values: Floats
     times: AnyArray | None = None
     user_facts: Mapping[str, AnyArray] = field(default_factory=dict)
+    perturbed: ReportForm | None = None
 
     def __post_init__(self) -> None:
         columns = [self.user_index, self.item_index, self.values, *self.user_facts.values()]

@@ -233,13 +233,14 @@ def _gather(reports: list[_Usable], form: ReportForm, vocabulary: _Vocabulary) -
         items = positions[items]
     else:
         catalogue = replace(vocabulary.catalogue, scale=scale)
-    return Ratings.of_columns(
+    ratings = Ratings.of_columns(
         catalogue,
         Labels(np.array([report.id for report in reports], dtype=np.str_), what="user"),
         np.repeat(np.arange(len(reports)), [len(report.items) for report in reports]),
         items,
         np.concatenate([report.values for report in reports]),
     )
+    return replace(ratings, perturbed=form)
 
 
 def in_32_bits(scale: Scale) -> Scale:

@@ -23,7 +23,6 @@ from discreet.kernels.sgd import deal, grid_for, sgd_epoch
 from discreet.models.fitting import check_ratings
 from discreet.models.folding import fold_in, predict_pairs, rating_offsets, with_ones
 from discreet.models.release import Release
-from discreet.privacy.guarantee import Guarantee
 from discreet.types import Floats, Indices, Offsets, Progress, no_progress
 
 
@@ -109,7 +108,7 @@ class MF:
             progress(epoch + 1, self.epochs, "epochs")
         item_factors[np.bincount(ratings.item_index, minlength=ratings.n_items) == 0] = 0
         arrays = {"mean": np.array([mean]), "item_bias": item_bias, "item_factors": item_factors}
-        return Release(self, arrays, ratings.catalogue, Guarantee.none("it was trained on the raw ratings"))
+        return Release.of_ratings(self, ratings, arrays)
 
     def _fold_in(self, release: Release, histories: Ratings) -> tuple[Floats, Floats, Floats]:
         factors = release.arrays["item_factors"]

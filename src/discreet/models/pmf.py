@@ -27,7 +27,6 @@ from discreet.kernels.gradients import residual_sums
 from discreet.models.fitting import check_ratings
 from discreet.models.folding import fold_in, predict_pairs
 from discreet.models.release import Release
-from discreet.privacy.guarantee import Guarantee
 from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 
 
@@ -97,8 +96,7 @@ class PMF:
             users, items = users + user_velocity, items + item_velocity
             progress(step + 1, self.steps, "steps")
         items[np.diff(by_item.indptr) == 0] = 0
-        guarantee = Guarantee.none("it was trained on the raw ratings")
-        return Release(self, {"item_factors": items}, ratings.catalogue, guarantee)
+        return Release.of_ratings(self, ratings, {"item_factors": items})
 
     def _fold_in(self, release: Release, histories: Ratings) -> tuple[Floats, Floats, Floats]:
         factors = release.arrays["item_factors"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from discreet.collect.promise import promise_of, spends_of
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
@@ -138,6 +139,16 @@ class Release:
         looks = tuple(dict.fromkeys(spend.what for spend in spends))
         sources = dict.fromkeys(arrays, looks)
         return cls(model, arrays, population.catalogue, population.guarantee, spends, sources)
+
+    @classmethod
+    def of_ratings(cls, model: Model, ratings: Ratings, arrays: Mapping[str, AnyArray]) -> "Release":
+        """What a model made of ratings themselves: no promise, but for what users did to them at home."""
+        form = ratings.perturbed
+        if form is None:
+            return cls(model, arrays, ratings.catalogue, Guarantee.none("it was trained on the raw ratings"))
+        spends = spends_of(form)
+        sources = dict.fromkeys(arrays, tuple(spend.what for spend in spends))
+        return cls(model, arrays, ratings.catalogue, promise_of(form), spends, sources)
 
     @property
     def predicts_ratings(self) -> bool:

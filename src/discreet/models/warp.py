@@ -25,7 +25,6 @@ from discreet.kernels.warp import warp_epoch
 from discreet.models.ease import rated
 from discreet.models.fitting import check_ratings
 from discreet.models.release import Release
-from discreet.privacy.guarantee import Guarantee
 from discreet.types import Floats, Progress, no_progress
 
 
@@ -103,7 +102,7 @@ class WARP:
             progress(epoch + 1, self.epochs, "epochs")
         inputs[np.bincount(ratings.item_index, minlength=ratings.n_items) == 0] = 0
         arrays = {"inputs": inputs, "outputs": outputs, "item_bias": bias}
-        return Release(self, arrays, ratings.catalogue, Guarantee.none("it was trained on the raw ratings"))
+        return Release.of_ratings(self, ratings, arrays)
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """Item bias plus the product with the sum of the user's own items."""

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from discreet.collect.promise import promise_of, spends_of
 from discreet.data.catalogue import Catalogue
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
@@ -55,7 +56,10 @@ class Population(Protocol):
 
 
 class NoPrivacy:
-    """Exact sums: whoever sees the release may learn anything about anyone.
+    """Exact sums: whoever sees the release may learn anything about anyone, or all that users reported.
+
+    Ratings that users perturbed at home were private, or not, before anyone summed them: the guarantee of a release is
+    then that of their reports (:mod:`discreet.collect.promise`).
 
     Examples
     --------
@@ -66,11 +70,11 @@ class NoPrivacy:
     """
 
     unit = None
-    spends: tuple[Spend, ...] = ()
 
     def __init__(self, ratings: Ratings | RatingsInParts) -> None:
         check_ratings_of_population("NoPrivacy", ratings)
         self._ratings = ratings
+        self._perturbed = ratings.perturbed if isinstance(ratings, Ratings) else None
 
     @property
     def catalogue(self) -> Catalogue:
@@ -78,9 +82,16 @@ class NoPrivacy:
         return self._ratings.catalogue
 
     @property
+    def spends(self) -> tuple[Spend, ...]:
+        """What users spent themselves when they perturbed their ratings, if they did."""
+        return () if self._perturbed is None else spends_of(self._perturbed)
+
+    @property
     def guarantee(self) -> Guarantee:
-        """None."""
-        return Guarantee.none("exact sums over the users were released")
+        """None, unless users had perturbed their ratings."""
+        if self._perturbed is None:
+            return Guarantee.none("exact sums over the users were released")
+        return promise_of(self._perturbed)
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The exact total."""

@@ -1,5 +1,6 @@
 """A server that is trusted with the ratings, and publishes noisy sums of them."""
 
+from discreet.data.ratings import Ratings
 from discreet.populations.contribution import Contribution
 from discreet.populations.paying import Paying
 from discreet.privacy.guarantee import Guarantee
@@ -47,11 +48,16 @@ class TrustedServer(Paying):
         return Guarantee.of_ledger(
             self.ledger,
             protects_from=("the public", "other users"),
-            exposed_to=("the recommender, who holds the ratings",),
+            exposed_to=(f"the recommender, who holds the {self._held}",),
             tuning=self.tuning,
             seeded=self._randomness.is_seeded,
             doubts=self.doubts,
         )
+
+    @property
+    def _held(self) -> str:
+        form = self._ratings.perturbed if isinstance(self._ratings, Ratings) else None
+        return "ratings" if form is None else f"reports of ratings that were perturbed by {form}"
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The noisy total; booked before it is computed."""

@@ -150,7 +150,7 @@ class Account:
             first = self.exact[0]
             raise InputError(
                 f"{self.data} was released without privacy before ({first.purpose}, {first.reserved_at[:10]}): "
-                "exact values are out, so no limit can be kept any more"
+                "what it tells is bounded by no epsilon, so no limit can be kept any more"
             )
         unit = bare_unit(unit or self.unit or Rating())
         self._check_unit(unit)

@@ -191,7 +191,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
     def expose(self, data: str, purpose: str) -> Reservation:
         """Book a release without privacy, before it is written; raises where a limit was declared.
 
-        From then on no limit can be declared: exact values are out, and no epsilon bounds what they tell.
+        From then on no limit can be declared: no epsilon bounds what is out.
         """
         self.report(data).check_unlimited(purpose)
         with self._writing() as connection:

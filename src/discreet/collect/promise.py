@@ -1,0 +1,65 @@
+"""What reports promise, read off their form: whatever is made of them is post-processing, and tells no more than they.
+
+A form is what reports say of themselves. Its promise is that of the mechanism, if there is such a one and its reports
+look as the form says; a device that did something else has only itself to blame, and no other user loses by it.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from discreet.collect.channel import form_of
+from discreet.collect.mechanisms import Piecewise, RandomisedResponse, UniformNoise
+from discreet.collect.presence import HiddenItems
+from discreet.data.report import ReportForm
+from discreet.errors import DiscreetError
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.spend import Spend
+
+MECHANISMS: dict[str, Any] = {kind.name: kind for kind in (UniformNoise, RandomisedResponse, Piecewise, HiddenItems)}
+
+
+def mechanism_of(form: ReportForm) -> UniformNoise | RandomisedResponse | Piecewise | HiddenItems | None:
+    """The mechanism that makes reports of this form; None where there is none.
+
+    >>> from discreet.data.catalogue import Scale
+    >>> mechanism_of(form_of(Piecewise(epsilon=1.0), Scale(1, 5)))
+    Piecewise(epsilon=1.0)
+    """
+    try:
+        mechanism: UniformNoise | RandomisedResponse | Piecewise | HiddenItems
+        mechanism = MECHANISMS[form.mechanism](**form.settings)
+        own = mechanism.form(form.scale) if isinstance(mechanism, HiddenItems) else form_of(mechanism, form.scale)
+    except (KeyError, TypeError, DiscreetError):
+        return None
+    return mechanism if own == form else None
+
+
+def promise_of(form: ReportForm) -> Guarantee:
+    """What a release promises that was made from such reports and from nothing else, without further noise.
+
+    >>> from discreet.data.catalogue import Scale
+    >>> print(promise_of(form_of(Piecewise(epsilon=1.0), Scale(1, 5))).proven)
+    epsilon 1
+    >>> promise_of(form_of(UniformNoise(gamma=1.0), Scale(1, 5))).proven is None
+    True
+    """
+    mechanism = mechanism_of(form)
+    if mechanism is None:
+        return Guarantee.none(f"it was made from reports perturbed by {form}, of which nothing is known")
+    own = mechanism.guarantee
+    if own.proven is None:
+        return replace(own, reason=f"it was made from reports perturbed by {form}: {own.reason}")
+    return replace(
+        own,
+        reason=f"every rating was perturbed at home by {form}, and whatever is made of reports tells no more than they",
+        public=("who sent reports",) if isinstance(mechanism, HiddenItems) else ("who rated which items",),
+    )
+
+
+def spends_of(form: ReportForm) -> tuple[Spend, ...]:
+    """The line of a ledger for all that is ever made of such reports; none where they promise nothing."""
+    proven = promise_of(form).proven
+    if proven is None:
+        return ()
+    what = f"reports of ratings that were perturbed at home by {form}"
+    return (Spend(what=what, mechanism="pure", norm="l1", sensitivity=proven.epsilon, scale=1.0),)
