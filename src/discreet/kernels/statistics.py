@@ -76,6 +76,48 @@ def solve_items(statistics: Doubles, base: Floats, weight: float, penalty_of_a_r
     return solved
 
 
+LATTICE = 2.0**30
+
+
+@njit(cache=True, parallel=True)
+def bounded_statistics(
+    indptr: Offsets, users: Indices, targets: Doubles, factors: Doubles, scales: Doubles, beside: float
+) -> Doubles:
+    """Every item's Gram matrix and moment as a sum of whole multiples of 2**-30, so that no order of summing matters.
+
+    Row ``i`` is ``scales[i]`` times ``beside Σ_u z_u z_uᵀ``, packed, cells off the diagonal √2 times as large, so that
+    the packed triangle is as long as the matrix; then ``Σ_u t_ui z_u``. What each user adds to a cell is
+    rounded towards 0, so nobody adds more than without rounding, and up to 2**22 users who add at most 1 each
+    are summed exactly.
+
+    >>> two = np.full((1, 1), 2.0)
+    >>> data = np.array([0, 1], dtype=np.int64), np.array([0], dtype=np.int32), np.array([3.0])
+    >>> bounded_statistics(*data, two, np.array([0.5]), 0.25).tolist()
+    [[0.5, 3.0]]
+    """
+    items, d = len(indptr) - 1, factors.shape[1]
+    packed = d * (d + 1) // 2
+    statistics = np.zeros((items, packed + d))
+    for i in prange(items):
+        own = statistics[i]
+        on_diagonal, of_target = scales[i] * beside * LATTICE, scales[i] * LATTICE
+        off_diagonal = on_diagonal * np.sqrt(2.0)
+        for at in range(indptr[i], indptr[i + 1]):
+            z, t = factors[users[at]], targets[at] * of_target
+            place = 0
+            for a in range(d):
+                x = z[a] * off_diagonal
+                for b in range(a):
+                    own[place + b] += np.trunc(x * z[b])
+                own[place + a] += np.trunc(z[a] * z[a] * on_diagonal)
+                place += a + 1
+            for a in range(d):
+                own[packed + a] += np.trunc(t * z[a])
+        for place in range(packed + d):
+            own[place] /= LATTICE
+    return statistics
+
+
 def unpack(packed: Doubles) -> Doubles:
     """The symmetric matrix of a packed lower triangle.
 

@@ -10,7 +10,11 @@ The same objective as :class:`discreet.MF`. With one side fixed it is ridge regr
     2. they answer with one sum: for each item they rated, z_u z_uᵀ and (r_ui − mean − b_u) z_u, where z_u = (p_u, 1);
     3. the model solves (Σ_u z_u z_uᵀ + n_i λ) (q_i, b_i) = Σ_u (r_ui − mean − b_u) z_u for each item.
 
-No user's factors ever leave the user, only the sums do.
+No user's factors ever leave the user, only the sums do. Where users are to be hidden the same three steps are taken
+with bounded and noisy sums, and with public item features on both sides: :mod:`~discreet.models.private_als`.
+
+**Guarantee.** At user level, for everyone but whoever sums: the release is made of noisy sums alone, each booked, and
+what a user computes at home from the release and their own ratings says nothing about anybody else (joint privacy).
 """
 
 from dataclasses import dataclass
@@ -18,15 +22,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import require_number, require_seed, require_whole
+from discreet.errors import InputError, require, require_number, require_seed, require_whole
 from discreet.kernels.statistics import item_statistics, packed_width, solve_items
 from discreet.models.bias import item_biases
+from discreet.models.factor_sums import Weighting
+from discreet.models.features import item_features
 from discreet.models.fitting import check_population
 from discreet.models.folding import FAINT_PENALTY, fixed, fold_in, predict_pairs, rating_offsets, with_ones
+from discreet.models.private_als import Plan, covariates, fit_through_noise
 from discreet.models.release import Release
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.types import Doubles, Floats, Indices, Progress, no_progress
+
+FACTORS, SWEEPS = 10, 15
+"""Where nothing is hidden."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,15 +46,34 @@ class ALS:
     Parameters
     ----------
     factors
-        Length of the factor vectors.
+        Length of the factor vectors. None for 10 without privacy, and a public rule with it.
     regularisation
-        λ above: how strongly factors and biases are pulled to 0, for each rating.
+        λ above: how strongly factors and biases are pulled to 0, for each rating. Without privacy; with it, empirical
+        Bayes takes its place.
     sweeps
-        How often the population is asked.
+        How often the population is asked. None for 15 without privacy, and a public rule with it.
     biased
-        Whether to model a mean and biases; without, the rating is p_uᵀq_i alone.
+        Whether to model a mean and biases; without, the rating is p_uᵀq_i alone, which has no private form.
     seed
-        Of the initial factors.
+        Of the initial factors, and of which ratings are kept.
+    weighting
+        With privacy, how a user's ratings count: ``adaptive`` (all, more where items are rated less), ``uniform``
+        (some, drawn at random) or ``tail`` (those of the items rated least).
+    kept
+        How many ratings of a user count at most, in the weightings ``uniform`` and ``tail``.
+    exponent
+        In the weighting ``adaptive``, items count in proportion to count to the power of minus this.
+    items
+        With privacy, how many items have factors of their own, the most rated. None for a public rule.
+    features
+        With privacy, whether to use the public genres and years of items: where factors start, what is expected of
+        items that are rated little, and as tastes of their own at home.
+    free
+        With features, whether the factors of an item may differ from what a linear map of its features says.
+    audience
+        With privacy, about how many users take part, as far as this is publicly known; the public rules go by it.
+    item_sums_share
+        With privacy, how much of the budget goes to the items' counts and means. None for a public rule.
 
     Examples
     --------
@@ -53,49 +82,83 @@ class ALS:
     >>> release = dc.ALS(factors=4, sweeps=3).fit(dc.NoPrivacy(ratings))
     >>> release.arrays["item_factors"].shape
     (30, 4)
+    >>> ledger = dc.Ledger(epsilon=5.0, delta=1e-6, unit=dc.User())
+    >>> release = dc.ALS(factors=2, sweeps=3).fit(dc.TrustedServer(ratings, ledger))
+    >>> len(ledger.spends), release.guarantee.proven.epsilon <= 5
+    (4, True)
     """
 
-    factors: int = 10
+    factors: int | None = None
     regularisation: float = 0.15
-    sweeps: int = 15
+    sweeps: int | None = None
     biased: bool = True
     seed: int = 0
+    weighting: Weighting = "adaptive"
+    kept: int = 100
+    exponent: float = 0.25
+    items: int | None = None
+    features: bool = True
+    free: bool = True
+    audience: int = 1000
+    item_sums_share: float | None = None
 
     def __post_init__(self) -> None:
-        require_whole("factors", self.factors, least=1)
+        for name in ("factors", "sweeps", "items"):
+            if getattr(self, name) is not None:
+                require_whole(name, getattr(self, name), least=1)
+        for name in ("kept", "audience"):
+            require_whole(name, getattr(self, name), least=1)
         require_number("regularisation", self.regularisation, above=0)
-        require_whole("sweeps", self.sweeps, least=1)
+        require_number("exponent", self.exponent, least=0, most=1)
+        if self.item_sums_share is not None:
+            require_number("item_sums_share", self.item_sums_share, above=0, below=1)
         require_seed(self.seed)
+        weightings = ("uniform", "tail", "adaptive")
+        require(
+            self.weighting in weightings, f"weighting must be 'uniform', 'tail' or 'adaptive', got {self.weighting!r}"
+        )
+        for name in ("features", "free", "biased"):
+            value = getattr(self, name)
+            require(isinstance(value, bool), f"{name} must be true or false, got {value!r}")
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Alternate: users solve at home and answer with sums, the model solves the items."""
         check_population(self, population)
-        items = len(population.catalogue)
-        item_factors = np.random.default_rng(self.seed).normal(0, 0.1, (items, self.factors)).astype(np.float32)
+        if population.unit is None:
+            return self._fit_exactly(population, progress)
+        if not self.biased:
+            raise InputError("ALS has a private form only with biases: leave out biased=False")
+        return Release.of(self, population, fit_through_noise(self._plan(population), population, progress))
+
+    # ── Without privacy ──
+
+    def _fit_exactly(self, population: Population, progress: Progress) -> Release:
+        items, d = len(population.catalogue), self.factors or FACTORS
+        sweeps = self.sweeps or SWEEPS
+        item_factors = np.random.default_rng(self.seed).normal(0, 0.1, (items, d)).astype(np.float32)
         mean, item_bias = 0.0, np.zeros(items, dtype=np.float32)
-        # Who cannot answer the sweeps says so here, before any budget is spent on the biases.
-        population.deviation(self._contribution(item_factors, np.float32(mean), item_bias))
         if self.biased:
             mean, item_bias = item_biases(population, damping=5.0)
-        base = FAINT_PENALTY * np.eye(self.factors + self.biased, dtype=np.float32)
-        for sweep in range(self.sweeps):
+        base = FAINT_PENALTY * np.eye(d + self.biased, dtype=np.float32)
+        for sweep in range(sweeps):
             statistics = population.sum(self._contribution(item_factors, np.float32(mean), item_bias))
-            solved = solve_items(statistics, base, 1.0, self._penalty())
-            item_factors = np.ascontiguousarray(solved[:, : self.factors])
+            solved = solve_items(statistics, base, 1.0, self._penalty(d))
+            item_factors = np.ascontiguousarray(solved[:, :d])
             if self.biased:
                 item_bias = np.ascontiguousarray(solved[:, -1])
-            progress(sweep + 1, self.sweeps, "sweeps")
+            progress(sweep + 1, sweeps, "sweeps")
         arrays = {"mean": np.array([mean], np.float32), "item_bias": item_bias, "item_factors": item_factors}
         return Release.of(self, population, arrays)
 
-    def _penalty(self) -> Floats:
-        return np.full(self.factors + self.biased, self.regularisation, dtype=np.float32)
+    def _penalty(self, factors: int) -> Floats:
+        return np.full(factors + self.biased, self.regularisation, dtype=np.float32)
 
     def _contribution(self, item_factors: Floats, mean: np.float32, item_bias: Floats) -> Contribution:
         design = with_ones(item_factors) if self.biased else item_factors
+        factors = item_factors.shape[1]
 
         def total(ratings: Ratings) -> Doubles:
-            own = fold_in(ratings, design, mean + item_bias, self._penalty())
+            own = fold_in(ratings, design, mean + item_bias, self._penalty(factors))
             by_item = ratings.by_item
             targets = by_item.values - mean
             if self.biased:
@@ -103,15 +166,42 @@ class ALS:
                 own[:, -1] = 1
             return np.asarray(item_statistics(by_item.indptr, by_item.users, targets, fixed(own)))
 
-        shape = (len(item_bias), packed_width(self.factors + self.biased))
+        shape = (len(item_bias), packed_width(factors + self.biased))
         return Contribution(name="what users' own factors say about each item", shape=shape, total=total)
 
+    # ── With privacy ──
+
+    def _plan(self, population: Population) -> Plan:
+        """What will be asked for. Public: no rating is looked at."""
+        size = len(population.catalogue)
+        plan = Plan(
+            factors=self.factors or 4,
+            sweeps=self.sweeps or 4,
+            items=min(size, self.items or 1600),
+            item_sums_share=self.item_sums_share or 0.3,
+            weighting=self.weighting,
+            kept=self.kept,
+            exponent=self.exponent,
+            features=self.features,
+            free=self.free or not self.features,
+            seed=self.seed,
+        )
+        return plan
+
+    # ── At home ──
+
     def _fold_in(self, release: Release, histories: Ratings) -> tuple[Floats, Floats, Floats]:
-        design = release.arrays["item_factors"]
+        arrays, offsets = release.arrays, rating_offsets(release)
+        design = arrays["item_factors"]
+        if "unknown" in arrays:  # learned through noise
+            features = item_features(release.catalogue)[:, : None if self.features else 0]
+            width = release.catalogue.scale.width
+            known = covariates(offsets, arrays["unknown"], arrays["counts"], features, design, width)
+            return known.tastes(histories), known.rows, offsets
+        factors = design.shape[1]
         if self.biased:
             design = with_ones(design)
-        offsets = rating_offsets(release)
-        return fold_in(histories, design, offsets, self._penalty()), design, offsets
+        return fold_in(histories, design, offsets, self._penalty(factors)), design, offsets
 
     def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """Expected ratings, each user's own side solved from their history."""

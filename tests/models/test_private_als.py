@@ -1,0 +1,365 @@
+"""ALS where users are hidden: its bound by brute force, its sums and solutions against naive ones, what it spends."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.data.labels import Labels
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError
+from discreet.kernels.statistics import bounded_statistics
+from discreet.models.at_home import Covariates
+from discreet.models.factor_sums import FactorSums
+from discreet.models.items_through_noise import NoisyEquations, positive
+from discreet.models.private_als import Plan, fit_through_noise
+from discreet.populations.population import exact_total
+from discreet.populations.rehearsal import rehearse
+
+SCALE = dc.Scale(1, 5)
+RATINGS = dc.synthetic(users=60, items=40, ratings=1200, seed=3)
+WEIGHTINGS = ["uniform", "tail", "adaptive"]
+
+
+def asked(weighting, size=4, listed=None, factors=2, kept=2, spread=1.0, clip=1.5, seed=0):
+    """A sweep's sum with made-up factors."""
+    rng = np.random.default_rng(seed)
+    base = rng.uniform(2, 4, size).astype(np.float32)
+    rows = np.concatenate([np.ones((size, 1)), spread * rng.normal(size=(size, factors))], axis=1).astype(np.float32)
+    known = Covariates(base, rows, np.ones(size, dtype=np.float32), 0.7)
+    listed = np.arange(size, dtype=np.int32) if listed is None else np.array(listed, dtype=np.int32)
+    counts = rng.permutation(size) * 3.0
+    return FactorSums(known, base, factors, listed, counts, weighting, kept, 0.25, clip, 0.5, 0.3, (7, 0))
+
+
+def catalogue_of(size):
+    return dc.Catalogue.of([f"i{n}" for n in range(size)], SCALE)
+
+
+def private(ratings=RATINGS, epsilon=5.0, seed=None, **ledger):
+    ledger = dc.Ledger(epsilon=epsilon, **{"delta": 1e-6, "unit": dc.User(), **ledger})
+    return dc.TrustedServer(ratings, ledger, randomness=None if seed is None else dc.Randomness(seed))
+
+
+# ── The bound ──
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_no_user_and_no_rating_moves_the_sum_beyond_its_bound(weighting, seed):
+    contribution = asked(weighting, size=3, listed=[0, 2] if seed else None, seed=seed).contribution
+    by_user, by_rating = dc.check_sensitivity(contribution, catalogue_of(3), [1, 3, 5], users=1)
+    assert by_user.share == pytest.approx(1, abs=1e-6)  # every user is heard in full
+    assert by_rating.share > 0.6  # one rating moves everything that its user says
+    if weighting != "uniform":  # that one goes by the names of users, who are renamed there when one leaves
+        dc.check_sensitivity(contribution, catalogue_of(3), [1, 5], users=3, most=60)
+
+
+def test_one_rating_can_turn_a_user_almost_around():
+    """So nothing smaller than 2 would do for a rating."""
+    sums = replace(asked("adaptive", size=2, factors=1, spread=0.0), beside=0.01, constant=1.0)
+    sums = replace(
+        sums, known=Covariates(np.full(2, 3.0, np.float32), np.zeros((2, 2), np.float32), sums.known.trust, 1.0)
+    )
+    sums = replace(sums, base=np.full(2, 3.0, np.float32), clip=2.0, counts=np.array([1e12, 1.0]), exponent=1.0)
+    by_user, by_rating = dc.check_sensitivity(sums.contribution, catalogue_of(2), [1, 3.05, 5], users=1)
+    assert by_user.furthest <= 1 < 1.3 < by_rating.furthest
+
+
+@given(
+    values=st.lists(st.sampled_from([0, 1, 2, 3, 4, 5]), min_size=6, max_size=6),
+    spread=st.sampled_from([0.0, 1e-6, 1.0, 1e4]),
+    weighting=st.sampled_from(WEIGHTINGS),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_user_has_length_one_whatever_they_rated(values, spread, weighting):
+    items = np.flatnonzero(values)
+    own = Ratings.of_columns(
+        catalogue_of(6), Labels.of(["u"], what="user"), np.zeros(len(items), int), items, np.array(values)[items]
+    )
+    length = np.linalg.norm(asked(weighting, size=6, spread=spread).contribution.total(own))
+    assert length <= 1
+    assert length == pytest.approx(1 if len(items) else 0, abs=1e-5)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_what_a_user_adds_is_the_same_to_the_last_bit_whoever_else_is_there(weighting):
+    contribution = asked(weighting, size=40, kept=5).contribution
+    everybody = contribution.total(RATINGS)
+    others = np.r_[0:17, 18:60]
+    alone = contribution.total(RATINGS.select_users(np.array([17])))
+    np.testing.assert_array_equal(everybody - contribution.total(RATINGS.select_users(others)), alone)
+
+
+# ── The sum ──
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_the_sum_is_what_its_formula_says(weighting):
+    sums = asked(weighting, size=40, listed=range(0, 40, 2), kept=4, clip=0.8)
+    grams, moments = sums.normal_equations(sums.contribution.total(RATINGS))
+    expected_grams, expected_moments = np.zeros_like(grams), np.zeros_like(moments)
+    own = sums.known.tastes(RATINGS).astype(np.float64)
+    position = {item: place for place, item in enumerate(sums.listed)}
+    for user in range(RATINGS.n_users):
+        history = RATINGS.history_at(user)
+        mine = [at for at, item in enumerate(history.items) if item in position]
+        if weighting == "tail":
+            mine = sorted(mine, key=lambda at: sums.counts[history.items[at]])[:4]
+        elif weighting == "uniform":  # which ones is drawn: see below
+            kept = sums._keeps(RATINGS, _positions(sums))[RATINGS.indptr[user] : RATINGS.indptr[user + 1]]
+            mine = [at for at in mine if kept[at]]
+            assert len(mine) <= 4
+        z = np.r_[sums.constant, own[user, 1:]]
+        said = []
+        for at in mine:
+            item = history.items[at]
+            y = np.clip(history.values[at] - sums.base[item] - own[user, 0], -0.8, 0.8)
+            said.append((position[item], sums.item_weights[position[item]], y))
+        length = np.sqrt(sum(c**2 * (sums.beside**2 * (z @ z) ** 2 + y**2 * (z @ z)) for _, c, y in said))
+        for place, c, y in said:
+            expected_grams[place] += c / length * np.outer(z, z)
+            expected_moments[place] += c / length * y * z
+    np.testing.assert_allclose(grams, expected_grams, atol=1e-5)
+    np.testing.assert_allclose(moments, expected_moments, atol=1e-5)
+
+
+def _positions(sums):
+    position = np.full(len(sums.base), -1, dtype=np.int32)
+    position[sums.listed] = np.arange(len(sums.listed))
+    return position
+
+
+def test_items_that_are_rated_less_weigh_more():
+    sums = asked("adaptive", size=10)
+    order = np.argsort(np.maximum(sums.counts, 1))
+    assert np.all(np.diff(sums.item_weights[order]) <= 0)
+    assert asked("uniform", size=10).item_weights.tolist() == [1] * 10
+
+
+def test_another_sweep_draws_other_ratings():
+    sums = asked("uniform", size=40, kept=3)
+    first, again = (sums._keeps(RATINGS, _positions(sums)) for _ in range(2))
+    other = replace(sums, draw=(7, 1))._keeps(RATINGS, _positions(sums))
+    assert (first == again).all()
+    assert (first != other).any()
+
+
+def test_the_kernel_rounds_towards_zero_and_sums_exactly():
+    rng = np.random.default_rng(0)
+    users = rng.integers(0, 30, 200).astype(np.int32)
+    indptr = np.array([0, 80, 80, 200])
+    factors, targets, scales = rng.normal(size=(30, 3)), rng.normal(size=200), np.array([0.5, 1, 2.0])
+    found = bounded_statistics(indptr, users, targets, factors, scales, 0.3)
+    rows, columns = np.tril_indices(3)
+    for item in range(3):
+        at = slice(indptr[item], indptr[item + 1])
+        z, t = factors[users[at]], targets[at]
+        cells = 0.3 * z[:, rows] * z[:, columns] * np.where(rows == columns, 1, np.sqrt(2))
+        every = scales[item] * np.concatenate([cells, t[:, None] * z], axis=1)
+        np.testing.assert_allclose(found[item], every.sum(axis=0), atol=1e-6)
+    backwards = np.r_[np.arange(79, -1, -1), np.arange(199, 79, -1)]
+    turned = bounded_statistics(indptr, users[backwards], targets[backwards], factors, scales, 0.3)
+    np.testing.assert_array_equal(found, turned)
+
+
+# ── The items ──
+
+
+def equations(noise=0.0, items=30, d=3, seed=0, own=0.3):
+    """Made-up equations, their masses, and the truth behind them."""
+    rng = np.random.default_rng(seed)
+    masses = rng.uniform(5, 50, items)
+    spread = rng.normal(size=(items, 40, d)) * (1 + own * rng.normal(size=(items, 1, d)))
+    grams = masses[:, None, None] * (spread.transpose(0, 2, 1) @ spread) / 40
+    features = rng.normal(size=(items, 2))
+    truth = features @ rng.normal(size=(2, d)) + 0.2 * rng.normal(size=(items, d))
+    moments = (grams @ truth[:, :, None])[:, :, 0] + noise * rng.normal(size=(items, d))
+    symmetric = noise * rng.normal(size=(items, d, d)) / np.sqrt(2)
+    symmetric = np.where(np.eye(d, dtype=bool), symmetric * np.sqrt(2), np.tril(symmetric, -1))
+    symmetric = np.tril(symmetric) + np.tril(symmetric, -1).transpose(0, 2, 1)
+    return NoisyEquations(grams + symmetric, moments, masses, noise, noise, np.full(items, 0.1)), grams, features, truth
+
+
+def test_without_noise_an_item_solves_its_ridge_problem():
+    noisy, grams, _, _ = equations()
+    found = noisy.cleaned()
+    expected, variances = np.full((30, 3), 0.1), np.full((30, 3), 0.5)
+    solved, unknown = found.items(expected, variances)
+    for item in (0, 11):
+        # with strays of variance 0.1 G: (G/0.1 + 1/0.5) x = h/0.1 + expected/0.5
+        precision = grams[item] / 0.1 + np.eye(3) / 0.5
+        right = found.moments[item] / 0.1 + expected[item] / 0.5
+        np.testing.assert_allclose(solved[item], np.linalg.solve(precision, right), rtol=1e-5)
+        np.testing.assert_allclose(unknown[item], np.diag(np.linalg.inv(precision)), rtol=1e-4)
+
+
+def test_left_sides_stay_without_noise_and_are_pooled_under_much():
+    exact, grams, _, _ = equations()
+    np.testing.assert_allclose(exact.cleaned().grams, grams, rtol=1e-6, atol=1e-6)
+    noisy, grams, _, _ = equations(noise=60.0)
+    clean = noisy.cleaned()
+    assert np.linalg.eigvalsh(clean.grams).min() > -1e-9
+    assert ((clean.grams - grams) ** 2).sum() < 0.1 * ((noisy.grams - grams) ** 2).sum()
+
+
+def test_the_map_of_features_solves_its_normal_equations():
+    noisy, _, features, _ = equations(noise=2.0)
+    found = noisy.cleaned()
+    variances, start = np.full((30, 3), 0.04), np.full((3, 2), 0.2)
+    spreads = np.full((3, 2), 0.7)
+    gram, moment = np.diag(1 / spreads.ravel() ** 2), np.zeros(6)
+    for item in range(30):
+        g = found.grams[item]
+        length = ((start @ features[item]) ** 2 + variances[item]).sum()
+        v = g @ np.diag(variances[item]) @ g + 0.1 * g + (2.0**2 + found.doubt[item] * length) * np.eye(3)
+        design = g @ np.kron(np.eye(3), features[item][None, :])
+        gram += design.T @ np.linalg.solve(v, design)
+        moment += design.T @ np.linalg.solve(v, found.moments[item] - design @ start.ravel())
+    expected = start + np.linalg.solve(gram, moment).reshape(3, 2)
+    np.testing.assert_allclose(found.map_of(features, start, variances, spreads), expected, rtol=1e-6)
+
+
+def test_items_are_found_again_through_noise():
+    noisy, _, features, truth = equations(noise=4.0, items=400)
+    noisy = noisy.cleaned()
+    variances = np.full((400, 3), 0.04)
+    mapped = noisy.map_of(features, np.zeros((3, 2)), variances, np.full((3, 2), 1.0))
+    solved, unknown = noisy.items(features @ mapped.T, variances)
+    error = ((solved - truth) ** 2).mean()
+    assert error < 0.5 * (truth**2).mean()
+    assert error < ((features @ mapped.T - truth) ** 2).mean()
+    assert np.all((unknown >= 0) & (unknown <= 0.04 + 1e-12))
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=30, deadline=None)
+def test_positive_is_positive_and_leaves_positive_alone(seed):
+    matrix = np.random.default_rng(seed).normal(size=(2, 3, 3))
+    matrix = matrix + matrix.transpose(0, 2, 1)
+    cut = positive(matrix)
+    assert np.linalg.eigvalsh(cut).min() > -1e-9
+    np.testing.assert_allclose(positive(cut), cut, atol=1e-9)
+
+
+# ── The fit ──
+
+
+def test_every_look_is_booked_before_it_is_taken():
+    model, population = dc.ALS(factors=2, sweeps=3), private()
+    plan = rehearse(model, population)
+    release = model.fit(population)
+    assert [spend.what for spend in population.spends] == [
+        "how often each item was rated, and its ratings' sum",
+        *["what users' own factors say about each item"] * 3,
+    ]
+    assert population.spends == plan.spends
+    assert all(
+        spend.mechanism == "gaussian" and spend.sensitivity == pytest.approx(1, abs=1e-4) for spend in plan.spends
+    )
+    assert 4.99 < population.ledger.spent <= 5
+    assert release.guarantee.proven.epsilon <= 5
+
+
+def test_a_rating_costs_as_much_as_a_user_who_is_replaced():
+    population = private(unit=dc.Rating())
+    release = dc.ALS(factors=2, sweeps=2).fit(population)
+    assert [round(spend.sensitivity, 3) for spend in population.spends] == [1.803, 2.0, 2.0]
+    assert release.guarantee.proven.epsilon <= 5
+
+
+@pytest.mark.parametrize(
+    ("model", "ledger", "why"),
+    [
+        (dc.ALS(), {"unit": dc.Rating(), "delta": 0.0}, "no proven bound"),
+        (dc.ALS(), {"delta": 0.0}, "no proven bound"),
+        (dc.ALS(biased=False), {}, "biases"),
+    ],
+)
+def test_what_cannot_be_had_is_refused_before_anything_is_spent(model, ledger, why):
+    population = private(**ledger)
+    with pytest.raises(InputError, match=why):
+        model.fit(population)
+    assert not population.spends
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@pytest.mark.parametrize("features", [True, False])
+def test_releases_of_every_form_predict_and_last(weighting, features, tmp_path):
+    model = dc.ALS(factors=3, sweeps=2, weighting=weighting, features=features, items=25, kept=10)
+    release = model.fit(private())
+    assert release.arrays["item_factors"].shape == (40, 3)
+    users, items = np.array([0, 1, 2]), np.array([5, 6, 39])
+    expected = release.predict(RATINGS, users, items)
+    assert np.isfinite(expected).all()
+    np.testing.assert_allclose(release.model.score(release, RATINGS)[users, items], expected, rtol=1e-4)
+    release.save(tmp_path / "release")
+    np.testing.assert_array_equal(dc.Release.load(tmp_path / "release").predict(RATINGS, users, items), expected)
+
+
+def test_with_a_map_alone_items_of_equal_features_have_equal_factors():
+    ratings = dc.synthetic(users=60, items=200, ratings=3000, seed=3)
+    release = dc.ALS(factors=3, sweeps=2, free=False).fit(private(ratings))
+    catalogue, factors = ratings.catalogue, release.arrays["item_factors"]
+    facts = np.concatenate([catalogue.item_genres, catalogue.years[:, None]], axis=1)
+    _, first, same = np.unique(facts, axis=0, return_index=True, return_inverse=True)
+    assert len(first) < 200
+    np.testing.assert_allclose(factors, factors[first][same.ravel()], atol=1e-6)
+
+
+def test_it_learns_through_noise():
+    """Better than averages, and better with more sweeps: factors are found, not noise."""
+    ratings = dc.synthetic(users=3000, items=300, ratings=150_000, seed=4)
+    train, test = ratings.split(test=0.2, seed=1)
+    errors = {}
+    for name, model in {
+        "bias": dc.Bias(),
+        "one sweep": dc.ALS(factors=3, sweeps=1, features=False),
+        "five sweeps": dc.ALS(factors=3, sweeps=5, features=False),
+        "five sweeps with features": dc.ALS(factors=3, sweeps=5),
+    }.items():
+        release = model.fit(private(train, epsilon=20.0, seed=1))
+        errors[name] = dc.evaluate(release, train, test)["rmse"]
+    assert errors["five sweeps"] < errors["one sweep"] < errors["bias"] * 1.01
+    assert errors["five sweeps"] < 0.99 * errors["bias"]
+    assert errors["five sweeps with features"] < errors["five sweeps"]
+
+
+def test_without_noise_the_private_form_is_as_good_as_alternating():
+    train, test = dc.synthetic(users=600, items=100, ratings=20_000, seed=4).split(test=0.2, seed=1)
+    plan = Plan(4, 8, 100, 0.3, "adaptive", 100, 0.25, False, True, 0)
+    arrays = fit_through_noise(plan, dc.NoPrivacy(train), lambda *_: None)
+    model = dc.ALS(factors=4, features=False)
+    release = dc.Release.of(model, dc.NoPrivacy(train), arrays)
+    bias = dc.evaluate(dc.Bias().fit(dc.NoPrivacy(train)), train, test)["rmse"]
+    assert dc.evaluate(release, train, test)["rmse"] < 0.99 * bias
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"weighting": "heavy"},
+        {"kept": 0},
+        {"exponent": -1},
+        {"items": 0},
+        {"audience": 0},
+        {"item_sums_share": 1},
+        {"features": 1},
+        {"free": None},
+    ],
+)
+def test_settings_are_checked(wrong):
+    (name,) = wrong
+    with pytest.raises(InputError, match=name):
+        dc.ALS(**wrong)
+
+
+def test_totals_add_up_over_users():
+    contribution = asked("tail", size=40).contribution
+    halves = [RATINGS.select_users(np.arange(30)), RATINGS.select_users(np.arange(30, 60))]
+    np.testing.assert_array_equal(
+        sum(exact_total(contribution, half) for half in halves), exact_total(contribution, RATINGS)
+    )
