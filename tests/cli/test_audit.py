@@ -95,8 +95,8 @@ def test_bad_requests_end_with_2_and_a_sentence(discreet, table, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("mf",), "MF has no private form yet; bias, popularity"),
-        (("cosine",), "Cosine has no private form yet; bias, popularity"),
+        (("mf",), "MF has no private form yet; almanac, bias, popularity"),
+        (("cosine",), "Cosine has no private form yet; almanac, bias, popularity"),
         (("paper:hybrid-knn",), "HybridKNN needs the raw ratings, and its epsilon is a claim of a paper"),
         (("popularity", "--unit", "user", "--delta", 0), "has no proven bound for the unit user in l1"),
         (("popularity", "--unit", "user", "--one-run", "--delta", 1e-4), "1000 canaries times delta 0.0001 use up"),

@@ -17,8 +17,18 @@ def test_the_json_document_has_the_promised_shape(discreet, table):
     assert document["split"] == "2 folds of all ratings, seed 3"
     assert [row["model"] for row in document["rows"]] == ["bias", "popularity"]
     for row in document["rows"]:
-        assert set(row) == {"model", "metrics", "fit_seconds", "predict_seconds", "peak_memory_mb", "guarantee"}
-        assert row["guarantee"] is None
+        assert set(row) == {
+            "model",
+            "metrics",
+            "fit_seconds",
+            "predict_seconds",
+            "peak_memory_mb",
+            "epsilon",
+            "promise",
+            "unit",
+            "guarantee",
+        }
+        assert (row["guarantee"], row["epsilon"], row["promise"], row["unit"]) == (None, None, None, None)
         for estimate in row["metrics"].values():
             assert estimate["low"] <= estimate["mean"] <= estimate["high"]
     assert "rmse" in document["rows"][0]["metrics"]
@@ -146,28 +156,6 @@ def test_compare_draws_everything_before_it_writes_anything(discreet, table, tmp
             patched.setattr(place, fail)
             app(["compare", str(table), *SCALE, "--models", "bias", "--test", "0.2", "-o", str(tmp_path / "out")])
     assert not (tmp_path / "out").exists()
-
-
-def test_compare_with_privacy_takes_the_models_that_have_a_private_form(discreet, table, tmp_path):
-    command = (
-        "compare",
-        table,
-        *SCALE,
-        "--epsilon",
-        1,
-        "--unit",
-        "user",
-        "--test",
-        0.2,
-        "-o",
-        tmp_path / "out",
-        "--json",
-    )
-    outcome = discreet(*command, "--metrics", "ndcg@5")
-    assert outcome.code == 0, outcome.err
-    models = {row["model"] for row in json.loads(outcome.out)["rows"]}
-    assert {"bias", "popularity"} <= models
-    assert not {"cosine", "mf", "ease"} & models
 
 
 def test_compare_is_refused_before_the_work_starts(discreet, table, tmp_path):

@@ -89,14 +89,13 @@ def test_impossible_terms_are_refused_in_one_sentence(tmp_path, options, sentenc
 
 @pytest.mark.parametrize(
     ("model", "sentence"),
-    [("mf", "MF has no private form yet; bias, popularity"), ("cosine", "Cosine has no private form")],
+    [("mf", "MF has no private form yet; almanac, bias, popularity"), ("cosine", "Cosine has no private form")],
 )
-@pytest.mark.parametrize("command", ["fit", "evaluate", "compare"])
+@pytest.mark.parametrize("command", ["fit", "evaluate"])
 def test_models_that_cannot_be_private_say_so(tmp_path, command, model, sentence):
     words = {
         "fit": ["fit", model, "ml-100k", "-o", str(tmp_path / "release")],
         "evaluate": ["evaluate", "bias", model, "ml-100k"],
-        "compare": ["compare", "ml-100k", "--models", f"bias,{model}", "-o", str(tmp_path / "release")],
     }
     result = run(app, [*words[command], "--epsilon", "1"])
     assert result.exit_code == 2

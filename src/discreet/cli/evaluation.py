@@ -1,15 +1,25 @@
-"""``discreet evaluate`` and ``discreet compare``: how good models are on held-out ratings."""
+"""``discreet evaluate`` and ``discreet compare``: how good models are on held-out ratings, and what privacy costs."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import DataOptions, Json, PrivacyOptions, Settings, SplitOptions, grouped, with_hint
+from discreet.cli.audience import AudienceOption, audience_of, takes_audience
+from discreet.cli.options import (
+    DataOptions,
+    Json,
+    PrivacyOptions,
+    Settings,
+    SeveralPrivacyOptions,
+    SplitOptions,
+    grouped,
+    with_hint,
+)
 from discreet.cli.outputs import check_file
 from discreet.cli.pages import promise, write_report, write_report_and_pictures
-from discreet.cli.private_forms import check_private, names_of_private_models
+from discreet.cli.private_forms import check_private
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models, partial_settings, split_name
 from discreet.cli.tables import document, note, say, table_of_numbers
@@ -17,6 +27,10 @@ from discreet.errors import InputError, UnknownNameError, require
 
 if TYPE_CHECKING:
     from discreet.evaluation.results import Estimate, Report
+    from discreet.populations.terms import Terms
+
+CEILINGS = ("bayesian-mf", "implicit-als")
+"""What is compared beside private models, without privacy: the best at foreseeing ratings and at ranking."""
 
 Metrics = Annotated[
     str | None, typer.Option(metavar="NAMES", help="What to measure, for example rmse,mae,ndcg@10,recall@50.")
@@ -41,7 +55,7 @@ def evaluate(
     check_words(models, source.data)
     if html:
         check_file(html)
-    report = measure(models, source, splitting, privacy, settings, metrics)
+    report = measure(models, source, splitting, [privacy.terms()], settings, metrics)
     if html:
         write_report(report, html)
     if json:
@@ -56,33 +70,33 @@ def evaluate(
 def compare(
     source: DataOptions,
     splitting: SplitOptions,
-    privacy: PrivacyOptions,
+    privacy: SeveralPrivacyOptions,
     models: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Which models, separated by commas (default: all; with --epsilon, all that have a private form).",
+            help="Which models, separated by commas (default: all; with --epsilon, all that have a private form, and "
+            "the best ones without).",
         ),
     ] = None,
     settings: Settings = [],  # noqa: B006 (typer copies it)
+    audience: AudienceOption = None,
     metrics: Metrics = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the page and its pictures.")
     ] = Path("discreet-comparison"),
     json: Json = False,
 ) -> None:
-    """Compare models in a table and on a page with pictures."""
+    """Compare models in a table and on a page with pictures.
+
+    With --epsilon every model that has a private form is fitted with each of them and without privacy, others without
+    privacy only: so one picture shows what privacy costs.
+    """
     page = output / "report.html"
     check_file(page)
-    if models is not None:
-        names = split_names(models, "--models", "bias,popularity")
-    elif privacy.epsilon is not None:
-        names = names_of_private_models(privacy.unit or "rating")
-    else:
-        from discreet.models.names import MODELS
-
-        names = list(MODELS)
-    report = measure(names, source, splitting, privacy, settings, metrics)
+    terms = privacy.terms()
+    names = default_names(terms) if models is None else split_names(models, "--models", "bias,popularity")
+    report = measure(names, source, splitting, terms, settings, metrics, several=True, audience=audience)
     pictures = write_report_and_pictures(report, page)
     if json:
         document(report.to_json() | {"page": str(page), "pictures": [str(picture) for picture in pictures]})
@@ -96,23 +110,67 @@ def measure(
     models: list[str],
     source: DataOptions,
     splitting: SplitOptions,
-    privacy: PrivacyOptions,
+    terms: "list[Terms]",
     settings: list[str],
     metrics: str | None,
+    *,
+    several: bool = False,
+    audience: int | None = None,
 ) -> "Report":
-    """Fit and measure; everything that can be wrong with the command is found before the data are read."""
-    chosen = parse_models(models, settings)
-    protocol, terms = splitting.protocol(), privacy.terms()
+    """Fit and measure; everything that can be wrong with the command is found before the data are read.
+
+    With ``several`` there may be many terms: models are then fitted on those they have a form for, and without privacy.
+    """
+    told = audience_of(source.data, audience)
+    chosen = parse_models(models, settings, audience=told.users)
+    protocol = splitting.protocol()
     names = None if metrics is None else read_metrics(metrics)
-    for model in chosen.values():
-        check_private(model, terms)
+    from discreet.evaluation.comparison import compare
+    from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS
+    from discreet.populations.terms import Terms
+
+    sweep = several and len(terms) > 0
+    if sweep:
+        names = names or [*RATING_METRICS, *RANKING_METRICS]
+        announce_ceilings(chosen, terms)
+        if told.known == "assumed" and any(map(takes_audience, chosen.values())):
+            note(f"About {told.users:,} users are assumed; --audience N announces how many there are, roughly.")
+    else:
+        for model in chosen.values():
+            check_private(model, terms[0] if terms else Terms())
     for sentence in partial_settings(list(chosen), settings):
         note(sentence)
-    from discreet.evaluation.comparison import compare
-
+    asked = [*terms, Terms()] if sweep else terms[0] if terms else Terms()
     with bar() as progress:
         ratings = source.load(progress)
-        return compare(chosen, ratings, protocol, terms=terms, data=source.name, progress=progress, metrics=names)
+        return compare(chosen, ratings, protocol, terms=asked, data=source.name, progress=progress, metrics=names)
+
+
+def default_names(terms: "list[Terms]") -> list[str]:
+    """Which models are compared when nobody says which: all; with privacy those that give it, and the best others."""
+    from discreet.models.names import MODELS
+    from discreet.models.private_forms import has_private_form
+
+    if not terms:
+        return list(MODELS)
+    private = [name for name, kind in MODELS.items() if any(has_private_form(kind(), asked) for asked in terms)]
+    return [*private, *(name for name in CEILINGS if name not in private)]
+
+
+def announce_ceilings(models: "dict[str, Any]", terms: "list[Terms]") -> None:
+    """Say which of the models that were named have no private form, and so appear without privacy only."""
+    from discreet.models.private_forms import has_private_form, only_claims
+
+    without = [
+        name
+        for name, model in models.items()
+        if name not in CEILINGS
+        and not only_claims(model)
+        and not any(has_private_form(model, asked) for asked in terms)
+    ]
+    if without:
+        have = "has" if len(without) == 1 else "have"
+        note(f"{', '.join(without)} {have} no private form for this, and will appear without privacy only.")
 
 
 def check_words(models: Sequence[str], data: str) -> None:
@@ -146,6 +204,11 @@ def split_names(text: str, option: str, example: str) -> list[str]:
 
 def print_report(report: "Report") -> None:
     """The report as a table, with how it was made above and what it promises below."""
+    from discreet.reports.privacy_charts import is_sweep
+
+    if is_sweep(report):
+        print_sweep(report)
+        return
     names = report.metric_names
     table_of_numbers(
         f"{report.data}: {report.split}",
@@ -164,6 +227,29 @@ def print_report(report: "Report") -> None:
     if report.interval:
         say(report.interval + ".")
     say(promise(report))
+
+
+def print_sweep(report: "Report") -> None:
+    """Models by epsilons, a table for each leading metric, and what the guarantees in it are worth."""
+    from discreet.reports.sweeps import grid_of
+    from discreet.reports.words import display_name, is_error, leading_metrics
+
+    say(f"{report.data}: {report.split}")
+    for metric in leading_metrics(report):
+        grid = grid_of(report, metric)
+        better = "lower is better" if is_error(metric) else "higher is better"
+        table_of_numbers(f"{display_name(metric)}, {better}", grid.columns, grid.rows)
+    if report.interval:
+        say(report.interval + ".")
+    units = {row.unit for row in report.rows if row.promise == "proven" and row.epsilon}
+    if units:
+        whose = "all ratings of one user" if units == {"user"} else "one rating"
+        say(f"Proven: epsilon bounds what a release tells about {whose}, and a ledger of every look adds up to it.")
+    if any(row.promise == "claimed" for row in report.rows):
+        say("Only claimed: a paper says so, and the proof does not hold; the page says why.")
+    if any(row.epsilon and row.promise is None for row in report.rows):
+        say("None, in spite of an epsilon: the noise was seeded, or the items were read off the ratings.")
+    say("What is measured here comes from held-out ratings and is not private: it is for choosing, not for publishing.")
 
 
 def _estimate(estimate: "Estimate | None") -> str:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.audience import AudienceOption, audience_of, takes_audience
 from discreet.cli.budget import account_name, print_left
+from discreet.cli.choosing import AUTO, choose_for, model_name, name_of
 from discreet.cli.models import shown
 from discreet.cli.options import DataOptions, Json, PrivacyOptions, Settings, grouped
 from discreet.cli.outputs import check_release_folder
@@ -25,11 +27,19 @@ if TYPE_CHECKING:
 
 @grouped
 def fit(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model by name (`discreet models`).")],
+    *,
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL", help="A model by name (`discreet models`); without one, what suits is chosen (auto)."
+        ),
+    ] = [],  # noqa: B006 (typer copies it)
     source: DataOptions,
     privacy: PrivacyOptions,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")],
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="The same as MODEL.")] = None,
     settings: Settings = [],  # noqa: B006 (typer copies it)
+    audience: AudienceOption = None,
     budget: Annotated[
         str | None, typer.Option(metavar="URL", help="Where the budget of DATA is kept (`discreet budget`).")
     ] = None,
@@ -40,37 +50,54 @@ def fit(
 ) -> None:
     """Fit a model and write a release.
 
+    Without a model, one is chosen by public facts alone: about how many users take part, as far as that was announced,
+    how many items there are, the privacy that is asked for, and whether the items have genres or years.
+
     The release is a folder with what was learned about the items, and nothing about any user. What it costs is
     booked on the budget of DATA first; what would overspend that is refused. So is a release without privacy, where a
     limit was declared; after one, none can be declared any more.
     """
-    chosen = parse_models([model], settings)[model]
-    terms = privacy.terms()
-    check_private(chosen, terms)
+    name = model_name(words, model, source.data)
+    told, terms = audience_of(source.data, audience), privacy.terms()
+    chosen, reason = None, ""
+    if name == AUTO:
+        require(not settings, "--set is for a model with a name, and auto has not chosen one yet: name the model")
+    else:
+        chosen = parse_models([name], settings, audience=told.users)[name]
+        require(
+            audience is None or takes_audience(chosen),
+            f"{split_name(name)[0]} does not plan by the number of users: leave out --audience",
+        )
+        check_private(chosen, terms)
     check_release_folder(output, replace=replace)
     from discreet.models.fitting import fit_on
     from discreet.models.spending import spend_and_release
     from discreet.privacy.budget import Budget
 
-    kept, name = Budget(budget), account_name(source.data)
-    account = kept.report(name)  # a database that is down is found before the data are read
+    kept, data = Budget(budget), account_name(source.data)
+    account = kept.report(data)  # a database that is down is found before the data are read
     has_privacy = terms.epsilon is not None and terms.noise_seed is None
     if not has_privacy:
-        account.check_unlimited(repr(chosen))
+        account.check_unlimited("a release" if chosen is None else repr(chosen))
 
     booked = None
     with bar() as progress:
         ratings = source.load(progress)
         started = time.perf_counter()
+        population = terms.population(ratings)
         if has_privacy:
-            population = terms.population(ratings)
             check_promise(population.guarantee)
-            release = spend_and_release(chosen, population, output, budget=kept, data=name, progress=progress)
+        if chosen is None:
+            chosen, reason = choose_for(ratings, told, terms)
+        if has_privacy:
+            release = spend_and_release(
+                chosen, population, output, budget=kept, data=data, note=reason, progress=progress
+            )
         else:
-            release = fit_on(chosen, ratings, terms, progress)
+            release = dataclasses.replace(fit_on(chosen, ratings, terms, progress), note=reason)
             progress(1, 1, "writing the release")
             purpose = repr(chosen) + ("" if terms.noise_seed is None else ", with noise from a seed")
-            booked = book(kept, name, purpose, release)  # nothing is out before it is written: it is booked only now
+            booked = book(kept, data, purpose, release)  # nothing is out before it is written: it is booked only now
             release.save(output)
             try:
                 if booked is not None:
@@ -78,12 +105,15 @@ def fit(
             except BudgetError as error:
                 note(f"The release was written, but not marked as such: {error}.")
         seconds = time.perf_counter() - started
-    account = kept.report(name)
+    account = kept.report(data)
+    if terms.epsilon is not None and told.known == "assumed" and takes_audience(chosen):
+        note(f"About {told.users:,} users were assumed; --audience N announces how many there are, roughly.")
     if json:
         document(
             {
                 "release": str(output),
-                "model": split_name(model)[0],
+                "model": name_of(chosen),
+                "reason": reason or None,
                 "settings": dataclasses.asdict(chosen),
                 "guarantee": str(release.guarantee),
                 "fit_seconds": seconds,
@@ -91,6 +121,8 @@ def fit(
             }
         )
         return
+    if reason:
+        say(f"{reason}.")
     say(f"Fitted {chosen!r} in {seconds:.1f} s.")
     say(str(release.guarantee))
     if release.guarantee.proven is not None and not has_privacy and booked is None:
@@ -145,6 +177,7 @@ def show(
         [
             ("model", card["model"]),
             ("settings", ", ".join(f"{name}={shown(value)}" for name, value in card["settings"].items()) or "none"),
+            *([("chosen", card["note"])] if card["note"] else []),
             ("guarantee", card["guarantee"]),
             ("catalogue", f"{catalogue['items']:,} items, {catalogue['genres']} genres, scale {scale}"),
             *(
@@ -166,6 +199,7 @@ def describe(folder: Path) -> dict[str, Any]:
     return {
         "model": card["model"],
         "settings": card["settings"],
+        "note": release.note,
         "guarantee": str(release.guarantee),
         "predicts_ratings": release.predicts_ratings,
         "catalogue": {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.errors import DataError, UnknownNameError, require
+from discreet.errors import DataError, InputError, UnknownNameError, require
 
 if TYPE_CHECKING:
     from discreet.data.gather import Repeats
@@ -187,6 +187,22 @@ class SplitOptions:
         return Folds(count=5 if self.folds is None else self.folds, seed=self.seed)
 
 
+Delta = Annotated[
+    float | None, typer.Option(metavar="D", help="Default: 0 for the unit rating, 1e-6 for the unit user.")
+]
+UnitOption = Annotated[
+    str | None,
+    typer.Option(metavar="UNIT", help="Whose secret is kept: one rating (default), or all of one user (user)."),
+]
+Trust = Annotated[
+    str | None,
+    typer.Option(metavar="WHO", help="Who may see ratings: one server (default), or only the users' own devices."),
+]
+NoiseSeed = Annotated[
+    int | None, typer.Option(metavar="SEED", help="Repeatable noise, for experiments: gives no privacy.")
+]
+
+
 @dataclass(frozen=True)
 class PrivacyOptions:
     """How much privacy a fit must give; without ``--epsilon`` there is none."""
@@ -194,38 +210,60 @@ class PrivacyOptions:
     epsilon: Annotated[
         float | None, typer.Option(metavar="E", help="The privacy budget; without it there is no privacy.")
     ] = None
-    delta: Annotated[
-        float | None, typer.Option(metavar="D", help="Default: 0 for the unit rating, 1e-6 for the unit user.")
-    ] = None
-    unit: Annotated[
-        str | None,
-        typer.Option(metavar="UNIT", help="Whose secret is kept: one rating (default), or all of one user (user)."),
-    ] = None
-    trust: Annotated[
-        str | None,
-        typer.Option(metavar="WHO", help="Who may see ratings: one server (default), or only the users' own devices."),
-    ] = None
-    noise_seed: Annotated[
-        int | None, typer.Option(metavar="SEED", help="Repeatable noise, for experiments: gives no privacy.")
-    ] = None
+    delta: Delta = None
+    unit: UnitOption = None
+    trust: Trust = None
+    noise_seed: NoiseSeed = None
 
     def terms(self) -> "Terms":
         """The terms that the options name; what is out of range is refused here, before any work."""
-        from discreet.populations.terms import Terms
+        return _terms(self, self.epsilon)
 
-        given: dict[str, Any] = {
-            name: value
-            for name in ("delta", "unit", "trust", "noise_seed")
-            if (value := getattr(self, name)) is not None
-        }
-        require(
-            self.epsilon is not None or not given,
-            f"{' and '.join('--' + name.replace('_', '-') for name in given)} would give no privacy without --epsilon: "
-            "give --epsilon too, or leave it out",
-        )
-        require(self.unit in (None, "rating", "user"), f"--unit must be rating or user, got {self.unit!r}")
-        require(self.trust in (None, "server", "devices"), f"--trust must be server or devices, got {self.trust!r}")
-        return Terms(epsilon=self.epsilon, **given)
+
+@dataclass(frozen=True)
+class SeveralPrivacyOptions:
+    """The same with one epsilon or several, to be compared."""
+
+    epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="E,…", help="One privacy budget or several, for example .1,1,10; without it, no privacy."),
+    ] = None
+    delta: Delta = None
+    unit: UnitOption = None
+    trust: Trust = None
+    noise_seed: NoiseSeed = None
+
+    def terms(self) -> "list[Terms]":
+        """The terms for every epsilon, smallest first; empty without ``--epsilon``."""
+        if self.epsilon is None:
+            _terms(self, None)  # refuses what says how, and not how much
+            return []
+        return [_terms(self, epsilon) for epsilon in sorted(set(_numbers(self.epsilon)))]
+
+
+def _terms(options: PrivacyOptions | SeveralPrivacyOptions, epsilon: float | None) -> "Terms":
+    from discreet.populations.terms import Terms
+
+    given: dict[str, Any] = {
+        name: value
+        for name in ("delta", "unit", "trust", "noise_seed")
+        if (value := getattr(options, name)) is not None
+    }
+    require(
+        epsilon is not None or not given,
+        f"{' and '.join('--' + name.replace('_', '-') for name in given)} would give no privacy without --epsilon: "
+        "give --epsilon too, or leave it out",
+    )
+    require(options.unit in (None, "rating", "user"), f"--unit must be rating or user, got {options.unit!r}")
+    require(options.trust in (None, "server", "devices"), f"--trust must be server or devices, got {options.trust!r}")
+    return Terms(epsilon=epsilon, **given)
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--epsilon must be a number, or several as in .1,1,10, got {text!r}") from None
 
 
 def with_hint(error: UnknownNameError, hint: str) -> UnknownNameError:

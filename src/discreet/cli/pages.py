@@ -31,18 +31,25 @@ def write_report_and_pictures(report: "Report", path: Path) -> list[Path]:
 
 
 def _page(report: "Report", pictures: "list[Picture]") -> str:
-    from discreet.reports.page import Pictures, Table, Text, render_page
+    from discreet.reports.page import Pictures, Section, Table, Text, render_page
+    from discreet.reports.privacy_charts import is_sweep
+    from discreet.reports.sweeps import sweep_sections
 
-    names = ", ".join(row.model for row in report.rows)
-    return render_page(
-        title=f"{names} on {report.data}" if len(report.rows) <= 3 else f"{len(report.rows)} models on {report.data}",
-        lead=f"{report.split[:1].upper()}{report.split[1:]}. {promise(report)}",
-        sections=[
-            Pictures(title="How good they are", pictures=pictures, lead=True),
+    split = f"{report.split[:1].upper()}{report.split[1:]}."
+    again = Text(title="Do it again", code=shlex.join(["discreet", *sys.argv[1:]]))
+    sections: list[Section]
+    if is_sweep(report):
+        title, lead = f"What privacy costs on {report.data}", f"{len(report.models)} models. {split}"
+        sections = [
+            *sweep_sections(report),
             Table(report=report),
-            Text(title="Do it again", code=shlex.join(["discreet", *sys.argv[1:]])),
-        ],
-    )
+            Text(title="What is promised", paragraphs=promise(report).splitlines()),
+        ]
+    else:
+        names = ", ".join(report.models) if len(report.models) <= 3 else f"{len(report.models)} models"
+        title, lead = f"{names} on {report.data}", f"{split} {promise(report)}"
+        sections = [Pictures(title="How good they are", pictures=pictures, lead=True), Table(report=report)]
+    return render_page(title=title, lead=lead, sections=[*sections, again])
 
 
 def promise(report: "Report") -> str:

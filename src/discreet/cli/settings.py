@@ -14,8 +14,10 @@ from typing import Any, Literal
 from discreet.errors import InputError, UnknownNameError
 
 
-def parse_models(texts: Sequence[str], settings: Sequence[str] = ()) -> dict[str, Any]:
+def parse_models(texts: Sequence[str], settings: Sequence[str] = (), *, audience: int | None = None) -> dict[str, Any]:
     """The models that ``texts`` name, each under the text it was written as.
+
+    Models that plan by the number of users are told ``audience``, unless a setting says another.
 
     >>> parse_models(["bias", "bias:item_damping=2"], ["user_damping=1"])["bias:item_damping=2"]
     Bias(item_damping=2.0, user_damping=1.0)
@@ -24,7 +26,10 @@ def parse_models(texts: Sequence[str], settings: Sequence[str] = ()) -> dict[str
     if len(names) < len(texts):
         raise InputError(f"the model {max(texts, key=texts.count)!r} is named twice")
     kinds = {name: model_kind(name) for name in names.values()}
-    common: dict[str, dict[str, Any]] = {name: {} for name in kinds}
+    told = {} if audience is None else {"audience": audience}
+    common: dict[str, dict[str, Any]] = {
+        name: {key: value for key, value in told.items() if key in _fields(kind)} for name, kind in kinds.items()
+    }
     for setting in settings:
         key, value = _pair(setting)
         owner, _, key = key.rpartition(".")

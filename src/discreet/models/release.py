@@ -74,6 +74,8 @@ class Release:
     sources
         For each array, which of these looks it was made from. A proven guarantee needs them for every array: a
         release whose ledger does not cover something it contains cannot be built as proven.
+    note
+        What else should travel with it, in a sentence: why this model was chosen. Public, like everything here.
 
     Examples
     --------
@@ -94,6 +96,7 @@ class Release:
     guarantee: Guarantee
     spends: tuple[Spend, ...] = ()
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    note: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arrays", ReadOnly(self.arrays))

@@ -10,6 +10,7 @@ Whoever stops after the second step has paid.
 """
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ def spend_and_release(
     *,
     budget: Budget,
     data: str,
+    note: str = "",
     progress: Progress = no_progress,
 ) -> Release:
     """Fit a model and save its release, paid for from the budget of a data set.
@@ -46,6 +48,8 @@ def spend_and_release(
         Where the release is written.
     budget, data
         Who pays, and for which data set.
+    note
+        A sentence for the card of the release.
     progress
         Called while fitting.
 
@@ -76,6 +80,7 @@ def spend_and_release(
                 f"{model!r} looked at the ratings in another way than was booked; nothing was released"
             )
         progress(1, 1, "writing the release")  # the last moment to be stopped
+        release = replace(release, note=note)
         release.save(folder)
     except BaseException:
         _log.warning("no release was written, and what was booked for it stays spent: there are no refunds")

@@ -48,6 +48,7 @@ def save(release: Release, folder: Path) -> None:
             "discreet": discreet.__version__,
             "model": name,
             "settings": dataclasses.asdict(release.model),  # type: ignore[call-overload]
+            "note": release.note,
             "guarantee": release.guarantee.to_json(),
             "ledger": [spend.to_json() for spend in release.spends],
             "sources": {name: list(looks) for name, looks in release.sources.items()},
@@ -119,6 +120,7 @@ def _load(folder: Path, card: dict[str, Any]) -> Release:
         guarantee=Guarantee.from_json(card["guarantee"]),
         spends=tuple(Spend.from_json(line) for line in card["ledger"]),
         sources={name: tuple(looks) for name, looks in card["sources"].items()},
+        note=str(card.get("note", "")),
     )
 
 

@@ -20,6 +20,7 @@ from discreet.reports.drawing import (
     ticks_between,
 )
 from discreet.reports.placing import place_names
+from discreet.reports.privacy_charts import is_sweep, privacy_chart
 from discreet.reports.style import DASHES, INK, QUIET, SERIES
 from discreet.reports.words import count_of, display_name, file_name, is_error, leading_metrics, meaning, ordered_rows
 
@@ -33,6 +34,8 @@ def pictures_of(report: Report) -> list[Picture]:
     >>> [picture.name for picture in pictures_of(report)]
     ['rmse', 'rmse-and-time', 'errors']
     """
+    if is_sweep(report):
+        return [privacy_chart(report)]
     return [picture for metric in leading_metrics(report) for picture in pictures_for(report, metric)]
 
 

@@ -96,18 +96,22 @@ class Table:
         """A table with a caption."""
         report, names = self.report, self.report.metric_names
         best = {
-            name: (min if is_error(name) else max)(row[name] for row in report.rows if name in row.metrics)
+            (name, epsilon): (min if is_error(name) else max)(
+                row[name] for row in report.rows if name in row.metrics and row.epsilon == epsilon
+            )
             for name in names
+            for epsilon in {row.epsilon for row in report.rows if name in row.metrics}
         }
-        columns = ["model", *(display_name(name) for name in names), *(label for _, label, _ in TIMES)]
-        kinds = ["text", *["number"] * (len(names) + len(TIMES))]
+        several = ["epsilon"] if self._several else []
+        columns = ["model", *several, *(display_name(name) for name in names), *(label for _, label, _ in TIMES)]
+        kinds = ["text", *["number"] * (len(several) + len(names) + len(TIMES))]
         if self._promised:
             columns, kinds = [*columns, "guarantee"], [*kinds, "text"]
         head = "".join(
             f'<th scope="col" data-kind="{kind}"><button type="button">{escape(column)}</button></th>'
             for column, kind in zip(columns, kinds, strict=True)
         )
-        body = "".join(self._row(row, place, names, best) for place, row in enumerate(report.rows))
+        body = "".join(self._row(row, report.models.index(row.model), names, best) for row in report.rows)
         caption = f"{report.data}: {report.split}. " + (f"±: {report.interval}. " if report.interval else "")
         return _section(
             self.title,
@@ -118,12 +122,16 @@ class Table:
         )
 
     @property
+    def _several(self) -> bool:
+        return len({row.epsilon for row in self.report.rows}) > 1
+
+    @property
     def _promised(self) -> bool:
         return any(row.guarantee for row in self.report.rows)
 
     def _settings(self) -> str:
         """What every model was set to, folded away."""
-        known = [row for row in self.report.rows if row.settings]
+        known = list({row.model: row for row in self.report.rows if row.settings}.values())
         entries = "".join(
             f"<dt>{escape(row.model)}</dt><dd>"
             + escape(", ".join(f"{name} = {value}" for name, value in row.settings.items()))
@@ -132,14 +140,18 @@ class Table:
         )
         return f"<details><summary>Settings of every model</summary><dl>{entries}</dl></details>" if known else ""
 
-    def _row(self, row: Row, place: int, names: Sequence[str], best: Mapping[str, float]) -> str:
+    def _row(self, row: Row, place: int, names: Sequence[str], best: Mapping[tuple[str, float | None], float]) -> str:
         cells = []
+        if self._several:
+            value = "Infinity" if row.epsilon is None else f"{row.epsilon:g}"
+            cells.append(f'<td data-value="{value}">{"none" if row.epsilon is None else value}</td>')
         for name in names:
             if name not in row.metrics:
                 cells.append('<td aria-label="not measured">·</td>')
                 continue
             estimate = row.metrics[name]
-            chosen = ' class="best"' if len(self.report.rows) > 1 and estimate.mean == best[name] else ""
+            first = len(self.report.rows) > 1 and estimate.mean == best[name, row.epsilon]
+            chosen = ' class="best"' if first else ""
             half = f"{(estimate.high - estimate.low) / 2:.4f}".removeprefix("0")
             cells.append(f'<td{chosen} data-value="{estimate.mean}">{estimate.mean:.4f}<small>±{half}</small></td>')
         for attribute, _, digits in TIMES:
@@ -151,6 +163,8 @@ class Table:
             )
         if self._promised:
             promise = escape(row.guarantee or "none")
+            if self._several:  # sentences that differ in a number only would fill the page
+                promise = {"proven": "proven", "claimed": "only claimed", None: "none"}[row.promise]
             cells.append(f'<td class="words" data-value="{promise}">{promise}</td>')
         return (
             f'<tr data-model="{escape(row.model)}"><th scope="row" data-value="{escape(row.model)}">'

@@ -1,0 +1,54 @@
+"""Which model to fit when nobody says which: a rule on public facts alone, with its reason in a sentence.
+
+What the rule may look at is what its arguments are: about how many users take part, as far as that was announced, how
+many items there are, on what terms, and whether the items have public features. It never sees a rating.
+"""
+
+from discreet.errors import require, require_type, require_whole
+from discreet.models.almanac import Almanac
+from discreet.models.bayesian_mf import BayesianMF
+from discreet.models.own_taste import OwnTaste
+from discreet.models.release import Model
+from discreet.populations.terms import Terms
+
+HOPELESS = {"rating": 1.0, "user": 10.0}
+"""Users times epsilon, below which nothing that is published stands out of its noise."""
+
+
+def choose(users: int, items: int, terms: Terms, features: bool) -> tuple[Model, str]:
+    """The model to fit, and why, in one sentence.
+
+    Parameters
+    ----------
+    users
+        About how many take part, as far as this is publicly known.
+    items
+        How many there are in the public catalogue.
+    terms
+        How much privacy is asked for, for whom, and who is trusted.
+    features
+        Whether the catalogue knows genres or years.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> model, reason = choose(943, 1682, dc.Terms(epsilon=1.0, unit="user"), features=True)
+    >>> type(model).__name__, model.audience
+    ('Almanac', 943)
+    >>> type(choose(943, 1682, dc.Terms(), features=True)[0]).__name__
+    'BayesianMF'
+    """
+    require_whole("users", users, least=1)
+    require_whole("items", items, least=1)
+    require_type(terms, Terms, "terms must be Terms, for example Terms(epsilon=1.0)")
+    require(isinstance(features, bool), f"features must be true or false, got {features!r}")
+    if terms.epsilon is None:
+        return BayesianMF(), "Without privacy BayesianMF foresees ratings best of all models that were measured"
+    asked = f"epsilon {terms.epsilon:g} for every {terms.unit_name} and about {users:,} users"
+    if users * terms.epsilon < HOPELESS[terms.unit_name] and features:
+        return OwnTaste(), (
+            f"With {asked} nothing that is published would stand out of its noise, so OwnTaste asks for nothing "
+            "and leaves the budget alone"
+        )
+    known = "with genres and years of the items" if features else "without genres and years of the items"
+    return Almanac(audience=users), f"With {asked}, {known}, Almanac gets the most out of one publication"

@@ -1,0 +1,81 @@
+"""Reports with several epsilons in words and tables: models down, epsilons across."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from discreet.evaluation.results import Estimate, Report, Row
+from discreet.reports.curves import Rows
+from discreet.reports.page import Pictures, Section
+from discreet.reports.privacy_charts import privacy_chart
+from discreet.reports.words import display_name, is_error, leading_metrics
+
+NOT_MEASURED = "-"
+WORTH = {"proven": "proven", "claimed": "only claimed", None: "none"}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One metric of every model at every epsilon, as text."""
+
+    metric: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def grid_of(report: Report, metric: str) -> Grid:
+    """Models by epsilons; the last columns are without privacy, and what the guarantee is worth.
+
+    >>> rows = [Row("a", {"rmse": Estimate(0.9, 0.8, 1.0)}, epsilon=1.0, promise="proven", unit="user")]
+    >>> grid_of(Report("films", "", tuple(rows)), "rmse").rows
+    (('a', '0.9000 ±.1000', '-', 'proven'),)
+    """
+    epsilons = [epsilon for epsilon in report.epsilons if epsilon > 0]
+    body = []
+    for model in report.models:
+        rows = {row.epsilon: row for row in report.rows if row.model == model and metric in row.metrics}
+        if not rows:
+            continue
+        cells = [_cell(rows.get(epsilon, rows.get(0.0)), metric) for epsilon in (*epsilons, None)]
+        body.append((model, *cells, guarantee_of(list(rows.values()))))
+    head = ("model", *(f"epsilon {epsilon:g}" for epsilon in epsilons), "no privacy", "guarantee")
+    return Grid(metric, head, tuple(body))
+
+
+def guarantee_of(rows: Sequence[Row]) -> str:
+    """What the guarantee of a model is worth, in a few words.
+
+    >>> guarantee_of([Row("a", {}, epsilon=1.0, promise="claimed", unit="rating"), Row("a", {})])
+    'only claimed, for one rating'
+    """
+    private = [row for row in rows if row.epsilon is not None]
+    if not private:
+        return "none"
+    if all(row.epsilon == 0 for row in private):
+        return "asks for nothing"
+    row = private[0]
+    return WORTH[row.promise] + (f", for one {row.unit}" if row.promise == "claimed" and row.unit else "")
+
+
+def sweep_sections(report: Report) -> list[Section]:
+    """The picture of what privacy costs, and a table for each of its panels."""
+    sections: list[Section] = [
+        Pictures(
+            title="What privacy costs",
+            text="Every model that has a private form, at every epsilon. The line above is the best of all without "
+            "privacy; the line below is what a user's own ratings and public facts give for nothing.",
+            pictures=[privacy_chart(report)],
+            lead=True,
+        )
+    ]
+    for metric in leading_metrics(report):
+        grid = grid_of(report, metric)
+        better = "lower is better" if is_error(metric) else "higher is better"
+        sections.append(Rows(title=f"{display_name(metric)}, {better}", columns=grid.columns, rows=grid.rows))
+    return sections
+
+
+def _cell(row: Row | None, metric: str) -> str:
+    if row is None:
+        return NOT_MEASURED
+    estimate: Estimate = row.metrics[metric]
+    return f"{estimate.mean:.4f} ±" + f"{(estimate.high - estimate.low) / 2:.4f}".removeprefix("0")

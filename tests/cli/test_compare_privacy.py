@@ -1,0 +1,122 @@
+"""``discreet compare --epsilon …``: models by epsilons in one table, one document and one picture."""
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+SCALE = ("--scale", "1:5")
+FEW = ("--models", "bias,popularity,own-taste,paper:hybrid-knn,mf", "--set", "mf.epochs=1")
+
+
+def compare(discreet, table, items, folder, *options):
+    command = ("compare", table, *SCALE, "--items", items, "--test", 0.2, "--seed", 3, "-o", folder)
+    return discreet(*command, *options)
+
+
+def test_one_document_with_epsilons_and_guarantees(discreet, table, items, tmp_path):
+    outcome = compare(discreet, table, items, tmp_path, *FEW, "--epsilon", "10,.1,1", "--unit", "user", "--json")
+    assert outcome.code == 0, outcome.err
+    document = json.loads(outcome.out)
+    assert document["page"] == str(tmp_path / "report.html")
+    assert document["pictures"] == [str(tmp_path / "privacy.png")]
+    assert Path(document["pictures"][0]).read_bytes().startswith(b"\x89PNG")
+    found = {(row["model"], row["epsilon"]): row for row in document["rows"]}
+    epsilons = (0.1, 1.0, 10.0, None)
+    expected = {(name, epsilon) for name in ("bias", "popularity", "paper:hybrid-knn") for epsilon in epsilons}
+    assert set(found) == expected | {("own-taste", 0.0), ("mf", None)}
+    for (name, epsilon), row in found.items():
+        if epsilon is None:
+            assert (row["promise"], row["guarantee"], row["unit"]) == (None, None, None)
+        elif name == "paper:hybrid-knn":
+            assert (row["promise"], row["unit"]) == ("claimed", "rating")
+            assert row["guarantee"].startswith(f"Claimed, not proven: epsilon {epsilon:g}")
+        else:
+            assert (row["promise"], row["unit"]) == ("proven", "user")
+            assert row["guarantee"].startswith("Proven: ")
+        for estimate in row["metrics"].values():
+            assert estimate["low"] <= estimate["mean"] <= estimate["high"]
+        assert "ndcg@100" in row["metrics"] and ("rmse" in row["metrics"]) == (name != "popularity")
+    assert outcome.err == "mf has no private form for this, and will appear without privacy only.\n"
+
+
+def test_people_get_models_by_epsilons(discreet, table, items, tmp_path):
+    outcome = compare(discreet, table, items, tmp_path, *FEW, "--epsilon", "1,10", "--unit", "user")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.count("epsilon 1 ") >= 2 and "no privacy" in outcome.out
+    assert "RMSE, lower is better" in outcome.out and "NDCG@100, higher is better" in outcome.out
+    rows = [line.split() for line in outcome.out.splitlines()]
+    assert any(row[:1] == ["own-taste"] and row[-3:] == ["asks", "for", "nothing"] for row in rows)
+    assert any(row[:1] == ["mf"] and row[1:3] == ["-", "-"] and row[-1] == "none" for row in rows)
+    assert any(row[:1] == ["paper:hybrid-knn"] and "claimed," in row for row in rows)
+    assert "Proven: epsilon bounds what a release tells about all ratings of one user" in outcome.out
+    assert "Only claimed: a paper says so" in outcome.out
+    assert "is not private" in outcome.out
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for words in ("What privacy costs", "bias (proven)", "paper:hybrid-knn (only claimed, for one rating)", "no noise"):
+        assert words in page
+    assert "own-taste, costs nothing" in page and "without privacy" in page
+
+
+def test_without_names_all_private_models_and_the_best_others(discreet, table, items, tmp_path):
+    outcome = compare(
+        discreet, table, items, tmp_path, "--epsilon", 1, "--unit", "user", "--metrics", "ndcg@5", "--json"
+    )
+    assert outcome.code == 0, outcome.err
+    rows = json.loads(outcome.out)["rows"]
+    private = {row["model"] for row in rows if row["epsilon"] == 1}
+    assert {"almanac", "bias", "popularity"} <= private
+    assert {"bayesian-mf", "implicit-als"} <= {row["model"] for row in rows} - private
+    assert not {"cosine", "mf", "ease"} & {row["model"] for row in rows}
+    assert outcome.err == "About 1,000 users are assumed; --audience N announces how many there are, roughly.\n"
+
+
+def test_what_promises_nothing_is_not_called_proven(discreet, table, tmp_path):
+    """The items of a bare table were read off the ratings: then nothing is promised."""
+    command = ("compare", table, *SCALE, "--models", "popularity", "--test", 0.2, "-o", tmp_path, "--epsilon", "1,10")
+    outcome = discreet(*command)
+    assert outcome.code == 0, outcome.err
+    assert "None, in spite of an epsilon" in outcome.out and "Proven:" not in outcome.out
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "popularity (nothing promised)" in page
+
+
+def test_the_audience_is_told(discreet, table, items, tmp_path):
+    command = ("--models", "almanac", "--epsilon", "1,2", "--audience", 60, "--metrics", "rmse", "--json")
+    outcome = compare(discreet, table, items, tmp_path, *command)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "audience = 60" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--epsilon", "1,much"), "--epsilon must be a number, or several as in .1,1,10, got '1,much'"),
+        (("--epsilon", "1,0"), "epsilon must be positive and finite, got 0.0"),
+        (("--epsilon", "1,inf"), "epsilon must be positive and finite, got inf"),
+        (("--unit", "user"), "--unit would give no privacy without --epsilon"),
+        (("--epsilon", "1", "--audience", "0"), "--audience must be at least 1, got 0"),
+        (("--epsilon", "1", "--models", "bias,bia"), "there is no model 'bia'; did you mean 'bias'?"),
+    ],
+)
+def test_what_is_wrong_is_said_before_the_work(discreet, table, tmp_path, options, sentence):
+    outcome = discreet("compare", table, *SCALE, "-o", tmp_path / "out", *options)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"discreet: {sentence}") and outcome.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_names_the_model_and_its_epsilon(discreet, table, items, tmp_path, monkeypatch):
+    steps = []
+
+    @contextmanager
+    def drawn():
+        yield lambda *step: steps.append(step)
+
+    monkeypatch.setattr("discreet.cli.progress._drawn", drawn)
+    outcome = compare(discreet, table, items, tmp_path, "--models", "bias", "--epsilon", "1,10", "--json")
+    assert outcome.code == 0
+    assert {"bias, epsilon 1", "bias, epsilon 10", "bias"} <= {what for _, _, what in steps}
+    done = [step / total for step, total, what in steps if what.startswith("bias")]
+    assert done == sorted(done)
