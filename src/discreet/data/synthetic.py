@@ -14,6 +14,7 @@ Everything follows from the seed alone, however many threads work. Users are dra
 columns, so a hundred million ratings need little more memory than the columns themselves (1.6 GB).
 """
 
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -35,7 +36,8 @@ class _Making:
     ``popular_is_liked`` is the correlation of an item's bias with the logarithm of its popularity, ``genre_share`` the
     share of the variance of item factors that is common to a genre, ``reserve`` how much interest it takes before an
     item is likely to be picked, ``interest_is_taste`` the correlation of what users look at with what they like. The
-    powers say how fast factors become weaker: those of items, of tastes and of interests.
+    powers say how fast factors become weaker: those of items, of tastes and of interests. ``head`` is how many items at
+    most are about equally popular.
     """
 
     user_bias: float = 0.36
@@ -52,6 +54,7 @@ class _Making:
     taste_power: float = 0.7
     interest_power: float = 0.7
     popularity_power: float = 1.0
+    head: float = math.inf
     activity_power: float = 0.9
 
 
@@ -59,11 +62,13 @@ _PLAIN = _Making()
 """At the default size the bias model has the error it has on MovieLens 100K (.94)."""
 _MOVIELENS = _Making(
     user_bias=0.47, item_bias=0.5, taste=0.6, noise=0.7, genre_share=0.3, interest=3.7, interest_is_taste=0.35,
-    factors=40, item_power=0.15, taste_power=0.35, interest_power=0.3, popularity_power=1.4, activity_power=1.15,
+    factors=40, item_power=0.15, taste_power=0.35, interest_power=0.3, popularity_power=1.4, head=75,
+    activity_power=1.15,
 )  # fmt: skip
 """Chosen so that a set of the size of MovieLens 1M has its errors of averages, features and factors, its NDCG of
 popularity and of EASE, and its eigenvalues, of residuals and of who rates what: `benchmarks/almanac.py
---check-synthetic` prints both."""
+--check-synthetic` prints both. The head stays as large in larger catalogues, where a few items are rated by a large part
+of the users too."""
 MOVIELENS_CUMULATIVE = (0.0, 0.061, 0.175, 0.446, 0.788, 1.0)
 """Share of the ratings of MovieLens 100K up to each fifth of the scale."""
 
@@ -165,7 +170,7 @@ def synthetic(
         raise InputError(f"{users} users and {items} items have {users * items} pairs, too few for {ratings} ratings")
     levels = _levels(scale, step)
     rng = np.random.default_rng(seed)
-    popularity = _popularity(items, popularity_power, rng)
+    popularity = _popularity(items, popularity_power, making.head, rng)
     item_genres, years = _genres_and_years(items, rng)
     rank = np.arange(1, factors + 1, dtype=np.float64)
     item_factors = _item_factors(item_genres, rank**-making.item_power, making.genre_share, rng)
@@ -220,10 +225,10 @@ def _levels(scale: Scale, step: float) -> Floats:
     return np.linspace(scale.low, scale.high, count + 1).astype(np.float32)
 
 
-def _popularity(items: int, power: float, rng: np.random.Generator) -> Doubles:
+def _popularity(items: int, power: float, head: float, rng: np.random.Generator) -> Doubles:
     """Odds of being picked: (rank + 2 % of the items)^-power, falling faster in the tail, in random order."""
     rank = rng.permutation(items) + 1.0
-    odds = (rank + 0.02 * items) ** -power * np.exp(-2.5 * power * rank / items)
+    odds = (rank + min(0.02 * items, head)) ** -power * np.exp(-2.5 * power * rank / items)
     return np.asarray(odds / odds.sum(), dtype=np.float64)
 
 
