@@ -67,8 +67,8 @@ _MOVIELENS = _Making(
 )  # fmt: skip
 """Chosen so that a set of the size of MovieLens 1M has its errors of averages, features and factors, its NDCG of
 popularity and of EASE, and its eigenvalues, of residuals and of who rates what: `benchmarks/almanac.py
---check-synthetic` prints both. The head stays as large in larger catalogues, where a few items are rated by a large part
-of the users too."""
+--check-synthetic` prints both. The head stays as large in larger catalogues, where a few items are rated by a large
+part of the users too."""
 MOVIELENS_CUMULATIVE = (0.0, 0.061, 0.175, 0.446, 0.788, 1.0)
 """Share of the ratings of MovieLens 100K up to each fifth of the scale."""
 
