@@ -7,7 +7,8 @@ How clearly pairs of items can be seen is
 for co-counts in which a user with c ratings has the weight 1/√c (unit rating); where it is 1/c (unit user, or Laplace
 noise) the deviation is taken ten times, as co-counts are then √c times fainter. From it:
 
-    below 100     no pairs: the whole budget buys item sums
+    below 100     no pairs: the whole budget buys item sums (below 200 with the unit rating, where item sums alone may
+                  have Laplace noise, which is the smaller then)
     below 450     co-counts alone, for ranking: factors of ratings could not stand out
     above         co-counts and products of ratings, in one sum
 
@@ -42,7 +43,7 @@ CLIP = 0.25
 """The furthest that a residual counts in a product, in widths of the scale."""
 TYPICAL_LENGTH = 10.0
 """√c of a typical user."""
-SEEN, TOLD_APART, SHARP, ITEMS_AT = 100.0, 450.0, 48.0, 35.0
+SEEN, SEEN_OF_RATINGS, TOLD_APART, SHARP, ITEMS_AT = 100.0, 200.0, 450.0, 48.0, 35.0
 LEAST_SUMS, MOST_SUMS = 0.08, 0.35
 FEWEST_ITEMS, MOST_ITEMS, MOST_ITEMS_WITHOUT_NOISE = 100, 2048, 4096
 
@@ -103,7 +104,7 @@ def plan_for(population: Population, audience: int, items: int | None, share: fl
     if items is None:
         most = int(np.clip(ITEMS_AT * math.sqrt(clarity), min(size, FEWEST_ITEMS), most))
     plan = replace(plan, items=most, products=clarity >= TOLD_APART)
-    if share is None and clarity < SEEN:
+    if share is None and clarity < (SEEN if by_user else SEEN_OF_RATINGS):
         return plan
     return replace(plan, share=1 - _share_of_sums(plan, population, audience) if share is None else share)
 

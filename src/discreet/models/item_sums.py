@@ -42,8 +42,8 @@ STRAY = 0.235
 """How far a rating strays from what is expected of its item, in widths of the scale."""
 SPREADS = np.geomspace(0.02, 0.3, 25)
 """The grid of t, in widths of the scale."""
-LINE_SPREAD = 0.1
-"""How large the coefficients of the line are expected, in widths of the scale."""
+MEAN_SPREAD, LINE_SPREAD = 0.2, 0.05
+"""How large the coefficients of the line are expected, its level and the others, in widths of the scale."""
 CLEAR, STEPS = 12.0, 60
 GRID = np.concatenate([[0.0], np.geomspace(0.02, 1, 16), np.arange(1.25, CLEAR + 3, 0.25)])
 """Where counts may lie, in deviations of their noise, and how often the mixture is improved."""
@@ -143,7 +143,8 @@ def likely_biases(
     popularity = np.log(counts / weight + 1)
     popularity = (popularity - popularity @ counts / max(counts.sum(), 1e-9)) / 2
     line = np.concatenate([np.ones((len(counts), 1)), popularity[:, None], features], axis=1)
-    penalty = np.diag(np.r_[1e-4, np.full(line.shape[1] - 1, 1 / (LINE_SPREAD * width) ** 2)])
+    spreads = np.r_[MEAN_SPREAD, np.full(line.shape[1] - 1, LINE_SPREAD)] * width
+    penalty = np.diag(1 / spreads**2)
     best: tuple[float, Doubles, float] | None = None
     for spread in SPREADS * width:
         variance = counts**2 * spread**2 + stray

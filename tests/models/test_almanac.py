@@ -1,0 +1,401 @@
+"""Almanac: bounds by brute force, formulas against naive ones, what is asked for on which terms, and what is spent."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.data.labels import Labels
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError
+from discreet.models.almanac_plan import CLIP, Plan, plan_for
+from discreet.models.at_home import Covariates
+from discreet.models.features import item_features
+from discreet.models.fitting import fit_on
+from discreet.models.item_sums import SPREADS, STRAY, ItemSums, likely_biases, likely_counts
+from discreet.populations.rehearsal import rehearse
+
+SCALE = dc.Scale(1, 5)
+GENRES = [["Drama"], ["Comedy"], ["Drama", "War"], ["War"], []]
+
+
+def catalogue_of(size, features=False):
+    names = [f"i{n}" for n in range(size)]
+    if not features:
+        return dc.Catalogue.of(names, SCALE)
+    genres = [GENRES[n % len(GENRES)] for n in range(size)]
+    return dc.Catalogue.of(names, SCALE, genres=genres, years=[1950 + 3 * n if n % 7 else 0 for n in range(size)])
+
+
+def world(users=80, items=30, seed=1, features=True):
+    """Ratings with an item's quality, a user's generosity and, for half of the users, a taste for Drama."""
+    rng = np.random.default_rng(seed)
+    catalogue = catalogue_of(items, features)
+    rated = rng.random((users, items)) < rng.uniform(0.1, 0.7, items)
+    quality, generosity = rng.normal(3.4, 0.5, items), rng.normal(0, 0.4, users)
+    drama = np.array(["Drama" in GENRES[n % len(GENRES)] for n in range(items)])
+    taste = np.where(np.arange(users) % 2, 0.8, -0.8)
+    user, item = np.nonzero(rated)
+    expected = quality[item] + generosity[user] + taste[user] * drama[item] + rng.normal(0, 0.5, len(user))
+    names = Labels.of([f"u{n}" for n in range(users)], what="user")
+    return Ratings.of_columns(catalogue, names, user, item, np.clip(np.rint(expected), 1, 5))
+
+
+WORLD = world()
+
+
+def terms(epsilon, unit="user", delta=1e-6, seed=1):
+    return dc.Terms(epsilon=epsilon, delta=delta, unit=unit, noise_seed=seed)
+
+
+# ── Item sums ──
+
+
+@pytest.mark.parametrize("base", [[3, 3, 3], [1, 5, 3.5]], ids=str)
+@pytest.mark.parametrize("scaling", ["rating", "user, l2", "user, l1"])
+@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
+def test_no_unit_moves_item_sums_beyond_their_bound(base, scaling, neighbours):
+    contribution = ItemSums(np.array(base, dtype=np.float32), SCALE, 1.5, scaling).contribution
+    found = dc.check_sensitivity(contribution, catalogue_of(3), [1, 3, 4, 5], users=1, neighbours=neighbours)
+    assert all(measured.exhaustive and measured.pairs > 50 for measured in found)
+
+
+@pytest.mark.parametrize("scaling", ["rating", "user, l2", "user, l1"])
+def test_item_sums_add_up_over_users(scaling):
+    contribution = ItemSums(np.full(3, 3.5, dtype=np.float32), SCALE, 1.5, scaling).contribution
+    dc.check_sensitivity(contribution, catalogue_of(3), [1, 3, 5], users=3, most=150)
+
+
+@pytest.mark.parametrize(("scaling", "norm"), [("user, l2", 2), ("user, l1", 1)])
+def test_every_user_is_as_long_as_the_bound(scaling, norm):
+    """A bound that nobody comes near would buy noise for nothing."""
+    sums = ItemSums(np.full(30, 3.5, dtype=np.float32), SCALE, 1.5, scaling)
+    for position in (0, 5, 40):
+        total = sums.contribution.total(WORLD.select_users(np.array([position])))
+        assert np.linalg.norm(total.ravel(), norm) == pytest.approx(1, rel=1e-6)
+
+
+def test_item_sums_are_counts_and_sums():
+    sums = ItemSums(np.full(30, 3.0, dtype=np.float32), SCALE, 1.5, "rating")
+    counts, totals = sums.contribution.total(WORLD)
+    for item in (0, 7, 29):
+        own = WORLD.values[WORLD.item_index == item]
+        assert counts[item] == len(own)
+        assert totals[item] * sums.points == pytest.approx((own - 3).sum(), rel=1e-6)
+
+
+# ── Behind the noise ──
+
+
+def test_counts_behind_noise_err_less_than_the_noise():
+    rng = np.random.default_rng(2)
+    truth = np.concatenate([np.zeros(300), rng.exponential(20, 300)])
+    noisy = truth + rng.normal(0, 10, 600)
+    found = likely_counts(noisy, 10.0)
+    assert found.min() >= 0
+    assert np.sqrt(np.mean((found - truth) ** 2)) < 0.9 * np.sqrt(np.mean((np.maximum(noisy, 0) - truth) ** 2))
+
+
+def test_counts_far_above_the_noise_stay():
+    noisy = np.array([1e6, 5e4, 300.0, -0.4, 0.2])
+    np.testing.assert_allclose(likely_counts(noisy, 0.5)[:3], noisy[:3])
+    np.testing.assert_array_equal(likely_counts(noisy, 0.0), [1e6, 5e4, 300, 0, 0.2])
+
+
+@pytest.mark.parametrize("deviation", [0.0, 4.0])
+def test_biases_are_the_mean_of_a_normal_posterior(deviation):
+    """Against the textbook: b given its sum, where the prior is the line that was found."""
+    rng = np.random.default_rng(3)
+    features = rng.normal(size=(60, 2)).astype(np.float32)
+    counts = rng.uniform(1, 80, 60)
+    truth = features @ [0.3, -0.2] + rng.normal(0, 0.3, 60)
+    sums = counts * truth + rng.normal(0, np.sqrt((STRAY * 4) ** 2 * counts + deviation**2))
+    found, unknown = likely_biases(counts, sums, deviation, 1.0, features, 4.0)
+    assert np.sqrt(np.mean((found - truth) ** 2)) < np.sqrt(np.mean((sums / counts - truth) ** 2))
+    assert np.all(unknown > 0)
+    assert np.mean((found - truth) ** 2 / unknown) == pytest.approx(1, abs=0.6)
+    # From b = line + t z and sum = n b + stray: precision 1/t² + n²/v, for one t of the grid.
+    stray = (STRAY * 4) ** 2 * counts + deviation**2
+    spreads = (SPREADS * 4)[:, None]
+    np.testing.assert_allclose(np.min(np.abs(1 / (1 / spreads**2 + counts**2 / stray) - unknown), axis=0), 0, atol=1e-9)
+
+
+def test_features_help_where_sums_say_little():
+    rng = np.random.default_rng(4)
+    features = rng.integers(0, 2, size=(400, 3)).astype(np.float32)
+    truth = features @ [0.5, -0.4, 0.3] + rng.normal(0, 0.1, 400)
+    counts = np.full(400, 5.0)
+    sums = counts * truth + rng.normal(0, 6.0, 400)
+    errors = [
+        np.mean((likely_biases(counts, sums, 6.0, 0.1, f, 4.0)[0] - truth) ** 2) for f in (features, features[:, :0])
+    ]
+    assert errors[0] < 0.6 * errors[1]
+
+
+# ── Features ──
+
+
+def test_features_come_from_the_catalogue_alone():
+    features = item_features(catalogue_of(20, features=True))
+    assert features.shape == (20, 3 + 4)
+    np.testing.assert_allclose((features[:, :3] ** 2).sum(axis=1), [1, 1, 1, 1, 0] * 4, rtol=1e-6)
+    np.testing.assert_allclose(features[:, 3:].sum(axis=1), 1, rtol=1e-6)  # tents add up to 1 everywhere
+    assert item_features(catalogue_of(20)).shape == (20, 0)
+
+
+def test_one_year_for_all_tells_nothing():
+    catalogue = dc.Catalogue.of(["a", "b"], SCALE, years=[1990, 1990])
+    assert item_features(catalogue).shape == (2, 0)
+
+
+# ── At home ──
+
+
+def covariates(items=30, factors=2, seed=5):
+    rng = np.random.default_rng(seed)
+    return Covariates.of(
+        rng.uniform(2, 4, items).astype(np.float32),
+        rng.uniform(0, 0.3, items).astype(np.float32),
+        rng.uniform(0, 50, items).astype(np.float32),
+        rng.random((items, 3)).astype(np.float32),
+        rng.normal(0, 0.3, (items, factors)).astype(np.float32),
+        4.0,
+    )
+
+
+def test_own_fit_is_the_posterior_of_the_regression():
+    known = covariates()
+    found = known.tastes(WORLD)
+    for position in (0, 3, 50):
+        history = WORLD.history_at(position)
+        z = known.rows[history.items].astype(float)
+        noise = np.diag(known.stray / known.trust[history.items])  # σ² + v_i
+        gain = z.T @ np.linalg.inv(z @ z.T + noise)  # the other form of the same mean, over ratings
+        np.testing.assert_allclose(found[position], gain @ (history.values - known.base[history.items]), atol=2e-4)
+
+
+def test_explanations_add_up_to_the_prediction():
+    known = covariates()
+    history = WORLD.history_at(4)
+    for item in (0, 9, 29):
+        expected = known.rows[item] @ known.tastes(WORLD.select_users(np.array([4])))[0]
+        assert known.shares(history, item).sum() == pytest.approx(float(expected), abs=2e-4)
+
+
+def test_a_stranger_gets_the_prior_mean():
+    release = fit_on(dc.Almanac(), WORLD)
+    nobody = Ratings.of_history(dc.History(WORLD.catalogue, np.zeros(0, np.int32), np.zeros(0, np.float32)))
+    predicted = release.predict(nobody, np.zeros(30, int), np.arange(30))
+    np.testing.assert_allclose(predicted, release.arrays["mean"][0] + release.arrays["item_bias"], rtol=1e-6)
+
+
+def test_finds_a_taste_for_a_genre_with_noise_that_hides_all_factors():
+    train, test = world(users=300, items=40, seed=2).split(test=0.2, seed=1)
+    errors = {}
+    for features in (True, False):
+        release = fit_on(dc.Almanac(audience=300, features=features), train, terms(3.0))
+        assert not release.arrays["item_factors"].any()
+        predicted = release.predict(train, test.user_index, test.item_index)
+        errors[features] = np.sqrt(np.mean((predicted - test.values) ** 2))
+    assert errors[True] < errors[False] - 0.02
+
+
+def test_finds_factors_without_features():
+    train, test = world(users=300, items=40, seed=2, features=False).split(test=0.2, seed=1)
+    errors = []
+    for factors in (fit_on(dc.Almanac(), train).arrays["item_factors"], np.zeros((40, 20), np.float32)):
+        release = fit_on(dc.Almanac(), train)
+        release = replace(release, arrays={**release.arrays, "item_factors": factors})
+        errors.append(np.sqrt(np.mean((release.predict(train, test.user_index, test.item_index) - test.values) ** 2)))
+    assert errors[0] < errors[1] - 0.05
+
+
+# ── What is asked for ──
+
+
+def plan_on(epsilon, unit, audience, delta=1e-6, items=1700, **settings):
+    population = dc.Terms(epsilon=epsilon, delta=delta, unit=unit).population(
+        dc.synthetic(users=5, items=items, ratings=50, seed=1)
+    )
+    return plan_for(population, audience, settings.get("items"), settings.get("share"))
+
+
+def test_the_smaller_the_audience_the_less_is_asked_for():
+    tiny, small, large, huge = (plan_on(1.0, "user", audience) for audience in (1000, 10_000, 30_000, 500_000))
+    assert tiny.share == 0
+    assert small.share > 0
+    assert not small.products
+    assert large.products
+    assert large.share <= huge.share == pytest.approx(0.92)
+    assert tiny.items < small.items < large.items < huge.items == 1700
+
+
+@pytest.mark.parametrize("unit", ["rating", "user"])
+def test_without_a_delta_noise_is_laplace(unit):
+    release = fit_on(dc.Almanac(audience=1000), WORLD, terms(1.0, unit, delta=0.0))
+    assert {spend.mechanism for spend in release.spends} == {"laplace"}
+    large = plan_on(1.0, unit, 10**6, delta=0.0)
+    assert (large.share > 0, large.scaling) == ((True, "rating") if unit == "rating" else (False, "user, l1"))
+
+
+def test_settings_overrule_the_plan():
+    plan = plan_on(1.0, "user", 1000, share=0.5, items=40)
+    assert (plan.share, plan.items) == (0.5, 40)
+    assert plan_on(1.0, "rating", 10**6, share=0.0).share == 0
+
+
+def test_no_look_at_the_ratings_decides_anything():
+    """The same plan for other ratings, and for a rehearsal on zeros."""
+    other = world(seed=9)
+    for epsilon, unit in ((1.0, "user"), (8.0, "rating")):
+        plans = [plan_for(terms(epsilon, unit).population(ratings), 10**4, None, None) for ratings in (WORLD, other)]
+        assert plans[0] == plans[1]
+
+
+@pytest.mark.parametrize("unit", ["rating", "user"])
+@pytest.mark.parametrize(("epsilon", "audience", "looks"), [(0.5, 100, 1), (2.0, 50_000, 2)])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_every_look_is_booked_and_within_the_limit(unit, epsilon, audience, looks, delta):
+    ledger = terms(epsilon, unit, delta).ledger()
+    model, server = dc.Almanac(audience=audience), dc.TrustedServer(WORLD, ledger)
+    planned = rehearse(model, server)
+    release = model.fit(server)
+    if unit == "user" and delta == 0:
+        looks = 1
+    assert len(ledger.spends) == len(release.spends) == looks
+    assert ledger.spends == planned.spends
+    assert 0.9 * epsilon < ledger.spent <= epsilon * (1 + 1e-9)
+    assert release.guarantee.proven is not None
+    assert np.isfinite(release.predict(WORLD, [0, 1], [2, 3])).all()
+
+
+def test_gaussian_shares_add_up_as_squares():
+    """With the unit rating too: two sums at a fifth and four fifths of μ² use up epsilon together."""
+    ledger = terms(1.0, "rating", 1e-6).ledger()
+    dc.Almanac(audience=10**5, pair_share=0.8).fit(dc.TrustedServer(WORLD, ledger))
+    ratios = [(spend.sensitivity / spend.scale) ** 2 for spend in ledger.spends]
+    assert ratios[1] == pytest.approx(4 * ratios[0], rel=1e-3)
+
+
+def test_devices_that_trust_nobody_are_asked_for_item_sums():
+    ratings = WORLD.select_users(np.arange(20))
+    ledger = dc.Ledger(4.0, 1e-6, dc.User(neighbours="replace"))
+    release = dc.Almanac(audience=1000).fit(dc.LocalDevices(ratings, ledger, randomness=dc.Randomness(1)))
+    assert len(release.spends) == 1
+    assert np.isfinite(release.scores(ratings)).all()
+
+
+def test_a_cap_on_ratings_is_kept():
+    ledger = dc.Ledger(2.0, 1e-6, dc.User(max_ratings=5))
+    release = dc.Almanac().fit(dc.TrustedServer(WORLD, ledger))
+    assert release.guarantee.proven is not None
+
+
+@pytest.mark.parametrize("products", [True, False])
+@pytest.mark.parametrize("unit", ["rating", "user"])
+def test_pairs_as_they_are_asked_for_keep_their_bounds(unit, products):
+    """Also where residuals are left out by an endless clip."""
+    weighting = "user, l2" if unit == "user" else "rating, l2"
+    plan = Plan("rating", weighting, 3, 0.5, products)
+    population = dc.NoPrivacy(world(items=3))
+    pairs, wanted = plan.pair_sums(population, np.arange(3, dtype=np.int32), np.array([3.1, 2.5, 4.2], np.float32))
+    found = dc.check_sensitivity(wanted, catalogue_of(3), [1, 3, 5], users=1)
+    assert all(measured.exhaustive for measured in found)
+    assert pairs.matrices(wanted.total(population._ratings))[0].any() == products
+
+
+def test_factors_are_in_points_of_the_scale():
+    """L Lᵀ is near the covariance of clipped residuals for two items that many rated."""
+    ratings = world(users=600, items=12, seed=6)
+    release = fit_on(dc.Almanac(features=False), ratings)
+    factors = release.arrays["item_factors"].astype(float)
+    dense = np.full((600, 12), np.nan)
+    dense[ratings.user_index, ratings.item_index] = ratings.values
+    cut = np.clip(dense - (release.arrays["mean"][0] + release.arrays["item_bias"]), -CLIP * 4, CLIP * 4)
+    both = ~np.isnan(cut[:, 0]) & ~np.isnan(cut[:, 5])
+    assert (factors[0] @ factors[5]) == pytest.approx(np.mean(cut[both, 0] * cut[both, 5]), abs=0.2)
+
+
+# ── Invariants ──
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_who_comes_first_changes_nothing_without_noise(seed):
+    order = np.random.default_rng(seed).permutation(WORLD.n_users).astype(np.int32)
+    shuffled = Ratings.of_columns(WORLD.catalogue, WORLD.users, order[WORLD.user_index], WORLD.item_index, WORLD.values)
+    one, other = (fit_on(dc.Almanac(factors=3), ratings) for ratings in (WORLD, shuffled))
+    pairs = np.arange(WORLD.n_users), np.arange(WORLD.n_users) % 30
+    np.testing.assert_allclose(
+        one.predict(WORLD, *pairs), other.predict(shuffled, order[pairs[0]], pairs[1]), rtol=2e-3, atol=2e-3
+    )
+
+
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_the_order_of_a_history_does_not_matter(seed):
+    release = fit_on(dc.Almanac(factors=3), WORLD)
+    order = np.random.default_rng(seed).permutation(len(WORLD))
+    columns = WORLD.user_index[order], WORLD.item_index[order], WORLD.values[order]
+    shuffled = Ratings.of_columns(WORLD.catalogue, WORLD.users, *columns)
+    np.testing.assert_array_equal(release.scores(WORLD), release.scores(shuffled))
+
+
+@settings(max_examples=20, deadline=None)
+@given(epsilon=st.floats(1e-3, 30), unit=st.sampled_from(["rating", "user"]), audience=st.integers(1, 10**7))
+def test_whatever_the_terms_predictions_are_ratings(epsilon, unit, audience):
+    release = fit_on(dc.Almanac(audience=audience), WORLD, terms(epsilon, unit))
+    predicted = release.predict(WORLD, np.arange(80), np.arange(80) % 30)
+    assert np.isfinite(predicted).all()
+    assert np.isfinite(release.scores(WORLD)).all()
+    assert np.all(release.arrays["counts"] >= 0)
+    base = release.arrays["mean"][0] + release.arrays["item_bias"]
+    assert 1 - 1e-4 <= base.min() <= base.max() <= 5 + 1e-4
+
+
+def test_an_empty_world_and_a_single_item():
+    for items in (1, 2):
+        ratings = world(users=6, items=items)
+        for given_terms in (dc.Terms(), terms(1.0), terms(20.0, "rating")):
+            release = fit_on(dc.Almanac(audience=10**6), ratings, given_terms)
+            assert np.isfinite(release.predict(ratings, [0], [0])).all()
+
+
+# ── Settings, disk, command line ──
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"audience": 0}, "audience"),
+        ({"factors": 0}, "factors"),
+        ({"taste_factors": 1.5}, "taste_factors"),
+        ({"items": 1}, "items"),
+        ({"pair_share": 1.0}, "pair_share"),
+        ({"features": "yes"}, "features"),
+    ],
+)
+def test_refuses_impossible_settings(wrong, message):
+    with pytest.raises(InputError, match=message):
+        dc.Almanac(**wrong)
+
+
+def test_a_private_release_survives_the_disk(tmp_path):
+    ledger = terms(3.0, "rating").ledger()
+    release = dc.Almanac(audience=10**4).fit(dc.TrustedServer(WORLD, ledger))
+    release.save(tmp_path / "release")
+    again = dc.Release.load(tmp_path / "release")
+    assert again.guarantee == release.guarantee
+    assert again.model == release.model
+    np.testing.assert_array_equal(again.predict(WORLD, [0, 1], [2, 3]), release.predict(WORLD, [0, 1], [2, 3]))
+
+
+def test_shapes_say_nothing_of_the_ratings():
+    shapes = [
+        {name: array.shape for name, array in fit_on(dc.Almanac(), world(seed=seed), terms(5.0)).arrays.items()}
+        for seed in (1, 2)
+    ]
+    assert shapes[0] == shapes[1]
