@@ -21,6 +21,7 @@ from discreet.cli import (
     published,
     recommending,
     reproduce,
+    search,
 )
 from discreet.errors import DiscreetError
 
@@ -88,6 +89,7 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.command()(models.models)
 app.command()(fitting.fit)
+app.command()(search.search)
 app.command()(evaluation.evaluate)
 app.command()(evaluation.compare)
 app.command()(recommending.recommend)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.audience import audience_of
 from discreet.cli.evaluation import split_names
 from discreet.cli.options import DataOptions, Json, Settings, grouped
 from discreet.cli.private_forms import check_private, names_of_private_models
@@ -58,6 +59,7 @@ def tables(
         if models is None
         else split_names(models, "--models", "bias,almanac"),
         settings,
+        audience=audience_of(source.data, None).users,
     )
     _check(chosen, asked, budgets)
     with bar() as progress:
