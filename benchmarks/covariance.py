@@ -121,7 +121,7 @@ def published(seeds: int) -> int:
         repetition = Repetition(ratings, {}, seed)
         for case in cases:
             errors[case].append(dict(repetition.errors(case)))  # type: ignore[arg-type]
-    forms = ("average", "plain", "shrunk", "damped")
+    forms = ("average", "plain", "joint", "shrunk", "damped")
     print(f"{f'as published, {seeds} splits':<32}" + "".join(f"{form:>20}" for form in forms))
     means = {}
     for case in cases:

@@ -30,7 +30,7 @@ def test_draws_and_judges(discreet, table, tmp_path):
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "What epsilon 1 is worth" in page and "Fig. 9" in page and "Fig. 3" not in page
     written = json.loads((tmp_path / "report.json").read_text())
-    assert set(written["verdicts"]) == {"plain", "shrunk", "damped", "ours"}
+    assert set(written["verdicts"]) == {"plain", "joint", "shrunk", "damped", "ours"}
     assert [found["figure"] for found in written["comparisons"]] == [2, 2, 9]
     assert "Ours, proven, beside it" in page and "What is sent for a gamma" in page
 

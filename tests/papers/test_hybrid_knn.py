@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import discreet as dc
 from discreet.data.labels import Labels
@@ -56,6 +57,44 @@ def test_publishes_what_the_formulas_say(ratings, literal):
     np.testing.assert_allclose(arrays["weights"], weights, atol=1e-5)
 
 
+def naive_moments(products, weights):
+    """Every entry with one more rating of the mean of its kind, cell by cell."""
+    size = len(products)
+    kinds = {True: [(i, i) for i in range(size)], False: [(i, j) for i in range(size) for j in range(size) if i != j]}
+    common = {kind: sum(products[c] for c in cells) / sum(weights[c] for c in cells) for kind, cells in kinds.items()}
+    return np.array(
+        [[(products[i, j] + common[i == j]) / (weights[i, j] + 1) for j in range(size)] for i in range(size)]
+    )
+
+
+def naive_joint(moments, near, item):
+    """The best weights within the box, by a general optimiser."""
+    a, b = moments[np.ix_(near, near)], moments[near, item]
+    found = minimize(
+        lambda w: w @ a @ w - 2 * b @ w,
+        np.full(len(near), 0.5),
+        jac=lambda w: 2 * (a @ w - b),
+        bounds=[(0, 1)] * len(near),
+        options={"ftol": 1e-15, "gtol": 1e-10},
+    )
+    return found.x
+
+
+def test_joint_weights_stay_finite_where_noise_makes_the_covariance_negative(ratings):
+    """Each within 0 and 1, so that no more than the k largest residuals can be added."""
+    release = HybridKNN(epsilon=0.1, gamma=0, prediction="joint", clamps_averages=True).fit(
+        ratings, randomness=dc.Randomness(1)
+    )
+    assert np.linalg.eigvalsh(release.model.moments(release)).min() < 0
+    history = ratings.history_at(0)
+    added = np.stack([release.model.explain(release, history, item) for item in range(25)])
+    alone = Ratings.of_history(history)
+    own = release.model._own(release, alone)
+    residuals = release.model.residuals(alone, release.arrays["item_average"], own)
+    assert (np.abs(added) <= np.abs(residuals) * (1 + 1e-5)).all()
+    assert np.count_nonzero(added) > 0
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_predicts_by_the_nearest_rated_items(ratings, form):
     model = HybridKNN(epsilon=None, gamma=0, prediction=form, neighbours=3)
@@ -67,6 +106,7 @@ def test_predicts_by_the_nearest_rated_items(ratings, form):
         covariance = products / (weights + 1)
         spread = np.sqrt(np.diag(covariance))
         similar = np.clip(covariance / np.outer(spread, spread), 0, 1)
+    moments = naive_moments(products, weights)
     users, items = np.repeat(np.arange(10), 5).astype(np.int32), np.tile(np.arange(5), 10).astype(np.int32)
     expected = []
     for user, item in zip(users.tolist(), items.tolist(), strict=True):
@@ -77,9 +117,11 @@ def test_predicts_by_the_nearest_rated_items(ratings, form):
         near = sorted((j for j in own if j != item and similar[item, j] != 0), key=lambda j: -abs(similar[item, j]))[:3]
         above = sum(similar[item, j] * own[j] for j in near)
         below = sum(abs(similar[item, j]) for j in near) + DAMPINGS.get(form, 0)
+        if form == "joint":
+            above, below = naive_joint(moments, near, item) @ [own[j] for j in near], 1
         expected.append(average[item] + level + (above / below if near and form != "average" else 0))
     predicted = release.model.predict(release, ratings, users, items)
-    np.testing.assert_allclose(predicted, expected, atol=2e-4)
+    np.testing.assert_allclose(predicted, expected, atol=1e-3 if form == "joint" else 2e-4)
     scores = release.scores(ratings)
     np.testing.assert_allclose(scores[users, items], predicted, atol=1e-5)
 
@@ -155,8 +197,9 @@ def test_a_user_without_ratings_gets_the_averages(ratings):
     np.testing.assert_allclose(release.scores(nobody)[0], release.arrays["item_average"], atol=1e-5)
 
 
-def test_explains_by_what_each_rating_adds(ratings):
-    release = HybridKNN(epsilon=None, gamma=0, prediction="shrunk", neighbours=5).fit(ratings)
+@pytest.mark.parametrize("form", ["plain", "joint", "shrunk"])
+def test_explains_by_what_each_rating_adds(ratings, form):
+    release = HybridKNN(epsilon=None, gamma=0, prediction=form, neighbours=5).fit(ratings)
     history = ratings.history_at(2)
     item = int(np.setdiff1d(np.arange(25), history.items)[0])
     added = release.model.explain(release, history, item)

@@ -24,7 +24,13 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-TESTED = {"plain": "plain kNN", "shrunk": "shrunk kNN", "damped": "damped kNN", "sent": "ours"}
+TESTED = {
+    "plain": "plain kNN",
+    "joint": "joint weights",
+    "shrunk": "shrunk kNN",
+    "damped": "damped kNN",
+    "sent": "ours",
+}
 """How the publication is read when a claim is judged."""
 
 
@@ -189,7 +195,8 @@ def _write_page(
             title="What was claimed, and what came out",
             columns=("claim, and the numbers (plain kNN, then ours)", *TESTED.values()),
             rows=[[f"{claim}\n{found}\nOurs: {own}", *words] for claim, *words, found, own in _verdict_rows(judged)],
-            text="Every verdict is computed from the numbers on this page. Plain is kNN on the published covariance; "
+            text="Every verdict is computed from the numbers on this page. Plain is a weighted mean over the nearest "
+            "items by the published covariance, joint is by the weights of Bell and Koren from it; "
             "shrunk and damped are kinder readings of the same publication. Ours is what stands beside it, with a "
             "proven epsilon: private reports for RP, noisy covariances for DP, both for the hybrid.",
         ),

@@ -16,7 +16,7 @@ from discreet.types import Floats, Indices, Offsets
 
 
 @njit(cache=True)
-def _keep_nearest(nearness: float, place: int, sizes: Floats, places: Offsets, kept: int) -> int:
+def keep_nearest(nearness: float, place: int, sizes: Floats, places: Offsets, kept: int) -> int:
     """Add one to the nearest so far, which are in falling order; of equal ones the first stay. Returns how many."""
     k = len(sizes)
     if not nearness > 0 or (kept == k and nearness <= sizes[k - 1]):
@@ -66,7 +66,7 @@ def listed_means(
                 while at < end and rated[at] < neighbour:
                     at += 1
                 if at < end and rated[at] == neighbour and neighbour != item:
-                    kept = _keep_nearest(similarities[item, column], at, sizes, places, kept)
+                    kept = keep_nearest(similarities[item, column], at, sizes, places, kept)
         above, below = 0.0, damping
         for n in range(kept):
             above += sizes[n] * residuals[places[n]]
@@ -109,7 +109,7 @@ def interpolated(
             other = positions[rated[place]]
             if other >= 0 and other != item:
                 nearness = covariance[item, other] / np.sqrt(covariance[other, other] + stray)
-                kept = _keep_nearest(nearness, place, sizes, places, kept)
+                kept = keep_nearest(nearness, place, sizes, places, kept)
         if kept == 0:
             continue
         gram, weights = np.empty((kept, kept), dtype=np.float32), np.empty(kept, dtype=np.float32)

@@ -13,7 +13,8 @@ Publication, by the recommender. Lap(s) is Laplace noise of scale s, e the prese
     r̂_ui   = clamp(r'_ui − IAvg_i − UAvg_u, ±B)
     Cov_ij = (Σ_u r̂_ui r̂_uj / c_u + Lap(delta_p/ε₃)) / (Σ_u e_ui e_uj / c_u + Lap(delta_w/ε₃))
 
-Every cell of the two matrices has noise of its own. Prediction, from the k = 20 rated items nearest to i:
+Every cell of the two matrices has noise of its own. The paper publishes their ratio, which is all that the form *plain*
+below uses; our release keeps both halves, from which the other forms are read. Prediction, from the k = 20 rated items nearest to i:
 
     IAvg_i + UAvg_u + Σ_j s_ij x_uj / (Σ_j |s_ij| + damping),    x_uj = r_uj − IAvg_j − UAvg_u
 
@@ -21,26 +22,31 @@ Every cell of the two matrices has noise of its own. Prediction, from the k = 20
 takes only it from the rating: r̂ = clamp(r' − UAvg). UAvg is then between 0 and G, and nearly every r̂ is B. This is
 ``centring="literal"``. What the text must mean, and what the work it follows does, is above: ``"corrected"``.
 
-**Prediction forms.** The paper passes Cov to "kNN" and gives no formula.
+**Prediction forms.** The paper passes Cov to the kNN of Bell and Koren (ICDM 2007), and gives no formula. That one has
+weights that are derived jointly; what is mostly called kNN is a weighted mean. Both are here:
 
     average   IAvg_i + UAvg_u alone
     plain     s = Cov, nearest by |Cov|, no damping
+    joint     Σ_j θ_j x_uj, with θ ≥ 0 the best for Cov: least θᵀ Cov_NN θ − 2 θᵀ Cov_Ni, N the k nearest as in shrunk.
+              Entries are shrunk towards the mean of their kind, on the diagonal or off it, as there, with a denominator
+              as in shrunk. With noise Cov is not positive, so θ ≤ 1 is demanded too, lest it be infinite.
     shrunk    s = Cov_ij / √(Cov_ii Cov_jj) where positive, from Cov with a denominator of at least 0, greater by
               1 + the scale of its noise; damping 1
     damped    as shrunk, with damping 20: next to nothing is left where neighbours are only noise
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from discreet.collect.mechanisms import UniformNoise
+from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.kernels.gram import gram_rows
-from discreet.kernels.rated_neighbours import rated_neighbour_means
+from discreet.kernels.rated_neighbours import jointly_weighted, rated_neighbour_means
 from discreet.models.fitting import check_ratings
 from discreet.models.release import Release
 from discreet.papers.hybrid_knn.privacy import SHARES, Sensitivities, guarantee
@@ -48,8 +54,13 @@ from discreet.privacy.noise import add_laplace, grid_of
 from discreet.privacy.randomness import Randomness
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
-Form = Literal["average", "plain", "shrunk", "damped"]
-FORMS: tuple[Form, ...] = ("average", "plain", "shrunk", "damped")
+if TYPE_CHECKING:
+    from discreet.audit.recording import Look
+
+Form = Literal["average", "plain", "joint", "shrunk", "damped"]
+FORMS: tuple[Form, ...] = ("average", "plain", "joint", "shrunk", "damped")
+SWEEPS = 30
+"""Rounds over the places of θ."""
 DAMPINGS: dict[Form, float] = {"plain": 0.0, "shrunk": 1.0, "damped": 20.0}
 
 
@@ -92,7 +103,7 @@ class HybridKNN:
     centring
         ``corrected``, or ``literal`` as in the text.
     prediction
-        How a rating is predicted: ``average``, ``plain``, ``shrunk`` or ``damped``.
+        How a rating is predicted: ``average``, ``plain``, ``joint``, ``shrunk`` or ``damped``.
     item_damping, user_damping
         β_m and β_u; None for the mean number of ratings of an item and of a user, as published.
 
@@ -165,7 +176,10 @@ class HybridKNN:
 
     def publish(self, collected: Ratings, randomness: Randomness) -> Release:
         """At the recommender's: averages and the two halves of the covariance, from what the users sent."""
-        measured = self.measure(collected, randomness)
+        return self.released(self.measure(collected, randomness), collected.catalogue, randomness.is_seeded)
+
+    def released(self, measured: Measured, catalogue: Catalogue, seeded: bool) -> Release:
+        """What is published of the noisy sums."""
         arrays: dict[str, AnyArray] = {
             "mean": np.array([measured.mean], dtype=np.float32),
             "item_average": measured.item_averages.astype(np.float32),
@@ -176,13 +190,22 @@ class HybridKNN:
         promise = guarantee(
             self.epsilon,
             self.gamma,
-            scale=collected.catalogue.scale,
+            scale=catalogue.scale,
             bound=self.bound,
             clamps_averages=self.clamps_averages,
             ignores_perturbation=self.ignores_perturbation,
-            seeded=randomness.is_seeded,
+            seeded=seeded,
         )
-        return Release(self, arrays, collected.catalogue, promise)
+        return Release(self, arrays, catalogue, promise)
+
+    def observe(self, ratings: Ratings, randomness: Randomness) -> "tuple[Release, tuple[Look, ...]]":
+        """A fit as an audit sees it: the release, and every sum behind it with the noise that the paper says."""
+        from discreet.papers.hybrid_knn.looks import looks_of
+
+        collected = self.collect(ratings, randomness)
+        measured = self.measure(collected, randomness)
+        release = self.released(measured, collected.catalogue, randomness.is_seeded)
+        return release, looks_of(self, measured, collected)
 
     def measure(self, collected: Ratings, randomness: Randomness) -> Measured:
         """All noisy sums, in order: each needs the averages before it."""
@@ -225,16 +248,8 @@ class HybridKNN:
         expected = own[users] + (averages[items] if self.centring == "corrected" else 0.0)
         if self.prediction != "average":
             residuals = self.residuals(histories, averages, own).astype(np.float32)
-            expected = expected + rated_neighbour_means(
-                users,
-                items,
-                histories.indptr,
-                histories.item_index,
-                residuals,
-                self.similarities(release),
-                self.neighbours,
-                DAMPINGS[self.prediction],
-            )
+            own_ratings = (histories.indptr, histories.item_index, residuals)
+            expected = expected + self._from_neighbours(release, users, items, own_ratings)
         return np.asarray(expected, dtype=np.float32)
 
     def score(self, release: Release, histories: Ratings) -> Floats:
@@ -250,6 +265,13 @@ class HybridKNN:
             return np.zeros(len(history), dtype=np.float32)
         alone = Ratings.of_history(history)
         residuals = self.residuals(alone, release.arrays["item_average"], self._own(release, alone))
+        if self.prediction == "joint":  # one copy of the history for each rating, in which it alone is not 0
+            count = len(history)
+            copies = np.arange(count + 1, dtype=np.int64) * count, np.tile(history.items, count).astype(np.int32)
+            users, items = np.arange(count, dtype=np.int32), np.full(count, item, dtype=np.int32)
+            return self._from_neighbours(
+                release, users, items, (*copies, np.diag(residuals).astype(np.float32).ravel())
+            )
         row = np.where(history.items == item, 0, self.similarities(release)[item][history.items])
         row[np.argsort(-np.abs(row), kind="stable")[self.neighbours :]] = 0
         below = float(np.abs(row).sum()) + DAMPINGS[self.prediction]
@@ -275,13 +297,38 @@ class HybridKNN:
         left: Doubles = ratings.values - own[ratings.user_index]
         return left - averages[ratings.item_index] if self.centring == "corrected" else left
 
+    def _from_neighbours(
+        self, release: Release, users: Indices, items: Indices, own_ratings: tuple[AnyArray, Indices, Floats]
+    ) -> Floats:
+        """What the nearest rated items add to the averages of each pair."""
+        near = self.similarities(release)
+        if self.prediction == "joint":
+            return jointly_weighted(users, items, *own_ratings, near, self.moments(release), self.neighbours, SWEEPS)
+        damping = DAMPINGS[self.prediction]
+        return rated_neighbour_means(users, items, *own_ratings, near, self.neighbours, damping)
+
+    def moments(self, release: Release) -> Floats:
+        """The covariance for joint weights: the same both ways, entries shrunk towards the mean of their kind."""
+        products, weights = ((release.arrays[name] + release.arrays[name].T) / 2 for name in ("products", "weights"))
+        diagonal = np.eye(len(products), dtype=np.bool_)
+        common = np.empty_like(products)
+        for kind in (diagonal, ~diagonal):
+            common[kind] = products[kind].sum() / max(float(np.maximum(weights[kind], 0).sum()), 1e-9)
+        support = self._support
+        return np.asarray((products + support * common) / (np.maximum(weights, 0) + support), dtype=np.float32)
+
+    @property
+    def _support(self) -> np.float32:
+        """By how much denominators are greater in the forms that shrink."""
+        noise = 0.0 if self.epsilon is None else self.sensitivities(1.0).weights / (SHARES[2] * self.epsilon)
+        return np.float32(1 + noise)
+
     def similarities(self, release: Release) -> Floats:
         """The matrix that neighbours are chosen and weighted by."""
         products, weights = release.arrays["products"], release.arrays["weights"]
         if self.prediction == "plain":
             return _ratio(products, weights).astype(np.float32)
-        noise = 0.0 if self.epsilon is None else self.sensitivities(1.0).weights / (SHARES[2] * self.epsilon)
-        covariance = products / (np.maximum(weights, 0) + np.float32(1 + noise))
+        covariance = products / (np.maximum(weights, 0) + self._support)
         spread = np.sqrt(np.maximum(np.diag(covariance), 0))
         correlation = _ratio(covariance, np.outer(spread, spread))
         return np.clip(correlation, 0, 1).astype(np.float32)

@@ -18,6 +18,7 @@ OURS_GAMMA, OURS_EPSILON = "gamma of equal noise", "epsilon (proven, log scale)"
 FORM_NAMES: dict[Form, str] = {
     "average": "averages alone",
     "plain": "plain kNN",
+    "joint": "joint weights",
     "shrunk": "shrunk kNN",
     "damped": "damped kNN",
 }
