@@ -9,7 +9,7 @@ from numba import get_num_threads, set_num_threads
 from discreet.errors import InputError
 from discreet.kernels import covariance
 from discreet.kernels.covariance import diagonal_places, packed_length, unpacked, weighted_moments
-from discreet.kernels.covariance_torch import packed_by_torch, torch_moments
+from discreet.kernels.covariance_torch import packed_by_torch, torch_moments, whole_moments_by_torch
 from discreet.kernels.ridge_knn import interpolated, listed_means
 
 
@@ -110,6 +110,23 @@ def test_torch_sums_the_same(precision, tolerance, monkeypatch):
     sums = packed_by_torch(torch_moments(*columns, 23, device="cpu", precision=precision))
     expected = weighted_moments(*columns, 23)
     np.testing.assert_allclose(sums, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("largest", [(4, 31), (10, 19)])
+def test_whole_numbers_come_out_of_torch_to_the_last_digit(largest, monkeypatch):
+    """The largest values and weights that pair sums have, in more blocks than one, on top of sums so far."""
+    pytest.importorskip("torch")
+    from discreet.kernels import covariance_torch
+
+    monkeypatch.setattr(covariance_torch, "EXACT_USERS", 20)
+    monkeypatch.setattr(covariance_torch, "BLOCK_CELLS", 400)
+    (indptr, items, values, weights), _, _ = some_ratings(70, 23, 4)
+    whole = np.clip(values * 2.0 ** largest[0], -(2 ** largest[0]), 2 ** largest[0]).astype(np.int16)
+    whole_weights = (weights * 2.0 ** largest[1]).astype(np.int64)
+    before = np.arange(2 * packed_length(23), dtype=np.int64).reshape(2, -1)
+    expected = weighted_moments(indptr, items, whole, whole_weights, 23, out=before.copy())
+    found = whole_moments_by_torch(indptr, items, whole, whole_weights, 23, out=before.copy(), device="cpu")
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_says_when_torch_is_missing():

@@ -502,3 +502,21 @@ def test_movielens(ml_100k):
     assert error(dc.CovarianceKNN(form="neighbours"), dc.NoPrivacy(train)) < 0.922
     private = dc.TrustedServer(train, dc.Ledger(10.0, 1e-6), randomness=dc.Randomness(11))
     assert error(dc.CovarianceKNN(), private) < 0.925
+
+
+# ── What adds up the sums ──
+
+
+def test_torch_gives_the_same_release():
+    pytest.importorskip("torch")
+    releases = [
+        served(dc.CovarianceKNN(audience=10**6, engine=engine), 5.0, delta=1e-6, unit=dc.User())[0]
+        for engine in ("numba", "torch")
+    ]
+    for name, array in releases[0].arrays.items():
+        np.testing.assert_array_equal(releases[1].arrays[name], array)
+
+
+def test_an_unknown_engine_is_refused():
+    with pytest.raises(InputError, match="engine must be 'numba' or 'torch', got 'spark'"):
+        dc.CovarianceKNN(engine="spark")

@@ -9,6 +9,9 @@ Tensor cores multiply numbers of 8 bits. A number is nearly the sum of two such,
 h h' + h l' + l h' up to 2⁻¹⁶ of it: the precision ``split``, which is as good as single precision for these sums at a
 multiple of its speed. Marks are 0 or 1 and need one part only. Nothing here is private by itself: noise is added where
 the sums are asked for.
+
+Sums of whole numbers come out as in the other kernel, to the last digit: a user adds less than 2³⁹ to a cell, so those
+of 2¹⁴ users stay within the 53 bits of a double, in which sums of whole numbers are exact in any order.
 """
 
 from importlib import import_module
@@ -17,19 +20,20 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.errors import InputError
-from discreet.types import AnyArray, Doubles, Floats, Indices, Offsets
+from discreet.types import AnyArray, Indices, Offsets
 
 Precision = Literal["float64", "float32", "split", "bfloat16"]
 
 BLOCK_CELLS = 1 << 27  # of a block of users, spread out: 256 MB for each part
 STRIPS = 16
+EXACT_USERS = 1 << 14  # whose sums fit into a double exactly
 
 
 def torch_moments(
     indptr: Offsets,
     items: Indices,
-    values: Floats,
-    weights: Doubles,
+    values: AnyArray,
+    weights: AnyArray,
     size: int,
     *,
     device: str | None = None,
@@ -76,6 +80,32 @@ def torch_moments(
         _add_products(torch, {name: part[: last - first] for name, part in parts.items()}, out)
         for part in parts.values():
             part.view(-1)[cell] = 0
+    return out
+
+
+def whole_moments_by_torch(
+    indptr: Offsets,
+    items: Indices,
+    values: AnyArray,
+    weights: AnyArray,
+    size: int,
+    *,
+    out: AnyArray,
+    device: str | None = None,
+) -> AnyArray:
+    """Add whole numbers to the packed sums ``out``, as :func:`~discreet.kernels.covariance.weighted_moments` does.
+
+    ``weights · values²`` must be below 2³⁹.
+    """
+    sums = None
+    for first in range(0, len(indptr) - 1, EXACT_USERS):
+        own = indptr[first : first + EXACT_USERS + 1]
+        rows = slice(int(own[0]), int(own[-1]))
+        some = own - own[0], items[rows], values[rows], weights[first : first + EXACT_USERS]
+        whole = torch_moments(*some, size, device=device, precision="float64").to(_torch().int64)
+        sums = whole if sums is None else sums.add_(whole)
+    if sums is not None:
+        out += packed_by_torch(sums)
     return out
 
 

@@ -46,7 +46,7 @@ from discreet.models import neighbourhood
 from discreet.models.bias import item_biases_and_weights, user_biases
 from discreet.models.fitting import check_population
 from discreet.models.folding import fixed, fold_in, predict_pairs, rating_offsets
-from discreet.models.pair_sums import PairSums, Weighting
+from discreet.models.pair_sums import Engine, PairSums, Weighting
 from discreet.models.release import Release
 from discreet.models.spectral import factors_through_noise, likely_weights
 from discreet.populations.population import Population
@@ -106,6 +106,9 @@ class CovarianceKNN:
         Correlation of an imagined neighbour whose residual is 0, for ``neighbours``.
     item_damping, user_damping
         Ratings at the mean that every item and every user is imagined to have had.
+    engine
+        What adds up the products of all pairs: ``numba``, or ``torch``, on a GPU where there is one. The sums are the
+        same.
 
     Examples
     --------
@@ -133,11 +136,13 @@ class CovarianceKNN:
     damping: float = 0.3
     item_damping: float = 5.0
     user_damping: float = 5.0
+    engine: Engine = "numba"
 
     def __post_init__(self) -> None:
         forms = ("factors", "interpolation", "neighbours")
         require(self.form in forms, f"form must be 'factors', 'interpolation' or 'neighbours', got {self.form!r}")
         require(self.centre in ("item", "user"), f"centre must be 'item' or 'user', got {self.centre!r}")
+        require(self.engine in ("numba", "torch"), f"engine must be 'numba' or 'torch', got {self.engine!r}")
         if self.items is not None:
             require_whole("items", self.items, 2)
         if self.covariance_share is not None:
@@ -214,7 +219,8 @@ class CovarianceKNN:
 
     def _sums(self, population: Population, rows: Indices, base: Floats, weighting: Weighting) -> PairSums:
         clip = self.clip * population.catalogue.scale.width
-        return PairSums(rows, base, clip, BESIDE, self.user_damping if self.centre == "user" else None, weighting)
+        damping = self.user_damping if self.centre == "user" else None
+        return PairSums(rows, base, clip, BESIDE, damping, weighting, self.engine)
 
     # ── Prediction, at home ──
 

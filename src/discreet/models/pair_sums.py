@@ -69,11 +69,13 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.kernels.covariance import diagonal_places, packed_length, unpacked, weighted_moments
+from discreet.kernels.covariance_torch import whole_moments_by_torch
 from discreet.populations.contribution import Contribution
 from discreet.privacy.unit import Bound
 from discreet.types import AnyArray, Doubles, Floats, Indices
 
 Weighting = Literal["rating, l2", "user, l2", "rating, l1"]
+Engine = Literal["numba", "torch"]
 
 LONGEST = 2.0
 """The D above, in units of the clip: how far a residual may pull the user's own mean."""
@@ -101,6 +103,8 @@ class PairSums:
         The β above, to centre by the user's own mean; None not to.
     weighting
         Which of the three weights and bounds.
+    engine
+        What adds up the products: ``numba``, or ``torch``, on a GPU where there is one. Their sums are the same.
     """
 
     listed: Indices
@@ -109,6 +113,7 @@ class PairSums:
     beside: float
     user_damping: float | None
     weighting: Weighting
+    engine: Engine = "numba"
 
     def __post_init__(self) -> None:
         require(2.0**-8 <= self.beside <= 1, f"beside must lie between 1/256 and 1, got {self.beside}")
@@ -161,11 +166,12 @@ class PairSums:
     def _whole_total(self, ratings: Ratings) -> AnyArray:
         size = len(self.listed)
         sums = np.zeros((2, packed_length(size)), dtype=np.int64)
+        add = weighted_moments if self.engine == "numba" else whole_moments_by_torch
         for first in range(0, ratings.n_users, USERS_AT_ONCE):
             block = ratings.select_users(np.arange(first, min(first + USERS_AT_ONCE, ratings.n_users)))
             indptr, items, values = self.residuals(block)
             whole = (values * np.float32(2.0 ** self._bits[0])).astype(np.int16)
-            weighted_moments(indptr, items, whole, self._weights(indptr, whole), size, out=sums)
+            add(indptr, items, whole, self._weights(indptr, whole), size, out=sums)
         return sums
 
     def _weights(self, indptr: AnyArray, values: AnyArray) -> AnyArray:
