@@ -26,7 +26,8 @@ def test_draws_and_judges(discreet, table, tmp_path):
     )
     assert outcome.code == 0
     assert "RMSE rises with gamma" in outcome.out
-    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "report.json", "figure-2.png", "figure-9.png"}
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {"report.html", "report.json", "repetitions.json", "figure-2.png", "figure-9.png"}
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "What epsilon 1 is worth" in page and "Fig. 9" in page and "Fig. 3" not in page
     written = json.loads((tmp_path / "report.json").read_text())

@@ -84,6 +84,35 @@ def test_is_repeatable():
     assert first == second
 
 
+def test_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
+    ratings = dc.synthetic(users=60, items=30, ratings=900, seed=1)
+    whole = run(ratings, seeds=2, figures=[9], grid=QUICK).errors
+    monkeypatch.setattr("discreet.papers.hybrid_knn.kept.SECONDS_BETWEEN", -1.0)
+    measure, measured = Repetition.errors, []
+
+    def at_most_five(self, case):
+        if len(measured) == 5:
+            raise KeyboardInterrupt
+        measured.append((self.seed, case))
+        return measure(self, case)
+
+    monkeypatch.setattr(Repetition, "errors", at_most_five)
+    path = tmp_path / "kept.json"
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            run(ratings, seeds=2, figures=[9], grid=QUICK, kept=path)
+        done, measured[:] = list(measured), []
+    monkeypatch.setattr(Repetition, "errors", measure)
+    again = run(ratings, seeds=2, figures=[9], grid=QUICK, kept=path).errors
+    assert again == whole
+    assert len(set(done)) == 5
+    # Other ratings, or a file that is none, are not mistaken for these.
+    other = dc.synthetic(users=60, items=30, ratings=900, seed=2)
+    assert run(other, seeds=1, figures=[9], grid=QUICK, kept=path).errors != whole
+    path.write_text("[]")
+    assert run(ratings, seeds=1, figures=[9], grid=QUICK, kept=path).seeds == 1
+
+
 def test_a_figure_runs_what_it_needs_and_no_more():
     sound_reports = {"sound reports", "sound reports, as hard to guess"}
     assert {case.method for case in QUICK.cases([2])} == {"no privacy", "RP", "sound, no noise", *sound_reports}

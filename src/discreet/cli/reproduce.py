@@ -80,7 +80,8 @@ def hybrid(
     page = output / "report.html"
     check_file(page)
     if not json:
-        note("The first run compiles a few kernels; a repetition of all figures takes about a minute on one core …")
+        note("The first run compiles a few kernels; a repetition of all figures takes about a minute on one core.")
+        note(f"What is done is kept in {output / 'repetitions.json'}: the same command goes on from there …")
     with bar() as progress:
         ratings = source.load(progress)
         outcome = run(
@@ -89,6 +90,7 @@ def hybrid(
             seeds=seeds,
             figures=chosen,
             grid=Grid.quick() if quick else Grid(),
+            kept=output / "repetitions.json",
             progress=progress,
         )
     judged = {form: verdicts(outcome, form) for form in TESTED}  # type: ignore[arg-type]

@@ -14,7 +14,8 @@ Publication, by the recommender. Lap(s) is Laplace noise of scale s, e the prese
     Cov_ij = (Σ_u r̂_ui r̂_uj / c_u + Lap(delta_p/ε₃)) / (Σ_u e_ui e_uj / c_u + Lap(delta_w/ε₃))
 
 Every cell of the two matrices has noise of its own. The paper publishes their ratio, which is all that the form *plain*
-below uses; our release keeps both halves, from which the other forms are read. Prediction, from the k = 20 rated items nearest to i:
+below uses; our release keeps both halves, from which the other forms are read. Prediction, from the k = 20 rated items
+nearest to i:
 
     IAvg_i + UAvg_u + Σ_j s_ij x_uj / (Σ_j |s_ij| + damping),    x_uj = r_uj − IAvg_j − UAvg_u
 

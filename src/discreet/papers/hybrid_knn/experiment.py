@@ -10,6 +10,7 @@ others, and in all four forms from one publication. Beside the paper's methods s
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -23,6 +24,7 @@ from discreet.models.bias import Bias
 from discreet.models.release import Release
 from discreet.papers.hybrid_knn import sound
 from discreet.papers.hybrid_knn.algorithm import FORMS, Form, HybridKNN
+from discreet.papers.hybrid_knn.kept import Kept
 from discreet.papers.hybrid_knn.sound import Reports
 from discreet.populations.population import NoPrivacy, Population
 from discreet.populations.trusted import TrustedServer
@@ -249,9 +251,10 @@ def run(
     seeds: int = 10,
     figures: Sequence[int] = FIGURES,
     grid: Grid | None = None,
+    kept: Path | None = None,
     progress: Progress = no_progress,
 ) -> Outcome:
-    """Run what the figures need.
+    """Run what the figures need, but for what is in the file ``kept`` already; it is added to.
 
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=100, items=50, ratings=2000, seed=1)
@@ -267,13 +270,19 @@ def run(
     reports = reports_of(ratings, cases)
     cases = [case for case in cases if can_be_run(case, reports)]
     errors: dict[Case, dict[Reading, list[float]]] = {case: {} for case in cases}
+    store = Kept(kept, ratings)
     for seed in range(1, seeds + 1):
         done = (seed - 1) * len(cases)
         repetition = Repetition(ratings, reports, seed)
         for place, case in enumerate(cases):
             progress(done + place, seeds * len(cases), f"{case.method}, repetition {seed} of {seeds}")
-            for reading, error in repetition.errors(case).items():
+            found = store.get(seed, str(case))
+            if found is None:
+                found = repetition.errors(case)
+                store.put(seed, str(case), found)
+            for reading, error in found.items():
                 errors[case].setdefault(reading, []).append(error)
+    store.write()
     timings = time_all(ratings, grid, reports_of(ratings, grid.cases([4]))) if 8 in figures else ()
     progress(1, 1, "done")
     return Outcome(
