@@ -15,15 +15,22 @@ def test_the_demo_goes_all_the_way_without_a_network(discreet, tmp_path, monkeyp
     assert outcome.code == 0
     assert "ml-100k could not be had" in outcome.err
     assert "Using the built-in synthetic ratings instead." in outcome.err
-    for word in ("bias", "cosine", "ease", "because of", "No privacy", str(tmp_path / "demo" / "report.html")):
+    words = ("almanac", "bias", "own-taste", "epsilon 10", "because of", "Proven: ", "asks for nothing")
+    for word in (*words, str(tmp_path / "demo" / "report.html")):
         assert word in outcome.out
     page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
     assert page.count("<svg") >= 4
-    assert "because of" in page
-    assert dc.Release.load(tmp_path / "demo" / "release").catalogue.fingerprint == small.catalogue.fingerprint
+    for word in ("because of", "almanac (proven)", "own-taste, costs nothing", "Proven: whoever sees this release"):
+        assert word in page
+    assert (tmp_path / "demo" / "privacy.png").read_bytes().startswith(b"\x89PNG")
+    release = dc.Release.load(tmp_path / "demo" / "release")
+    assert release.catalogue.fingerprint == small.catalogue.fingerprint
+    assert isinstance(release.model, dc.Almanac)
+    assert release.guarantee.proven is not None and release.guarantee.proven.epsilon <= 1
 
-    document = json.loads(discreet("demo", "-o", tmp_path / "demo", "--json").out)
-    assert len(document["rows"]) == 7 and len(document["suggestions"]) == 10
+    document = json.loads(discreet("demo", "-o", tmp_path / "demo", "--json").out)  # a second time, over the first
+    assert {row["epsilon"] for row in document["rows"]} == {0.0, 1.0, 10.0, None}
+    assert document["guarantee"].startswith("Proven: ") and len(document["suggestions"]) == 10
     assert document["page"] == str(tmp_path / "demo" / "report.html")
 
 

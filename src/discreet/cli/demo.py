@@ -1,6 +1,5 @@
-"""``discreet demo``: the whole way in one go, from ratings to recommendations and a report."""
+"""``discreet demo``: the whole way in one go, from ratings to what privacy costs, and to private recommendations."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,13 +16,12 @@ if TYPE_CHECKING:
     from discreet.data.history import History
     from discreet.data.ratings import Ratings
     from discreet.evaluation.results import Report
-    from discreet.models.release import Recommendations
+    from discreet.models.release import Recommendations, Release
 
-MODELS = ("bias", "popularity", "cosine", "mf", "ease")
-PRIVATE = ("bias", "popularity")  # shown a second time, with a guarantee for every user
-EPSILON = 1.0
-EXPLAINING = "cosine"
-METRICS = ("rmse", "mae", "ndcg@10")
+MODELS = ("almanac", "bias", "popularity", "own-taste", "cosine", "implicit-als")
+EPSILONS = (1.0, 10.0)  # for everything that one user rated
+RECOMMENDING, EPSILON = "almanac", 1.0
+METRICS = ("rmse", "mae", "ndcg@100")
 HISTORY = 30  # the user who gets recommendations has about this many ratings, so that single ones can be named
 
 
@@ -33,11 +31,13 @@ def demo(
     ] = Path("discreet-demo"),
     json: Json = False,
 ) -> None:
-    """Compare models, recommend for one user, say why, and write a report with pictures."""
+    """Compare models with and without privacy, recommend for one user, say why, and write a report with pictures."""
     check_writable(output)
-    check_release_folder(output / "release")
+    # The ratings are public and nothing is booked for them, so what an earlier demo wrote can be written again.
+    check_release_folder(output / "release", replace=True)
     import numpy as np
 
+    from discreet.cli.audience import audience_of
     from discreet.cli.evaluation import print_report
     from discreet.cli.settings import parse_models
     from discreet.evaluation.comparison import compare
@@ -45,34 +45,39 @@ def demo(
     from discreet.models.fitting import fit_on
     from discreet.populations.terms import Terms
 
-    models = parse_models(MODELS)
     note("Getting MovieLens-100K …")
-    name, ratings = get_ratings()
+    name, known_as, ratings = get_ratings()
+    models = parse_models(MODELS, audience=audience_of(known_as, None).users)
     if not json:
         say(f"{name}: {len(ratings):,} ratings of {ratings.n_items:,} items by {ratings.n_users:,} users.")
-    note(f"Comparing {len(models)} models (the first run compiles them, which takes a while) …")
-    split, private = HoldOut(test=0.2, seed=1), Terms(epsilon=EPSILON, unit="user")
+    numbers = " and ".join(f"{epsilon:g}" for epsilon in EPSILONS)
+    note(f"Comparing {len(models)} models with epsilon {numbers} and without privacy (the first run compiles them) …")
+    terms = [Terms(epsilon=epsilon, unit="user") for epsilon in EPSILONS]
     with bar() as progress:
-        report = compare(models, ratings, split, data=name, progress=progress, metrics=METRICS)
-    note(f"The same for {' and '.join(PRIVATE)} with privacy for every user, epsilon {EPSILON:g} …")
+        report = compare(
+            models,
+            ratings,
+            HoldOut(test=0.2, seed=1),
+            terms=[*terms, Terms()],
+            data=name,
+            progress=progress,
+            metrics=METRICS,
+        )
+    note(f"Fitting {RECOMMENDING} on all ratings, with epsilon {EPSILON:g} for every user …")
     with bar() as progress:
-        hidden = {f"private {name}": models[name] for name in PRIVATE}
-        rows = compare(hidden, ratings, split, terms=private, progress=progress, metrics=METRICS).rows
-    report = replace(report, rows=report.rows + rows)
-    note(f"Fitting {EXPLAINING} on all ratings …")
-    with bar() as progress:
-        release = fit_on(models[EXPLAINING], ratings, progress=progress)
+        release = fit_on(models[RECOMMENDING], ratings, Terms(epsilon=EPSILON, unit="user"), progress)
     history = ratings.history_at(int(abs(np.diff(ratings.indptr) - HISTORY).argmin()))
     suggestions = release.recommend(history, 10, explain=True)
     note("Drawing the report …")
     release.save(output / "release")
-    write_report(output / "report.html", name, ratings, report, history, suggestions)
+    write_report(output / "report.html", name, ratings, report, release, history, suggestions)
     predicted = predicted_ratings(release, history, suggestions)
     if json:
         document(
             report.to_json()
             | {
-                "recommended_by": EXPLAINING,
+                "recommended_by": RECOMMENDING,
+                "guarantee": str(release.guarantee),
                 "suggestions": suggestions_to_json(suggestions, predicted),
                 "page": str(output / "report.html"),
                 "release": str(output / "release"),
@@ -83,60 +88,74 @@ def demo(
     print_report(report)
     say("")
     liked = [str(ratings.catalogue.titles[item]) for item in history.items[(-history.values).argsort(kind="stable")]]
-    say(f"For a user who rated {len(history)} items and liked {', '.join(liked[:3])}, {EXPLAINING} recommends:")
+    say(
+        f"For a user who rated {len(history)} items and liked {', '.join(liked[:3])}, {RECOMMENDING} "
+        f"with epsilon {EPSILON:g} recommends:"
+    )
     print_suggestions(suggestions, predicted)
+    say(str(release.guarantee))
     say(f"The report is {(output / 'report.html').absolute()}")
     say(f'Now try: discreet recommend {output / "release"} --likes "{liked[0]}" --explain')
 
 
-def get_ratings() -> tuple[str, "Ratings"]:
-    """MovieLens-100K, or ratings that nobody gave where it cannot be had."""
+def get_ratings() -> tuple[str, str, "Ratings"]:
+    """MovieLens-100K, or ratings that nobody gave where it cannot be had; and the name of the data set."""
+    from discreet.data.datasets import SYNTHETIC
     from discreet.data.loading import load
     from discreet.data.synthetic import synthetic
 
     try:
         with bar() as progress:
-            return "MovieLens-100K", load("ml-100k", progress=progress)
+            return "MovieLens-100K", "ml-100k", load("ml-100k", progress=progress)
     except DiscreetError as error:  # no network, no place to keep it, a damaged file: the demo goes on all the same
         note(f"{error}.")
         note("Using the built-in synthetic ratings instead.")
-        return "synthetic ratings", synthetic(seed=1)
+        return "synthetic ratings", SYNTHETIC, synthetic(seed=1)
 
 
 def write_report(
-    path: Path, name: str, ratings: "Ratings", report: "Report", history: "History", suggestions: "Recommendations"
+    path: Path,
+    name: str,
+    ratings: "Ratings",
+    report: "Report",
+    release: "Release",
+    history: "History",
+    suggestions: "Recommendations",
 ) -> None:
-    """One page with everything that the demo showed and pictures of the data; the report's pictures as files too."""
-    from discreet.cli.pages import promise
-    from discreet.reports.charts import pictures_of
+    """One page with everything that the demo showed and pictures of the data; the report's picture as a file too."""
     from discreet.reports.data_charts import popularity_chart, values_chart
     from discreet.reports.page import Facts, Pictures, Section, Suggestions, Table, Text, write_page
+    from discreet.reports.privacy_charts import privacy_chart
+    from discreet.reports.sweeps import sweep_sections
 
-    errors = [row for row in report.rows if "rmse" in row.metrics]
-    best = min(errors, key=lambda row: row["rmse"])
-    pictures = pictures_of(report)
+    picture, *grids = sweep_sections(report)
     sections: list[Section] = [
         Facts(
             facts={
                 "ratings": f"{len(ratings):,}",
                 "users": f"{ratings.n_users:,}",
                 "items": f"{ratings.n_items:,}",
-                f"RMSE of {best.model}": f"{best['rmse']:.3f}",
+                f"RMSE of {RECOMMENDING}, epsilon {EPSILON:g}": f"{report.at(EPSILON)[RECOMMENDING]['rmse']:.3f}",
             }
         ),
-        Pictures(title="How good the models are", pictures=pictures, lead=True),
-        Suggestions(recommendations=suggestions, history=history),
+        picture,
+        Suggestions(
+            recommendations=suggestions,
+            history=history,
+            text=f"By {RECOMMENDING} with epsilon {EPSILON:g}. Under each title: the user's own ratings that carried "
+            "it. They are read at home, and the release holds nothing about any user.",
+        ),
+        Text(title="What is promised to every user", note=str(release.guarantee)),
         Pictures(title="What the ratings are like", pictures=[popularity_chart(ratings), values_chart(ratings)]),
+        *grids,
         Table(report=report),
-        Text(title="Privacy", paragraphs=promise(report).splitlines()),
         Text(title="Do it again", code="discreet demo"),
     ]
     write_page(
         path,
-        title=f"Recommendations from {name}",
-        lead=f"{len(MODELS)} models learned from four fifths of the ratings and were measured on the rest; "
-        f"{' and '.join(PRIVATE)} learned once more with every user's ratings hidden (epsilon {EPSILON:g}).",
+        title=f"Private recommendations from {name}",
+        lead=f"{len(MODELS)} models learned from four fifths of the ratings and were measured on the rest: with "
+        "privacy for everything that a user rated, and without.",
         sections=sections,
     )
-    for picture in pictures:
-        picture.save(path.with_name(f"{picture.name}.png"))
+    privacy_chart(report).save(path.with_name("privacy.png"))
