@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.audience import audience_of
+from discreet.cli.audience import AudienceOption, audience_of
 from discreet.cli.evaluation import split_names
 from discreet.cli.options import DataOptions, Json, Settings, grouped
 from discreet.cli.private_forms import check_private, names_of_private_models
@@ -37,6 +37,7 @@ def tables(
     held_out: Annotated[
         int | None, typer.Option(metavar="N", help="For ml-20m: how many users to hold out (as published: 10000).")
     ] = None,
+    audience: AudienceOption = None,
     noise_seed: Annotated[
         int | None, typer.Option(metavar="SEED", help="Repeatable noise, for experiments: gives no privacy.")
     ] = None,
@@ -53,13 +54,13 @@ def tables(
     if held_out is not None:
         require(asked.protocol.task == "ranking", "--held-out goes with the table ml-20m, whose test is of users")
         asked = replace(asked, protocol=replace(asked.protocol, held_out=held_out))  # type: ignore[type-var]
-    budgets = read_epsilons(epsilon)
+    budgets, told = read_epsilons(epsilon), audience_of(source.data, audience)
     chosen = parse_models(
         [name for name in OURS[asked.protocol.task] if name in names_of_private_models("user")]
         if models is None
         else split_names(models, "--models", "bias,almanac"),
         settings,
-        audience=audience_of(source.data, None).users,
+        audience=asked.users if told.known == "assumed" else told.users,
     )
     _check(chosen, asked, budgets)
     with bar() as progress:

@@ -112,7 +112,7 @@ class Search:
         check_population(self, population)  # type: ignore[arg-type]
         if isinstance(population, LocalDevices):
             raise InputError("a search needs a trusted server: devices would pay for every candidate by themselves")
-        classes, share = self._classes(population)
+        classes, share, gaussian = self._classes(population)
         releases: list[Release | None] = [None] * len(self.candidates)
         steps = len(self.candidates) + 1
         for same in classes:
@@ -120,11 +120,11 @@ class Search:
             for place in same:
                 done = sum(release is not None for release in releases)
                 progress(done, steps, f"candidate {done + 1} of {len(self.candidates)}")
-                asked = Asked(population, share, lambda ratings: self._parts(ratings)[0], answers)
+                asked = Asked(population, share, gaussian, lambda ratings: self._parts(ratings)[0], answers)
                 releases[place] = self.candidates[place].fit(asked)
         progress(steps - 1, steps, "comparing")
         found = [release for release in releases if release is not None]
-        scores = population.sum(self.comparison(found), self.share)
+        scores = population.sum(_hidden_by(gaussian, self.comparison(found)), self.share)
         best = found[int(np.argmax(scores))]
         return Release.of(best.model, population, best.arrays)
 
@@ -175,20 +175,31 @@ class Search:
         held = hold_out(ratings.indptr, ratings.item_index, tags, self.held_out, KEY)
         return ratings.select(~held), ratings.select(held)
 
-    def _classes(self, population: Population) -> tuple[list[list[int]], float]:
-        """Candidates that ask the same questions, and the share of the budget that each class gets. Public."""
-        count = 1
+    def _classes(self, population: Population) -> tuple[list[list[int]], float, bool]:
+        """Candidates that ask the same questions, the share of each class, and whether all noise is Gaussian. Public.
+
+        Shares of Gaussian and of Laplace noise do not add up to one budget. So where some candidate wants Gaussian
+        noise for ratings, all sums have it.
+        """
+        count, gaussian = 1, False
         while True:  # what is asked may depend on the noise, and the noise on how many classes there are
             share = (1 - self.share) / count
             classes: dict[tuple[Any, ...], list[int]] = {}
+            wanted = gaussian
             for place, candidate in enumerate(self.candidates):
-                rehearsal = DressRehearsal(population, share)
+                rehearsal = DressRehearsal(population, share, gaussian)
                 with np.errstate(all="ignore"):
                     candidate.fit(rehearsal)
                 classes.setdefault(tuple(rehearsal.questions), []).append(place)
-            if len(classes) <= count:
-                return list(classes.values()), share
-            count = len(classes)
+                wanted = wanted or rehearsal.wants_gaussian
+            if len(classes) <= count and wanted == gaussian:
+                return list(classes.values()), share, gaussian
+            count, gaussian = max(count, len(classes)), wanted
+
+
+def _hidden_by(gaussian: bool, contribution: Contribution) -> Contribution:
+    """The same question, to be answered with Gaussian noise wherever there is a delta."""
+    return replace(contribution, noise="gaussian") if gaussian else contribution
 
 
 class Asked:
@@ -198,10 +209,11 @@ class Asked:
         self,
         population: Population,
         share: float,
+        gaussian: bool,
         part: Callable[[Ratings], Ratings],
         answers: list[tuple[Contribution, Doubles]],
     ) -> None:
-        self._population, self._share, self._part = population, share, part
+        self._population, self._share, self._gaussian, self._part = population, share, gaussian, part
         self._answers, self._next = answers, 0
 
     @property
@@ -233,23 +245,24 @@ class Asked:
                 raise DiscreetError("a candidate asked another question than in the rehearsal; nothing was released")
             return answer.copy()
         asked = replace(contribution, total=lambda ratings: contribution.total(self._part(ratings)))
-        answer = self._population.sum(asked, share * self._share)
+        answer = self._population.sum(_hidden_by(self._gaussian, asked), share * self._share)
         self._answers.append((contribution, answer.copy()))
         return answer
 
     def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
         """Standard deviation of the noise of :meth:`sum`."""
-        return self._population.deviation(contribution, share * self._share)
+        return self._population.deviation(_hidden_by(self._gaussian, contribution), share * self._share)
 
 
 class DressRehearsal:
     """Made-up ratings over the same items with noise as large as it will be: what is asked of them is written down."""
 
-    def __init__(self, population: Population, share: float) -> None:
-        self._population, self._share = population, share
+    def __init__(self, population: Population, share: float, gaussian: bool) -> None:
+        self._population, self._share, self._gaussian = population, share, gaussian
         self._ratings = _made_up(population.catalogue)
         self._noise = np.random.default_rng(0)
         self.questions: list[tuple[Any, ...]] = []
+        self.wants_gaussian = False
 
     @property
     def catalogue(self) -> Catalogue:
@@ -277,12 +290,14 @@ class DressRehearsal:
         digest = hashlib.sha256(total.tobytes()).hexdigest()
         kind = (contribution.name, contribution.shape, contribution.bounds, contribution.noise)
         self.questions.append((*kind, round(share, 12), digest))
+        only_l2 = {bound.norm for bound in contribution.bounds} == {"l2"}
+        self.wants_gaussian = self.wants_gaussian or only_l2 or contribution.noise == "gaussian"
         deviation = self.deviation(contribution, share)
         return total + deviation * self._noise.standard_normal(total.shape)
 
     def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
         """As it will be."""
-        return self._population.deviation(contribution, share * self._share)
+        return self._population.deviation(_hidden_by(self._gaussian, contribution), share * self._share)
 
 
 def _made_up(catalogue: Catalogue, users: int = 64, each: int = 16) -> Ratings:
