@@ -9,10 +9,10 @@ noise) the deviation is taken ten times, as co-counts are then √c times fainte
 
     below 100     no pairs: the whole budget buys item sums (below 200 with the unit rating, where item sums alone may
                   have Laplace noise, which is the smaller then)
-    below 450     co-counts alone, for ranking: factors of ratings could not stand out
+    below 700     co-counts alone, for ranking: factors of ratings could not stand out
     above         co-counts and products of ratings, in one sum
 
-    item sums     get (48/sharpness)² of the budget, within 8% and 35%, where sharpness is how much an average item is
+    item sums     get (60/sharpness)² of the budget, within 8% and 50%, where sharpness is how much an average item is
                   rated by the audience, at 100 ratings each, over the deviation of the noise on its sum of ratings, in
                   widths of the scale, if the whole budget went there
     pairs         are asked for among the 35 √clarity most rated items, at most 2048 (4096 where there is no noise)
@@ -37,14 +37,15 @@ EXPECTED = 0.625
 """What is expected of a rating before anything is known, in widths of the scale from its low end."""
 SUMS_BESIDE = 1.5
 """How finely sums are told beside counts: the c of :mod:`~discreet.models.item_sums`."""
-COUNTS_BESIDE = 0.7
-"""How finely co-counts are told beside products: the κ² of :mod:`~discreet.models.pair_sums`."""
+COUNTS_BESIDE, COUNTS_BESIDE_OF_USERS = 1.0, 0.6
+"""How finely co-counts are told beside products: the κ² of :mod:`~discreet.models.pair_sums`. With the unit user they
+take more from each other."""
 CLIP = 0.25
 """The furthest that a residual counts in a product, in widths of the scale."""
 TYPICAL_LENGTH = 10.0
 """√c of a typical user."""
-SEEN, SEEN_OF_RATINGS, TOLD_APART, SHARP, ITEMS_AT = 100.0, 200.0, 450.0, 48.0, 35.0
-LEAST_SUMS, MOST_SUMS = 0.08, 0.35
+SEEN, SEEN_OF_RATINGS, TOLD_APART, SHARP, ITEMS_AT = 100.0, 200.0, 700.0, 60.0, 35.0
+LEAST_SUMS, MOST_SUMS = 0.08, 0.5
 FEWEST_ITEMS, MOST_ITEMS, MOST_ITEMS_WITHOUT_NOISE = 100, 2048, 4096
 
 
@@ -80,7 +81,8 @@ class Plan:
         Residuals that are infinitely small beside their clip leave nothing but co-counts.
         """
         clip = CLIP * population.catalogue.scale.width if self.products else math.inf
-        pairs = PairSums(rows, base, clip, COUNTS_BESIDE if self.products else 1.0, None, self.weighting)
+        beside = COUNTS_BESIDE_OF_USERS if self.products and self.weighting == "user, l2" else COUNTS_BESIDE
+        pairs = PairSums(rows, base, clip, beside, None, self.weighting)
         return pairs, _gaussian(pairs.contribution)
 
 
@@ -89,7 +91,8 @@ def plan_for(population: Population, audience: int, items: int | None, share: fl
     size = len(population.catalogue)
     unit = population.unit
     if unit is None:
-        return Plan("rating", "rating, l2", min(size, items or MOST_ITEMS_WITHOUT_NOISE), 0.5, True)
+        most = min(size, items or MOST_ITEMS_WITHOUT_NOISE)
+        return Plan("rating", "rating, l2", most, 0.5 if share is None else share, True)
     most = min(size, items or MOST_ITEMS)
     by_user = unit.name == "user"
     plan = Plan("user, l2" if by_user else "rating", "user, l2" if by_user else "rating, l2", most, 0.0, False)
