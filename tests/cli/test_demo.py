@@ -29,7 +29,7 @@ def test_the_demo_goes_all_the_way_without_a_network(discreet, tmp_path, monkeyp
     assert release.guarantee.proven is not None and release.guarantee.proven.epsilon <= 1
 
     document = json.loads(discreet("demo", "-o", tmp_path / "demo", "--json").out)  # a second time, over the first
-    assert {row["epsilon"] for row in document["rows"]} == {0.0, 1.0, 10.0, None}
+    assert {row["epsilon"] for row in document["rows"]} == {0.0, 0.1, 1.0, 10.0, None}
     assert document["guarantee"].startswith("Proven: ") and len(document["suggestions"]) == 10
     assert document["page"] == str(tmp_path / "demo" / "report.html")
 

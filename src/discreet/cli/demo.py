@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.models.release import Recommendations, Release
 
 MODELS = ("almanac", "bias", "popularity", "own-taste", "cosine", "implicit-als")
-EPSILONS = (1.0, 10.0)  # for everything that one user rated
+EPSILONS = (0.1, 1.0, 10.0)  # for everything that one user rated
 RECOMMENDING, EPSILON = "almanac", 1.0
 METRICS = ("rmse", "mae", "ndcg@100")
 HISTORY = 30  # the user who gets recommendations has about this many ratings, so that single ones can be named
@@ -50,7 +50,7 @@ def demo(
     models = parse_models(MODELS, audience=audience_of(known_as, None).users)
     if not json:
         say(f"{name}: {len(ratings):,} ratings of {ratings.n_items:,} items by {ratings.n_users:,} users.")
-    numbers = " and ".join(f"{epsilon:g}" for epsilon in EPSILONS)
+    numbers = ", ".join(f"{epsilon:g}" for epsilon in EPSILONS)
     note(f"Comparing {len(models)} models with epsilon {numbers} and without privacy (the first run compiles them) …")
     terms = [Terms(epsilon=epsilon, unit="user") for epsilon in EPSILONS]
     with bar() as progress:
