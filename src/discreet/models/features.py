@@ -1,7 +1,7 @@
 """What is publicly known of items, as numbers: their genres and how old they are.
 
     genre g      1/√(how many genres the item has), so that an item of several is no louder than one of a single genre
-    year         four tents over the catalogue's own years, so that a taste for old films can be told from one for new
+    year         tents over the catalogue's own years, so that a taste for old films can be told from one for new
 
 An item without a year stands at the middle of every tent's average; a catalogue without genres and years has no
 columns. Nothing here comes from a rating.
@@ -12,11 +12,11 @@ import numpy as np
 from discreet.data.catalogue import UNKNOWN_YEAR, Catalogue
 from discreet.types import Doubles, Floats
 
-TENTS = 4
-"""How many ages of items are told apart."""
+AGES = 4
+"""How many ages of items are told apart, if nothing else is said."""
 
 
-def item_features(catalogue: Catalogue) -> Floats:
+def item_features(catalogue: Catalogue, ages: int = AGES) -> Floats:
     """The public features, one row an item; no columns where nothing is known.
 
     >>> from discreet.data.catalogue import Scale
@@ -26,17 +26,17 @@ def item_features(catalogue: Catalogue) -> Floats:
     """
     genres = catalogue.item_genres.astype(np.float64)
     genres /= np.sqrt(np.maximum(genres.sum(axis=1, keepdims=True), 1))
-    columns = np.concatenate([genres, _tents(catalogue)], axis=1)
+    columns = np.concatenate([genres, _tents(catalogue, ages)], axis=1)
     return np.asarray(columns[:, columns.any(axis=0)], dtype=np.float32)
 
 
-def _tents(catalogue: Catalogue) -> Doubles:
+def _tents(catalogue: Catalogue, ages: int) -> Doubles:
     """Piecewise linear in the year: 1 at one of the catalogue's quantiles, falling to 0 at the next on either side."""
     known = catalogue.years != UNKNOWN_YEAR
     if not known.any():
         return np.zeros((len(catalogue), 0))
     years = catalogue.years.astype(np.float64)
-    knots = np.unique(np.quantile(years[known], np.linspace(0, 1, TENTS)))
+    knots = np.unique(np.quantile(years[known], np.linspace(0, 1, ages)))
     if len(knots) < 2:
         return np.zeros((len(catalogue), 0))
     tents = np.stack([np.interp(years, knots, row) for row in np.eye(len(knots))], axis=1)
