@@ -79,7 +79,7 @@ def taste_factors(
     chance
         What one more user who rated both items adds to W: its variance is so many times itself.
     most
-        How many patterns at most, besides popularity.
+        How many patterns at most, popularity among them.
     """
     size = len(counts)
     known = np.maximum(np.asarray(counts, dtype=np.float64), 0)
@@ -94,10 +94,10 @@ def taste_factors(
     strays = np.outer(scales, scales) * np.sqrt(noise**2 + max(chance, 0.0) * expected)
     edge = MARGIN * simulated_edge(strays.astype(np.float32))
     np.fill_diagonal(matrix, 0)
-    values, vectors = above_the_edge(matrix, most + 1, edge)
+    values, vectors = above_the_edge(matrix, most, edge)
     for _ in range(FILLS):
         np.fill_diagonal(matrix, (vectors**2 @ values).astype(np.float32))
-        values, vectors = above_the_edge(matrix, most + 1, edge)
+        values, vectors = above_the_edge(matrix, most, edge)
     if len(values) == 0:
         return np.zeros((size, 0), dtype=np.float32), known
     clear = 1 - (edge / (2 * values)) ** 2
