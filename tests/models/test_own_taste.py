@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.models.almanac import AGES_FOR_RANKING
 from discreet.models.at_home import FEATURE, GENEROSITY, STRAY
 from discreet.models.features import item_features
 from discreet.models.own_taste import EXPECTED
@@ -25,7 +26,6 @@ def test_it_is_ridge_regression_on_public_features():
     items = np.arange(RATINGS.n_items)
     predicted = release.predict(RATINGS, np.full(len(items), 5), items)
     assert predicted == pytest.approx(np.clip(expected + rows @ taste, 1, 5), abs=1e-3)
-    assert release.score(history) == pytest.approx(expected + rows @ taste, abs=1e-3)
     carried = release.model.explain(release, history, 7)
     assert carried.sum() == pytest.approx(rows[7] @ taste, abs=1e-3)
 
@@ -41,5 +41,22 @@ def test_it_costs_nothing_and_holds_nothing(unit):
 
 def test_without_a_history_everything_is_as_expected():
     release = dc.OwnTaste().fit(dc.NoPrivacy(RATINGS))
-    scores = release.score(dc.History.of(RATINGS.catalogue, {}))
-    assert scores == pytest.approx(np.full(RATINGS.n_items, 1 + EXPECTED * 4))
+    nothing = dc.History.of(RATINGS.catalogue, {})
+    assert np.ptp(release.score(nothing)) == pytest.approx(0, abs=1e-6)
+    predicted = release.predict(dc.Ratings.of_history(nothing), [0], [3])
+    assert predicted == pytest.approx([1 + EXPECTED * 4])
+
+
+def test_it_ranks_by_the_likeliest_tilt():
+    """Of items that are all as popular, those like what was rated come first."""
+    release = dc.OwnTaste().fit(dc.NoPrivacy(RATINGS))
+    features = item_features(RATINGS.catalogue, AGES_FOR_RANKING).astype(np.float64)
+    history = RATINGS.history_at(5)
+    scores = release.score(history).astype(np.float64)
+    chances = np.exp(scores - scores.max())
+    chances /= chances.sum()
+    columns = np.column_stack([features, np.ones(len(features))])
+    taste, *_ = np.linalg.lstsq(columns, scores, rcond=None)
+    assert columns @ taste == pytest.approx(scores, abs=1e-3)  # linear in the features
+    rated = np.log(chances[history.items]).mean()
+    assert rated > -np.log(len(features))  # likelier than if nothing were known

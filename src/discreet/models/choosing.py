@@ -2,7 +2,16 @@
 
 What the rule may look at is what its arguments are: about how many users take part, as far as that was announced, how
 many items there are, on what terms, and whether the items have public features. It never sees a rating.
+
+    no privacy                                            BayesianMF
+    reach below what stands out, and public features      OwnTaste, which asks for nothing
+    otherwise                                             Almanac, which plans by the same public facts
+
+    reach  =  users · epsilon                  with one server that adds noise once
+              √users · epsilon                 where every device adds its own: of noise √users times as much is left
 """
+
+import math
 
 from discreet.errors import require, require_type, require_whole
 from discreet.models.almanac import Almanac
@@ -11,8 +20,11 @@ from discreet.models.own_taste import OwnTaste
 from discreet.models.release import Model
 from discreet.populations.terms import Terms
 
-HOPELESS = {"rating": 1.0, "user": 10.0}
-"""Users times epsilon, below which nothing that is published stands out of its noise."""
+STANDS_OUT = {"rating": 10.0, "user": 100.0}
+"""The reach below which a publication foresees ratings no better than own taste alone, by unit.
+
+Found on users of MovieLens 100K who were drawn in groups of 20 to 700 (users divided with seed 177).
+"""
 
 
 def choose(users: int, items: int, terms: Terms, features: bool) -> tuple[Model, str]:
@@ -35,6 +47,8 @@ def choose(users: int, items: int, terms: Terms, features: bool) -> tuple[Model,
     >>> model, reason = choose(943, 1682, dc.Terms(epsilon=1.0, unit="user"), features=True)
     >>> type(model).__name__, model.audience
     ('Almanac', 943)
+    >>> type(choose(50, 1682, dc.Terms(epsilon=1.0, unit="user"), features=True)[0]).__name__
+    'OwnTaste'
     >>> type(choose(943, 1682, dc.Terms(), features=True)[0]).__name__
     'BayesianMF'
     """
@@ -45,10 +59,11 @@ def choose(users: int, items: int, terms: Terms, features: bool) -> tuple[Model,
     if terms.epsilon is None:
         return BayesianMF(), "Without privacy BayesianMF foresees ratings best of all models that were measured"
     asked = f"epsilon {terms.epsilon:g} for every {terms.unit_name} and about {users:,} users"
-    if users * terms.epsilon < HOPELESS[terms.unit_name] and features:
+    reach = terms.epsilon * (math.sqrt(users) if terms.trusted == "devices" else users)
+    if features and reach < STANDS_OUT[terms.unit_name]:
         return OwnTaste(), (
-            f"With {asked} nothing that is published would stand out of its noise, so OwnTaste asks for nothing "
-            "and leaves the budget alone"
+            f"With {asked} noise would hide what is published, so OwnTaste goes by one's own ratings and public "
+            "features, asks for nothing, and leaves the budget alone"
         )
-    known = "with genres and years of the items" if features else "without genres and years of the items"
+    known = "with genres or years of the items" if features else "without genres and years of the items"
     return Almanac(audience=users), f"With {asked}, {known}, Almanac gets the most out of one publication"

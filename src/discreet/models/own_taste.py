@@ -3,7 +3,11 @@
     rating of item i  =  expected + generosity + taste for the item's genres and age
 
 Generosity and taste come from the user's own ratings by the regression of :mod:`~discreet.models.at_home`, on public
-features alone. Nothing is asked of the population, so nothing is released and nothing is spent: this is what costs no
+features alone; what they will choose by the tilt of :mod:`~discreet.models.tilt`, of items that are all as popular:
+
+    P(i)  ∝  exp(ηᵀf_i)        η the likeliest for what the user rated before
+
+Nothing is asked of the population, so nothing is released and nothing is spent: this is what costs no
 privacy, and what any release must beat to be worth its epsilon.
 """
 
@@ -13,11 +17,13 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.models.almanac import AGES_FOR_RANKING
 from discreet.models.at_home import Covariates
 from discreet.models.features import item_features
 from discreet.models.fitting import check_population
 from discreet.models.folding import predict_pairs
 from discreet.models.release import Release
+from discreet.models.tilt import Popular, tilted
 from discreet.populations.population import Population
 from discreet.types import Floats, Indices, Progress, no_progress
 
@@ -53,9 +59,10 @@ class OwnTaste:
         return predict_pairs(known.tastes(histories), known.rows, known.base, users, items)
 
     def score(self, release: Release, histories: Ratings) -> Floats:
-        """The expected rating of every item."""
-        known = _covariates(release)
-        return np.asarray(known.base + known.tastes(histories) @ known.rows.T, dtype=np.float32)
+        """How much like what the user rated before each item is, by its public features."""
+        size, features = len(release.catalogue), item_features(release.catalogue, AGES_FOR_RANKING)
+        alike = Popular.of(np.ones(size, dtype=np.float32), np.zeros((size, 0), dtype=np.float32))
+        return tilted(alike, np.zeros(size, dtype=np.float32), features, histories)
 
     def explain(self, release: Release, history: History, item: int) -> Floats:
         """What each rating of the history adds to the expected rating of ``item``."""
