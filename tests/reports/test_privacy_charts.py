@@ -12,6 +12,7 @@ from discreet.evaluation.results import Estimate, Report, Row
 from discreet.reports.charts import pictures_of
 from discreet.reports.page import Table, render_page
 from discreet.reports.privacy_charts import Panel, is_sweep, legend_names, privacy_chart
+from discreet.reports.summary import save_pictures, write_report
 from discreet.reports.sweeps import grid_of, sweep_sections
 
 
@@ -148,6 +149,14 @@ def test_the_table_of_a_sweep_has_epsilons_and_one_colour_a_model():
     assert ">epsilon</button>" in html and 'data-value="Infinity">none<' in html
     assert html.count('class="best"') == 2 * 5  # of two metrics the best at every epsilon and without
     assert "proven it is" not in html
+
+
+def test_a_report_of_a_sweep_is_a_page(tmp_path):
+    page = write_report(tmp_path / "page.html", REPORT).read_text(encoding="utf-8")
+    for words in ("What privacy costs on films", "6 models, with and without privacy", "almanac (proven)"):
+        assert words in page
+    assert page.count("almanac: proven it is") == 1
+    assert [path.name for path in save_pictures(tmp_path, REPORT)] == ["privacy.png"]
 
 
 # ── In a browser, where there is one ──

@@ -10,6 +10,8 @@ from discreet.models.release import Recommendations
 from discreet.reports.charts import pictures_for, pictures_of
 from discreet.reports.data_charts import popularity_chart, values_chart
 from discreet.reports.page import Facts, Pictures, Section, Suggestions, Table, Text, write_page
+from discreet.reports.privacy_charts import is_sweep
+from discreet.reports.sweeps import sweep_sections
 from discreet.reports.words import display_name, is_error, leading_metrics, ordered_rows
 
 NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
@@ -80,6 +82,8 @@ def save_pictures(folder: str | Path, report: Report, kind: str = "png") -> list
 
 
 def _headline(report: Report) -> str:
+    if is_sweep(report):
+        return f"What privacy costs on {report.data}"
     if len(report.rows) == 1:
         return f"How {report.rows[0].model} does on {report.data}"
     count = len(report.rows)
@@ -87,6 +91,8 @@ def _headline(report: Report) -> str:
 
 
 def _lead(report: Report) -> str:
+    if is_sweep(report):
+        return f"{len(report.models)} models, with and without privacy. Measured on {report.split}."
     parts = []
     for metric in leading_metrics(report):
         rows = ordered_rows(report, metric)
@@ -104,7 +110,8 @@ def _facts(report: Report, ratings: Ratings | None) -> dict[str, str]:
     facts = {}
     for metric in leading_metrics(report):
         best = ordered_rows(report, metric)[0]
-        facts[f"best {display_name(metric)}, {best.model}"] = f"{best[metric]:.3f}"
+        whose = f"{best.model} without privacy" if is_sweep(report) and best.epsilon is None else best.model
+        facts[f"best {display_name(metric)}, {whose}"] = f"{best[metric]:.3f}"
     timed = [row for row in report.rows if row.fit_seconds is not None]
     if len(timed) > 1:
         slowest = max(timed, key=lambda row: row.fit_seconds or 0.0)
@@ -117,7 +124,9 @@ def _facts(report: Report, ratings: Ratings | None) -> dict[str, str]:
 
 
 def comparison_sections(report: Report) -> list[Section]:
-    """The pictures of a report, those of predicted ratings and those of rankings apart."""
+    """The pictures of a report, those of predicted ratings and those of rankings apart; or what privacy costs."""
+    if is_sweep(report):
+        return sweep_sections(report)
     ratings = ("Foreseeing ratings", "How close a prediction comes to a rating that the model never saw.")
     rankings = (
         "Finding what people will choose",
@@ -150,7 +159,9 @@ def _reason_note(recommendations: Recommendations) -> str:
 
 
 def _privacy(report: Report, command: str) -> Text:
-    promises: Sequence[str] = [f"{row.model}: {row.guarantee}" for row in report.rows if row.guarantee]
+    promises: Sequence[str] = list(
+        dict.fromkeys(f"{row.model}: {row.guarantee}" for row in report.rows if row.guarantee)
+    )
     return Text(
         title="What is promised to the users",
         note=" ".join(promises)
