@@ -130,7 +130,8 @@ def test_units_of_counts_do_not_matter() -> None:
     ratings = some_ratings()
     counts = np.bincount(ratings.item_index, minlength=60).astype(np.float32)
     factors = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32) * np.float32(0.05)
-    scores = [tilted(Popular.of(unit * counts, factors), counts / 60, NOTHING, ratings) for unit in (1, 50)]
+    liked = (counts / 60).astype(np.float32)
+    scores = [tilted(Popular.of(unit * counts, factors), liked, NOTHING, ratings) for unit in (1, 50)]
     np.testing.assert_allclose(scores[0], scores[1], atol=1e-3)
 
 

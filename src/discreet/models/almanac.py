@@ -28,6 +28,7 @@ sensitivities that their modules prove. A user's own fit is shown to that user a
 """
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -44,7 +45,7 @@ from discreet.models.item_sums import likely_biases, likely_counts
 from discreet.models.pair_sums import Weighting
 from discreet.models.release import Release
 from discreet.models.spectral import factors_through_noise, likely_weights
-from discreet.models.tilt import Popular, taste_factors, tilted
+from discreet.models.tilt import Popular, Tilt, taste_factors
 from discreet.populations.population import Population
 from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 
@@ -57,6 +58,9 @@ AGES_FOR_RANKING = 8
 """How many ages of items are told apart in rankings, where there is more to learn of them than in ratings."""
 TYPICAL_WEIGHT = 0.1
 """What a rating of a user with some 60 ratings weighs in item sums with the unit user."""
+
+_TILTS: WeakKeyDictionary[Release, dict[bool, Tilt]] = WeakKeyDictionary()
+"""Forgotten with their releases."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,14 +175,21 @@ class Almanac:
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """How likely each item is to be the next that the user rates, as a logarithm."""
-        arrays, catalogue = release.arrays, release.catalogue
-        liked = (arrays["item_bias"] * (4 / catalogue.scale.width)).astype(np.float32)
-        features = self._features(catalogue, ages=AGES_FOR_RANKING)
-        return tilted(Popular.of(arrays["counts"], arrays["taste_factors"]), liked, features, histories)
+        return self._tilt(release).scores(histories)
 
     def explain(self, release: Release, history: History, item: int) -> Floats:
         """What each rating of the history adds to the expected rating of ``item``."""
         return self._covariates(release).shares(history, item)
+
+    def _tilt(self, release: Release) -> Tilt:
+        """What does not depend on a user; made once for a release, as one user after the other may ask."""
+        kept = _TILTS.setdefault(release, {})
+        if self.features not in kept:
+            arrays, catalogue = release.arrays, release.catalogue
+            liked = (arrays["item_bias"] * (4 / catalogue.scale.width)).astype(np.float32)
+            features = self._features(catalogue, ages=AGES_FOR_RANKING)
+            kept[self.features] = Tilt.of(Popular.of(arrays["counts"], arrays["taste_factors"]), liked, features)
+        return kept[self.features]
 
     def _covariates(self, release: Release) -> Covariates:
         arrays = release.arrays

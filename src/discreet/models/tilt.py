@@ -34,12 +34,13 @@ form serves everywhere, so no rule has to choose.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from discreet.data.ratings import Ratings
 from discreet.kernels.tilt import tiles, tilt_rows
 from discreet.models.folding import fixed
 from discreet.models.spectral import MARGIN, above_the_edge, simulated_edge
-from discreet.types import AnyArray, Doubles, Floats
+from discreet.types import AnyArray, Doubles, Floats, Indices
 
 # Public constants, chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported.
 DAMPED, POWER = 0.5, 0.2
@@ -127,8 +128,8 @@ class Popular:
     ----------
     share
         p above, summing to 1.
-    rows
-        Positions of the items that have patterns.
+    rows, place
+        Positions of the items that have patterns; and for every item where it stands among these, −1 for none.
     inward, outward
         From marks to how far a user goes along each pattern, and back; a row for each of these items.
     strength
@@ -137,6 +138,7 @@ class Popular:
 
     share: Floats
     rows: AnyArray
+    place: Indices
     inward: Floats
     outward: Floats
     strength: Floats
@@ -153,10 +155,13 @@ class Popular:
         gram = (found * scales).T @ (found * scales)
         strength, turn = np.linalg.eigh(gram) if len(gram) else (np.zeros(0), gram)
         kept = strength > 1e-9
+        place = np.full(len(counts), -1, dtype=np.int32)
+        place[rows] = np.arange(len(rows), dtype=np.int32)
         along = (found @ turn[:, kept]) / np.sqrt(strength[kept])
         return cls(
             share.astype(np.float32),
             rows,
+            place,
             (along * scales**2).astype(np.float32),
             along.astype(np.float32),
             strength[kept].astype(np.float32),
@@ -169,15 +174,19 @@ class Popular:
         logs = np.log((1 + KEPT) * own, out=own)
         if len(self.strength) == 0:
             return np.asarray(logs)
-        marks = histories.csr[:, self.rows]
-        marks.data = np.ones_like(marks.data)
+        places = self.place[histories.item_index]
+        marked = places >= 0
+        users, places = histories.user_index[marked], places[marked]
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(users, minlength=histories.n_users))])
+        marks = csr_array(
+            (np.ones(len(places), dtype=np.float32), places, indptr), shape=(histories.n_users, len(self.rows))
+        )
         pull = lengths[:, None] * self.strength
         pull = pull / (pull + OWN_CHANCE)  # (users, patterns)
         start = self.share[self.rows]
         moved = pull * (marks @ self.inward - np.outer(lengths, start @ self.inward))
         expected = moved.astype(np.float32) @ self.outward.T
         expected += np.outer(lengths, start)
-        users, places = marks.nonzero()
         expected[users, places] -= np.einsum("ek,ek->e", pull[users], (self.inward * self.outward)[places])
         np.maximum(expected, 0, out=expected)
         expected += np.outer(KEPT * lengths, start)
@@ -186,25 +195,44 @@ class Popular:
         return np.asarray(logs)
 
 
-def tilted(popular: Popular, liked: Floats, features: Floats, histories: Ratings) -> Floats:
-    """The score of every item for every user.
+@dataclass(frozen=True, eq=False)
+class Tilt:
+    """All that does not depend on a user, made once for a release.
 
     Parameters
     ----------
     popular
         What everyone starts from.
-    liked
-        How much better than others each item is liked, in quarters of the scale's width.
-    features
-        Public features of the items; there may be none.
-    histories
-        The users' own ratings.
+    covariates
+        The f above, in tiles for the kernel.
+    precision
+        How tightly each coefficient is held to 0.
     """
-    scores = popular.expectations(histories)
-    logs = np.log(popular.share)
-    logs -= popular.share @ logs
-    logs *= POPULARITY / max(float(np.sqrt(popular.share @ logs**2)), 1e-6)
-    covariates = np.concatenate([features, logs[:, None], liked[:, None]], axis=1).astype(np.float32)
-    precision = np.full(covariates.shape[1], min(FIRM * (1 + len(popular.strength)), FIRMEST), dtype=np.float32)
-    tilt_rows(scores, histories.indptr, histories.item_index, fixed(tiles(covariates)), precision, STEPS)
-    return scores
+
+    popular: Popular
+    covariates: Floats
+    precision: Floats
+
+    @classmethod
+    def of(cls, popular: Popular, liked: Floats, features: Floats) -> "Tilt":
+        """From what everyone starts from, how much better than others each item is liked, and public features.
+
+        ``liked`` counts in quarters of the scale's width. There may be no features.
+        """
+        logs = np.log(popular.share)
+        logs -= popular.share @ logs
+        logs *= POPULARITY / max(float(np.sqrt(popular.share @ logs**2)), 1e-6)
+        covariates = np.concatenate([features, logs[:, None], liked[:, None]], axis=1).astype(np.float32)
+        firm = min(FIRM * (1 + len(popular.strength)), FIRMEST)
+        return cls(popular, fixed(tiles(covariates)), np.full(covariates.shape[1], firm, dtype=np.float32))
+
+    def scores(self, histories: Ratings) -> Floats:
+        """log P of every item for every user."""
+        scores = self.popular.expectations(histories)
+        tilt_rows(scores, histories.indptr, histories.item_index, self.covariates, self.precision, STEPS)
+        return scores
+
+
+def tilted(popular: Popular, liked: Floats, features: Floats, histories: Ratings) -> Floats:
+    """The score of every item for every user; the arguments are those of :class:`Tilt`."""
+    return Tilt.of(popular, liked, features).scores(histories)
