@@ -265,8 +265,8 @@ def _quiet_place(
     for above in (True, False):
         top = line - 4 - TALL if above else line + 4
         outside = 1000 if top + TALL > height else 0  # above the panel there is room, below it the axis
-        for step in range(9):
-            left = 2 + room * step / 8
+        for step in range(25):
+            left = 2 + room * step / 24
             covered = sum(left - 6 < x < left + length + 6 and top - 3 < y < top + TALL + 3 for x, y in points)
             choices.append((outside + covered, not above, step, left))
     _, below, _, left = min(choices)
@@ -298,6 +298,8 @@ def _title(report: Report, panels: Sequence[Panel]) -> str:
 def _caption(report: Report, panels: Sequence[Panel]) -> str:
     sentences = [meaning(panel.metric) for panel in panels]
     sentences.append(f"{report.interval or '95 % intervals'}, drawn as bars.")
+    if any(row.promise != "proven" for panel in panels for row in panel.private):
+        sentences.append("Solid lines are proven, dashed ones are not.")
     if any(panel.exact for panel in panels):
         sentences.append("On the right, open: the same model on exact sums.")
     for panel in panels:
