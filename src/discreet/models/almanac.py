@@ -60,6 +60,7 @@ TYPICAL_WEIGHT = 0.1
 """What a rating of a user with some 60 ratings weighs in item sums with the unit user."""
 
 _TILTS: WeakKeyDictionary[Release, dict[bool, Tilt]] = WeakKeyDictionary()
+_COVARIATES: WeakKeyDictionary[Release, dict[bool, Covariates]] = WeakKeyDictionary()
 """Forgotten with their releases."""
 
 
@@ -192,15 +193,19 @@ class Almanac:
         return kept[self.features]
 
     def _covariates(self, release: Release) -> Covariates:
-        arrays = release.arrays
-        return Covariates.of(
-            arrays["mean"][0] + arrays["item_bias"],
-            arrays["unknown"],
-            arrays["counts"],
-            self._features(release.catalogue),
-            arrays["item_factors"][:, arrays["item_factors"].any(axis=0)],
-            release.catalogue.scale.width,
-        )
+        """The same for ratings."""
+        kept = _COVARIATES.setdefault(release, {})
+        if self.features not in kept:
+            arrays = release.arrays
+            kept[self.features] = Covariates.of(
+                arrays["mean"][0] + arrays["item_bias"],
+                arrays["unknown"],
+                arrays["counts"],
+                self._features(release.catalogue),
+                arrays["item_factors"][:, arrays["item_factors"].any(axis=0)],
+                release.catalogue.scale.width,
+            )
+        return kept[self.features]
 
 
 def _weight_of_a_rating(weights: Floats, counts: AnyArray, weighting: Weighting) -> float:

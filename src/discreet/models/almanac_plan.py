@@ -7,7 +7,7 @@ How clearly pairs of items can be seen is
 for co-counts in which a user with c ratings has the weight 1/√c (unit rating); where it is 1/c (unit user, or Laplace
 noise) the deviation is taken ten times, as co-counts are then √c times fainter. From it:
 
-    below 100     no pairs: the whole budget buys item sums (below 200 with the unit rating, where item sums alone may
+    below 200     no pairs: the whole budget buys item sums (below 400 with the unit rating, where item sums alone may
                   have Laplace noise, which is the smaller then)
     below 700     co-counts alone, for ranking: factors of ratings could not stand out
     above         co-counts and products of ratings, in one sum
@@ -44,7 +44,7 @@ CLIP = 0.25
 """The furthest that a residual counts in a product, in widths of the scale."""
 TYPICAL_LENGTH = 10.0
 """√c of a typical user."""
-SEEN, SEEN_OF_RATINGS, TOLD_APART, SHARP, ITEMS_AT = 100.0, 200.0, 700.0, 60.0, 35.0
+SEEN, SEEN_OF_RATINGS, TOLD_APART, SHARP, ITEMS_AT = 200.0, 400.0, 700.0, 60.0, 35.0
 LEAST_SUMS, MOST_SUMS = 0.08, 0.5
 FEWEST_ITEMS, MOST_ITEMS, MOST_ITEMS_WITHOUT_NOISE = 100, 2048, 4096
 
