@@ -246,7 +246,7 @@ class LooksAgain:
 
 @pytest.mark.parametrize("terms", [RATING, USER], ids=["rating", "user"])
 def test_an_extra_look_that_is_not_in_the_ledger(terms):
-    audit = audited(LooksAgain(), terms, ForgetsToBook, runs=1200)
+    audit = audited(LooksAgain(), terms, ForgetsToBook, runs=2000)
     assert shows_it(audit), str(audit)
     assert audit.faults == ("3 of 4 looks at the ratings are not in the ledger",)
 
@@ -293,3 +293,24 @@ def test_no_noise_at_all():
     )
     assert audit.accuses and audit.epsilon_low > 2.5
     assert audit.proven is None
+
+
+# ── Two kinds of noise in one ledger ──
+
+
+class HalfGaussian(SERVER):
+    """Half of the Gaussian noise that was booked; the Laplace noise is as it should be."""
+
+    def _noisy(self, contribution, ratings, plan):
+        if plan.spend.mechanism == "gaussian":
+            plan = replace(plan, spend=replace(plan.spend, scale=plan.spend.scale / 2))
+        return super()._noisy(contribution, ratings, plan)
+
+
+def test_gaussian_noise_that_is_halved_beside_laplace_noise():
+    model, terms = dc.CovarianceKNN(covariance_share=0.8), dc.Terms(epsilon=5.0, delta=1e-6)
+    correct = audited(model, terms, runs=400)
+    assert not correct.accuses, str(correct)
+    assert correct.exercised > 0.95 and correct.mu.low > 0.5 * correct.mu_proven
+    broken = audited(model, terms, HalfGaussian, runs=400)
+    assert broken.accuses and broken.mu.low > broken.mu_proven, str(broken)

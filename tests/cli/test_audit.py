@@ -97,7 +97,9 @@ def test_bad_requests_end_with_2_and_a_sentence(discreet, table, tmp_path):
     [
         (("mf",), "MF has no private form yet; almanac, bias, popularity"),
         (("cosine",), "Cosine has no private form yet; almanac, bias, popularity"),
-        (("paper:hybrid-knn",), "HybridKNN needs the raw ratings, and its epsilon is a claim of a paper"),
+        (("paper:hybrid-knn", "--unit", "user"), "makes its claim for one rating and a server"),
+        (("paper:hybrid-knn", "--one-run"), "is audited by --runs"),
+        (("paper:hybrid-knn", "--set", "epsilon=3"), "--epsilon 1 and the setting epsilon=3.0 are the same claim"),
         (("popularity", "--unit", "user", "--delta", 0), "has no proven bound for the unit user in l1"),
         (("popularity", "--unit", "user", "--one-run", "--delta", 1e-4), "1000 canaries times delta 0.0001 use up"),
     ],
@@ -107,3 +109,48 @@ def test_what_promises_nothing_cannot_be_audited(discreet, table, arguments, sen
     outcome = discreet("audit", model, table, "--scale", "1:5", "--epsilon", 1, *options)
     assert outcome.code == 2
     assert sentence in outcome.err
+
+
+FEW = ("--runs", 40, "--seed", 3)
+
+
+@pytest.fixture
+def few_explored(monkeypatch):
+    """The canary that moves the looks most is the right one here: there is no need to look long for another."""
+    monkeypatch.setattr("discreet.audit.runs.EXPLORING", 8)
+
+
+PUBLIC = ("--set", "gamma=0", "--set", "item_damping=20", "--set", "user_damping=15")
+
+
+@pytest.mark.parametrize("how", [("--epsilon", 1), ("--set", "epsilon=1"), ()], ids=str)
+def test_a_paper_is_audited_by_its_own_claim(discreet, table, how, few_explored):
+    """Its dampings are exact counts: every run tells whether the rating is there."""
+    outcome = discreet("audit", "paper:hybrid-knn", table, "--scale", "1:5", *how, *FEW, "--json")
+    document = json.loads(outcome.out)
+    assert outcome.code == 1 and document["accuses"]
+    assert document["proven"] is None and document["claimed"]["epsilon"] == 1
+    assert document["epsilon_low"] > 1
+    assert "1 of 7 looks at the ratings is not in the ledger" in document["faults"]
+
+
+def test_what_a_paper_forgot_to_add_up_is_found_without_statistics(discreet, table, few_explored):
+    outcome = discreet("audit", "paper:hybrid-knn", table, "--scale", "1:5", *PUBLIC, *FEW)
+    assert outcome.code == 1
+    assert "The noise of its 6 sums adds up to epsilon 2, where epsilon 1 is claimed." in outcome.out
+    assert "A canary moves 'the sum of all ratings' by 5 in l1, and the noise is made for 4." in outcome.out
+    assert "is not in the ledger" not in outcome.out  # dampings that are public cost nothing
+
+
+def test_an_audit_without_epsilon_says_what_is_missing(discreet, table):
+    outcome = discreet("audit", "bias", table, "--scale", "1:5")
+    assert outcome.code == 2 and "say with --epsilon how much privacy is to be tested" in outcome.err
+
+
+def test_covariances_are_audited_at_full_strength(discreet, table, items, few_explored):
+    """Laplace and Gaussian noise in one ledger: mu is measured on the Gaussian part alone."""
+    where = (table, "--scale", "1:5", "--items", items)
+    how = ("--epsilon", 5, "--delta", 1e-6, "--set", "covariance_share=0.8", "--runs", 80, "--seed", 3)
+    document = json.loads(discreet("audit", "covariance-knn", *where, *how, "--json").out)
+    assert document["exercised"] > 0.95 and not document["accuses"]
+    assert document["mu"]["low"] < document["mu"]["proven"] < document["mu"]["high"]

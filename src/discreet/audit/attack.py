@@ -16,15 +16,17 @@ Three of them see each run of an audit; which one is judged is chosen on runs th
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from discreet.audit.canaries import Pair
 from discreet.audit.recording import Look
+from discreet.data.ratings import Ratings
 from discreet.populations.population import exact_total
 from discreet.types import AnyArray, Doubles
 
-MOST_FEATURES = 32
+MOST_FEATURES, FEW = 32, 20
 PARTNERED, PARTNERS = 4, 4
 """To how many of the cells that differ others are added that go along with them, and how many to each."""
 RIDGE = 1e-9
@@ -38,29 +40,42 @@ class Adversary:
     """Knows both data sets of a pair, and asks which of them was used."""
 
     pair: Pair
-    _known: dict[int, tuple[Doubles, Doubles]] = field(default_factory=dict)
+    _known: dict[int, tuple[Doubles, Doubles, Doubles]] = field(default_factory=dict)
 
     def totals(self, place: int, look: Look) -> tuple[Doubles, Doubles]:
         """The total without the canary, and how far the canary moves it. The same whichever data were used."""
         asked = look.contribution
         moved = exact_total(asked, self.pair.own_present) - exact_total(asked, self.pair.own_absent)
-        if place in self._known and np.array_equal(self._known[place][1], moved):
-            return self._known[place]  # the same question as before, in all likelihood: a sum over everyone is saved
-        self._known[place] = exact_total(asked, self.pair.absent), moved
-        return self._known[place]
+        few = exact_total(asked, self._few)
+        base, known, of_few = self._known.get(place, (moved, moved, few))
+        if place not in self._known or not (np.array_equal(known, moved) and np.array_equal(of_few, few)):
+            base = exact_total(asked, self.pair.absent)
+            self._known[place] = base, moved, few
+        return base, moved  # known where it is the same question as before, in all likelihood
 
-    def likelihood(self, looks: Sequence[Look]) -> float:
-        """The log-likelihood ratio of the canary's presence."""
-        ratios = [log_likelihood_ratio(look, *self.totals(place, look)) for place, look in enumerate(looks)]
-        return float(np.round(np.sum(ratios), DIGITS))
+    @cached_property
+    def _few(self) -> Ratings:
+        """Some of the others: a question about which they say the same is taken for the same."""
+        return self.pair.absent.select_users(np.arange(min(FEW, self.pair.absent.n_users)))
+
+    def likelihoods(self, looks: Sequence[Look]) -> tuple[float, float]:
+        """The log-likelihood ratio of the canary's presence, and the part of it that is told by Gaussian noise."""
+        ratios = np.array([log_likelihood_ratio(look, *self.totals(place, look)) for place, look in enumerate(looks)])
+        gaussian = np.array([look.law == "gaussian" for look in looks], dtype=np.bool_)
+        whole, part = np.round([ratios.sum(), ratios[gaussian].sum()], DIGITS) if len(ratios) else (0.0, 0.0)
+        return float(whole), float(part)
 
     def strength(self, looks: Sequence[Look]) -> float:
-        """How far the canary moves the looks, in scales of their noise: what it can reveal at most."""
+        """How far the canary moves the looks, in scales of their noise: what it can reveal in a few thousand runs.
+
+        Laplace noise on many cells reveals the whole only if it falls the same way on all of them, which is too rare to
+        be seen; the sum of many small ratios is hardly ever further from its mean than three deviations.
+        """
         laplace, gaussian = 0.0, 0.0
         for place, look in enumerate(looks):
             _, moved = self.totals(place, look)
             if look.law == "laplace":
-                laplace += float(np.abs(moved).sum()) / look.scale
+                laplace += float(min(np.abs(moved).sum(), 3 * np.sqrt((moved**2).sum()))) / look.scale
             else:
                 gaussian += float((moved**2).sum()) / look.scale**2
         return laplace + math.sqrt(gaussian)

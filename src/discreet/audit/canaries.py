@@ -54,7 +54,7 @@ def pairs_for(ratings: Ratings, unit: UnitName, *, device: bool = False) -> list
     >>> import discreet as dc
     >>> pairs = pairs_for(dc.synthetic(users=50, items=30, ratings=600, seed=1), "rating")
     >>> [len(pair.present) - len(pair.absent) for pair in pairs]
-    [1, 1, 1]
+    [1, 1, 1, 1, 1]
     """
     require(len(ratings.catalogue) >= 2, "an audit needs a catalogue of at least 2 items")
     scale, size = ratings.catalogue.scale, len(ratings.catalogue)
@@ -66,10 +66,18 @@ def pairs_for(ratings: Ratings, unit: UnitName, *, device: bool = False) -> list
     kinds: list[tuple[str, Rows, Rows]]
     if unit == "rating":
         others = [(item, low) for item in rare[1 : 1 + OTHERS]]
+        liked = [(item, low) for item in rare[-2 : -2 - OTHERS : -1]]
         kinds = [
             ("one rating, the highest, by a user without others", [], [(first, high)]),
             ("one rating, the lowest, by a user without others", [], [(first, low)]),
             (f"one rating, the highest, by a user with {len(others)} others", others, [*others, (first, high)]),
+            # Some models ask only about items that are rated much.
+            ("one rating, the lowest, by a user without others, of the item rated most", [], [(rare[-1], low)]),
+            (
+                f"one rating, the lowest, by a user with {len(liked)} others, of the items rated most",
+                liked,
+                [*liked, (rare[-1], low)],
+            ),
         ]
     else:
         kinds = [
@@ -77,6 +85,7 @@ def pairs_for(ratings: Ratings, unit: UnitName, *, device: bool = False) -> list
             ("a user with one rating, the lowest", [], [(first, low)]),
             ("a user who rated every item the highest", [], everything),
             ("a user who rated every item, high and low in turn", [], mixed),
+            ("a user with a few ratings, the lowest, of the items rated most", [], [(i, low) for i in rare[-OTHERS:]]),
         ]
         if device:
             kinds = [

@@ -21,7 +21,7 @@ from discreet.audit.bounds import (
 )
 from discreet.audit.canaries import Pair, pairs_for
 from discreet.audit.results import Audit
-from discreet.audit.setting import MakePopulation, Mechanism, Seen, check_confidence, faults_of, mu_of
+from discreet.audit.setting import MakePopulation, Mechanism, Seen, check_confidence, exercised, faults_of, mu_of
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.populations.terms import Terms
@@ -98,9 +98,9 @@ def audit_by_runs(
     check_enough_runs(runs, confidence, limit.delta, proven.epsilon if proven else limit.epsilon, mu_proven)
     adversary, seen = choose_canary(mechanism, pairs, max(EXPLORING, runs // 16), attacks, progress)
     scores, ratios = _run(mechanism, adversary, runs, attacks, progress)
-    verdict = judge(scores, runs // 4, limit.delta, confidence, None if mu_proven is None else ratios)
-    strength = adversary.strength(seen.looks)
-    allowed = mu_proven if mu_proven is not None else None if proven is None else proven.epsilon
+    mixed = any(spend.mechanism != "gaussian" for spend in first.spends)
+    unseen = mu_proven is None or (mixed and attacks == "release")
+    verdict = judge(scores, runs // 4, limit.delta, confidence, None if unseen else ratios, mixed=mixed)
     return Audit(
         model=name or type(model).__name__,
         data=data,
@@ -115,9 +115,9 @@ def audit_by_runs(
         claimed=seen.release.guarantee.claimed,
         mu=verdict.mu,
         mu_proven=mu_proven,
-        epsilon_of_mu=None if verdict.mu is None else epsilon_of_mu(verdict.mu.low, limit.delta),
+        epsilon_of_mu=None if verdict.mu is None or mixed else epsilon_of_mu(verdict.mu.low, limit.delta),
         canary=adversary.pair.what,
-        exercised=None if allowed is None else strength / allowed,
+        exercised=exercised(seen, adversary, limit.delta),
         attack=verdict.attack,
         faults=faults_of(seen, adversary),
         absent=verdict.absent,
@@ -151,9 +151,12 @@ def choose_canary(
 def _run(
     mechanism: Mechanism, adversary: Adversary, runs: int, attacks: Attacks, progress: Progress
 ) -> tuple[dict[str, Sides], Sides]:
-    """Scores of every attack on the runs after the first quarter, where it was learned; and all likelihood ratios."""
+    """Scores of every attack on the runs after the first quarter, where it was learned; and likelihood ratios of all.
+
+    These are of the looks with Gaussian noise, from which μ is measured.
+    """
     learned, half = runs // 4, runs // 8
-    likelihood = np.zeros((2, runs))
+    likelihood, gaussian = np.zeros((2, runs)), np.zeros((2, runs))
     looked: tuple[list[Doubles], list[Doubles]] = ([], [])
     released: tuple[list[Doubles], list[Doubles]] = ([], [])
     size: int | None = None
@@ -175,7 +178,7 @@ def _run(
             elif run < max(MOST_KEPT // size, 8):
                 released[side].append(numbers)
             if attacks == "all":
-                likelihood[side, run] = adversary.likelihood(seen.looks)
+                likelihood[side, run], gaussian[side, run] = adversary.likelihoods(seen.looks)
                 looked[side].append(adversary.features(seen.looks))
         progress(run + 1, runs, "running on both sides")
     scores: dict[str, Sides] = {}
@@ -185,7 +188,7 @@ def _run(
     scores |= _discriminate("learned from the release", released, learned - half)
     if not scores:  # nothing that was released ever differed
         scores["learned from the release"] = np.zeros(runs - learned), np.zeros(runs - learned)
-    return scores, (likelihood[0], likelihood[1])
+    return scores, (gaussian[0], gaussian[1])
 
 
 def _discriminate(name: str, rows: tuple[list[Doubles], list[Doubles]], learned: int) -> dict[str, Sides]:
@@ -213,13 +216,20 @@ class Verdict:
 
 
 def judge(
-    scores: Mapping[str, Sides], chosen_on: int, delta: float, confidence: float, ratios: Sides | None = None
+    scores: Mapping[str, Sides],
+    chosen_on: int,
+    delta: float,
+    confidence: float,
+    ratios: Sides | None = None,
+    *,
+    mixed: bool = False,
 ) -> Verdict:
     """Choose an attack and its threshold on the first scores of each side, and bound epsilon by the others.
 
     For Gaussian noise give the log-likelihood ``ratios`` of all runs: half of the risk then goes to bounds on μ, in two
     equal parts. One is for the likelihood with the threshold 0, for which nothing was chosen, so that all runs count;
     it is reported unless a learned attack was better, which is judged with the other part on the runs that are left.
+    Where other noise is ``mixed`` in, what was learned tells of that too, and μ is always that of the ratios.
 
     >>> rng = np.random.default_rng(1)
     >>> noise = rng.laplace(size=(2, 4000))  # the scores are the sums themselves, which the canary moves by 1
@@ -231,7 +241,7 @@ def judge(
     epsilons, mus = epsilon_bound(delta, CAUTION * risk), mu_bound(CAUTION * risk)
     attack, greatest = "", -1.0
     for name, (absent, present) in scores.items():
-        _, found = best_cut(absent[:chosen_on], present[:chosen_on], epsilons if ratios is None else mus)
+        _, found = best_cut(absent[:chosen_on], present[:chosen_on], epsilons if ratios is None or mixed else mus)
         if not attack or found > greatest * NEARLY_AS_GOOD:
             attack, greatest = name, found
     absent, present = scores[attack]
@@ -239,7 +249,8 @@ def judge(
     cut, _ = best_cut(*before, epsilons)
     middle, mu = cut, None
     if ratios is not None:
-        judged, middle = (ratios, EVEN_ODDS) if attack == LIKELIHOOD else (after, best_cut(*before, mus)[0])
+        by_ratios = attack == LIKELIHOOD or mixed
+        judged, middle = (ratios, EVEN_ODDS) if by_ratios else (after, best_cut(*before, mus)[0])
         many, few = middle.many_and_few(*judged)
         mu = mu_interval(middle.hits(many), middle.hits(few), len(many), risk / 2)
     return Verdict(attack, middle, apply_bound(cut, *after, epsilon_bound(delta, risk)), mu, *after)

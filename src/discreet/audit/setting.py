@@ -1,7 +1,7 @@
 """What the two kinds of audit share: whom a model asks, one observed fit, and what its ledger proves."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from discreet.audit.recording import Look, RecordingPopulation
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
 from discreet.models.fitting import check_terms
+from discreet.models.private_forms import only_claims
 from discreet.models.release import Release
 from discreet.populations.local import LocalDevices
 from discreet.populations.population import Population
@@ -45,10 +46,16 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         require(self.terms.epsilon is not None, "an audit tests a promise: give an epsilon")
-        check_terms(self.model, self.terms)
+        if only_claims(self.model):
+            check_claim(self.model, self.terms)
+        else:
+            check_terms(self.model, self.terms)
 
     def run(self, ratings: Ratings) -> Seen:
         """Fit once. What comes out is looked at and thrown away."""
+        if only_claims(self.model):
+            release, looks = self.model.observe(ratings, self.randomness)
+            return Seen(looks, release, tuple(spend for look in looks for spend in look.spends))
         make = self._default if self.make_population is None else self.make_population
         recorded = RecordingPopulation(make(ratings, self.terms.ledger(), self.randomness))
         release = self.model.fit(recorded)
@@ -65,23 +72,60 @@ class Mechanism:
         return Loss(ledger.epsilon, ledger.delta)
 
     def proven(self, seen: Seen) -> Loss | None:
-        """What the ledger of a fit adds up to, seeded or not; None where nothing was booked."""
+        """What the ledger of a fit adds up to, seeded or not; None where nothing was booked, or only claimed."""
         from discreet.privacy.accounting import adaptive_epsilon_of
 
         delta = self.limit.delta
-        return Loss(adaptive_epsilon_of(seen.spends, delta), delta) if seen.spends else None
+        if not seen.spends or only_claims(self.model):
+            return None
+        return Loss(adaptive_epsilon_of(seen.spends, delta), delta)
+
+
+def check_claim(model: Any, terms: Terms) -> None:
+    """Raise unless the terms are what a paper claims: its own epsilon, for one rating, with a trusted server."""
+    require(model.epsilon is not None, f"{type(model).__name__} with epsilon none claims nothing that could be tested")
+    require(
+        terms.unit_name == "rating" and terms.trusted == "server",
+        f"{type(model).__name__} makes its claim for one rating and a server: leave out unit and trust",
+    )
+    require(
+        terms.epsilon == model.epsilon and terms.ledger().delta == 0,
+        f"{type(model).__name__} claims epsilon {model.epsilon:g} and no delta: an audit can test that, and no other",
+    )
 
 
 def mu_of(spends: Sequence[Spend]) -> float | None:
-    """The loss of Gaussian noise in standard deviations; None where the ledger has other mechanisms or nothing."""
-    if not spends or any(spend.mechanism != "gaussian" or spend.sampling_rate < 1 for spend in spends):
+    """The loss of Gaussian noise in standard deviations; None where there is none, or sampling amplifies it."""
+    gaussian = [spend for spend in spends if spend.mechanism == "gaussian"]
+    if not gaussian or any(spend.sampling_rate < 1 for spend in gaussian):
         return None
-    return float(np.sqrt(sum(spend.times / spend.noise_multiplier**2 for spend in spends)))
+    return float(np.sqrt(sum(spend.times / spend.noise_multiplier**2 for spend in gaussian)))
+
+
+def exercised(seen: Seen, adversary: Adversary, delta: float) -> float | None:
+    """How much of what the ledger allows a canary can show: what it would allow if nobody moved a sum further.
+
+    In deviations where all noise is Gaussian, else in epsilon. None where not every look has one line in the ledger.
+    """
+    from discreet.privacy.accounting import adaptive_epsilon_of
+
+    if not seen.looks or any(len(look.spends) != 1 for look in seen.looks):
+        return None
+    moved = []
+    for place, look in enumerate(seen.looks):
+        (spend,), (_, own) = look.spends, adversary.totals(place, look)
+        size = float(np.abs(own).sum() if spend.norm == "l1" else np.sqrt((own**2).sum()))
+        if size > 0:
+            moved.append(replace(spend, sensitivity=size, rounding=0.0))
+    allowed, shown = mu_of(seen.spends), mu_of(moved)
+    if allowed is not None and all(spend.mechanism == "gaussian" for spend in seen.spends):
+        return (shown or 0.0) / allowed
+    return adaptive_epsilon_of(moved, delta) / adaptive_epsilon_of(seen.spends, delta) if moved else 0.0
 
 
 def faults_of(seen: Seen, adversary: Adversary) -> tuple[str, ...]:
-    """What is wrong whatever the noise was: looks that nobody booked, and canaries beyond a declared bound."""
-    faults = list(unbooked(seen))
+    """What is wrong whatever the noise was: looks that nobody booked, canaries beyond a declared bound, a false sum."""
+    faults = [*unbooked(seen), *beyond_claim(seen)]
     for place, look in enumerate(seen.looks):
         _, moved = adversary.totals(place, look)
         faults += beyond_bounds(look.spends, float(np.abs(moved).sum()), float(np.sqrt((moved**2).sum())))
@@ -94,6 +138,19 @@ def unbooked(seen: Seen) -> tuple[str, ...]:
     if count == 0:
         return ()
     return (f"{count} of {len(seen.looks)} looks at the ratings {'is' if count == 1 else 'are'} not in the ledger",)
+
+
+def beyond_claim(seen: Seen) -> tuple[str, ...]:
+    """Whether the lines of a publication, taken as it has them, add up to more than it claims."""
+    from discreet.privacy.accounting import adaptive_epsilon_of
+
+    claimed = seen.release.guarantee.claimed
+    if claimed is None or not seen.spends:
+        return ()
+    together = adaptive_epsilon_of(seen.spends, claimed.delta)
+    if together <= claimed.epsilon * (1 + 1e-9):
+        return ()
+    return (f"the noise of its {len(seen.spends)} sums adds up to epsilon {together:.3g}, where {claimed} is claimed",)
 
 
 def beyond_bounds(spends: Sequence[Spend], l1: float, l2: float) -> list[str]:

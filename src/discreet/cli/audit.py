@@ -3,7 +3,7 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,7 +26,10 @@ RUNS, CANARIES = 4000, 1000
 def audit(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model by name (`discreet models`).")],
     source: DataOptions,
-    epsilon: Annotated[float, typer.Option(metavar="E", help="The privacy budget whose promise is tested.")],
+    epsilon: Annotated[
+        float | None,
+        typer.Option(metavar="E", help="The privacy budget whose promise is tested (default: what a paper claims)."),
+    ] = None,
     delta: Annotated[
         float | None, typer.Option(metavar="D", help="Default: 0 for the unit rating, 1e-6 for the unit user.")
     ] = None,
@@ -74,14 +77,25 @@ def audit(
     require(picture is None or picture.suffix in (".png", ".svg"), f"--picture must end in .png or .svg, got {picture}")
     from discreet.cli.options import PrivacyOptions
 
-    terms = PrivacyOptions(epsilon=epsilon, delta=delta, unit=unit, trust=trust).terms()
     chosen = parse_models([model], settings)[model]
+    from discreet.models.private_forms import only_claims
+
+    if only_claims(chosen):
+        chosen = claiming(chosen, epsilon, model)
+        epsilon = chosen.epsilon
+        require(not one_run, f"{model} is audited by --runs: it claims an epsilon, and asks no population")
+    require(epsilon is not None, "an audit tests a promise: say with --epsilon how much privacy is to be tested")
+    assert epsilon is not None
+    terms = PrivacyOptions(epsilon=epsilon, delta=delta, unit=unit, trust=trust).terms()
     from discreet.audit.one_run import audit_in_one_run, check_enough_canaries
     from discreet.audit.runs import audit_by_runs
-    from discreet.audit.setting import check_confidence
+    from discreet.audit.setting import check_claim, check_confidence
     from discreet.privacy.randomness import Randomness
 
-    check_private(chosen, terms)
+    if only_claims(chosen):
+        check_claim(chosen, terms)
+    else:
+        check_private(chosen, terms)
     check_confidence(confidence)
     many = CANARIES if canaries is None else canaries
     if one_run:
@@ -131,6 +145,21 @@ def audit(
         raise typer.Exit(1)
 
 
+def claiming(model: Any, epsilon: float | None, name: str) -> Any:
+    """A paper with the epsilon to claim: the option and the setting are the same thing, and should not disagree."""
+    from discreet.models.private_forms import with_claim
+
+    default = type(model)().epsilon
+    if epsilon is None or epsilon == model.epsilon:
+        require(model.epsilon is not None, f"{name} claims nothing with epsilon none: give --epsilon")
+        return model
+    require(
+        model.epsilon == default,
+        f"--epsilon {epsilon:g} and the setting epsilon={model.epsilon} are the same claim: give one of them",
+    )
+    return with_claim(model, epsilon)
+
+
 def print_audit(found: "Audit", terms: "Terms") -> None:
     """The verdict, and what it rests on."""
     for sentence in found.sentences():
@@ -146,7 +175,8 @@ def print_audit(found: "Audit", terms: "Terms") -> None:
         ("attack", found.attack),
     ]
     if found.exercised is not None:
-        rows.insert(-1, ("it can show", f"{found.exercised:.0%} of what the ledger allows"))
+        allows = "what the ledger allows" if found.claimed is None else "what its noise was made for"
+        rows.insert(-1, ("it can show", f"{found.exercised:.0%} of {allows}"))
     if found.guesses is not None:
         rows.append(("guesses", f"{found.guesses[0]:,} of {found.guesses[1]:,} were right"))
     facts(rows)
