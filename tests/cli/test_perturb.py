@@ -241,3 +241,9 @@ def test_answers_about_every_item_are_no_ratings_to_fit(discreet, history, items
     refused = discreet("fit", "bias", folder, "-o", tmp_path / "release")
     assert refused.code == 2 and "holds answers about every item, not ratings" in refused.err
     assert not (tmp_path / "release").exists()
+
+
+def test_an_epsilon_that_promises_nothing_is_not_called_proven(discreet, history, tmp_path):
+    refused = discreet("perturb", history, "--epsilon", 1e9, "-o", tmp_path / "r.json")
+    assert refused.code == 2 and "promises nothing: at most 1000" in refused.err
+    assert not (tmp_path / "r.json").exists()

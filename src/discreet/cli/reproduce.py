@@ -79,11 +79,12 @@ def hybrid(
     require(seeds >= 1, f"seeds must be at least 1, got {seeds}")
     page = output / "report.html"
     check_file(page)
+    with bar() as progress:
+        ratings = source.load(progress)
     if not json:
         note("The first run compiles a few kernels; a repetition of all figures takes about a minute on one core.")
         note(f"What is done is kept in {output / 'repetitions.json'}: the same command goes on from there …")
     with bar() as progress:
-        ratings = source.load(progress)
         outcome = run(
             ratings,
             data=source.name,

@@ -28,6 +28,7 @@ from discreet.data.history import History
 from discreet.data.report import UserReport
 from discreet.errors import require
 from discreet.privacy.guarantee import Guarantee, Loss
+from discreet.privacy.ledger import LARGEST_EPSILON, SMALLEST_EPSILON
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.unit import Rating
 
@@ -226,8 +227,13 @@ def for_one_value(epsilon: float) -> Guarantee:
 
 
 def check_epsilon(epsilon: float) -> None:
-    """Raise unless epsilon is positive and finite."""
+    """Raise unless epsilon is positive, and small enough to promise something."""
     require(math.isfinite(epsilon) and epsilon > 0, f"epsilon must be positive and finite, got {epsilon:g}")
+    require(epsilon >= SMALLEST_EPSILON, f"epsilon {epsilon:g} is too small: at least {SMALLEST_EPSILON:g}")
+    require(
+        epsilon <= LARGEST_EPSILON,
+        f"epsilon {epsilon:g} promises nothing: at most {LARGEST_EPSILON:g}; send the ratings themselves rather",
+    )
 
 
 def levels_of(scale: Scale, step: float) -> int:
