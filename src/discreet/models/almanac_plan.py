@@ -5,17 +5,19 @@ How clearly pairs of items can be seen is
     clarity  =  audience / (deviation of the noise on a co-count, if the whole budget went there)
 
 for co-counts in which a user with c ratings has the weight 1/√c (unit rating); where it is 1/c (unit user, or Laplace
-noise) the deviation is taken ten times, as co-counts are then √c times fainter. From it:
+noise) the deviation is taken ten times, as co-counts are then √c times fainter. And how sharply items are told is
 
-    below 200     no pairs: the whole budget buys item sums (below 400 with the unit rating, where item sums alone may
-                  have Laplace noise, which is the smaller then)
-    below 700     co-counts alone, for ranking: factors of ratings could not stand out
-    above         co-counts and products of ratings, in one sum
+    sharpness  =  ratings of an average item, at 100 for each of the audience (at 10 where a user's ratings are scaled
+                  to length 1) / (deviation of the noise on a sum of ratings, in widths of the scale, likewise)
 
-    item sums     get (60/sharpness)² of the budget, within 8% and 50%, where sharpness is how much an average item is
-                  rated by the audience, at 100 ratings each, over the deviation of the noise on its sum of ratings, in
-                  widths of the scale, if the whole budget went there
-    pairs         are asked for among the 35 √clarity most rated items, at most 2048 (4096 where there is no noise)
+From both:
+
+    pairs         are asked for where clarity is 200 and sharpness 30 (40 with the unit rating, where item sums alone
+                  may have Laplace noise, which is then the smaller); else the whole budget buys item sums
+    products      of ratings are asked for with them, in one sum, where clarity is 600; else only co-counts, since
+                  factors of ratings could not stand out
+    item sums     get (60/sharpness)² of the budget beside pairs, within 8% and 50%
+    items         35 √clarity, the most rated, and at most 2048, take part in pairs (4096 where there is no noise)
 
 The constants were chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported. Shares
 are of μ² where noise is Gaussian and of epsilon where it is Laplace's. No rating is looked at for any of this.
@@ -44,8 +46,10 @@ CLIP = 0.25
 """The furthest that a residual counts in a product, in widths of the scale."""
 TYPICAL_LENGTH = 10.0
 """√c of a typical user."""
-SEEN, SEEN_OF_RATINGS, TOLD_APART, SHARP, ITEMS_AT = 200.0, 400.0, 700.0, 60.0, 35.0
-LEAST_SUMS, MOST_SUMS = 0.08, 0.5
+SEEN, TOLD_APART = 200.0, 600.0
+SHARP_ENOUGH, SHARP_ENOUGH_OF_RATINGS = 30.0, 40.0
+SUMS_AT, LEAST_SUMS, MOST_SUMS = 60.0, 0.08, 0.5
+ITEMS_AT = 35.0
 FEWEST_ITEMS, MOST_ITEMS, MOST_ITEMS_WITHOUT_NOISE = 100, 2048, 4096
 
 
@@ -107,18 +111,18 @@ def plan_for(population: Population, audience: int, items: int | None, share: fl
     if items is None:
         most = int(np.clip(ITEMS_AT * math.sqrt(clarity), min(size, FEWEST_ITEMS), most))
     plan = replace(plan, items=most, products=clarity >= TOLD_APART)
-    if share is None and clarity < (SEEN if by_user else SEEN_OF_RATINGS):
-        return plan
-    return replace(plan, share=1 - _share_of_sums(plan, population, audience) if share is None else share)
+    if share is None:
+        sharpness = _sharpness(plan, population, audience)
+        seen = clarity >= SEEN and sharpness >= (SHARP_ENOUGH if by_user else SHARP_ENOUGH_OF_RATINGS)
+        share = 1 - float(np.clip((SUMS_AT / sharpness) ** 2, LEAST_SUMS, MOST_SUMS)) if seen else 0.0
+    return replace(plan, share=share)
 
 
-def _share_of_sums(plan: Plan, population: Population, audience: int) -> float:
-    """As much as it takes for sums to be sharp, and no more."""
+def _sharpness(plan: Plan, population: Population, audience: int) -> float:
     sums, wanted = replace(plan, share=0.5).item_sums(population)
     noise = population.deviation(wanted) * sums.points / sums.scale.width
     length = TYPICAL_LENGTH if plan.scaling == "user, l2" else TYPICAL_LENGTH**2
-    sharpness = audience * length / (len(population.catalogue) * noise)
-    return float(np.clip((SHARP / sharpness) ** 2, LEAST_SUMS, MOST_SUMS))
+    return audience * length / (len(population.catalogue) * noise)
 
 
 def _noise_on_co_counts(plan: Plan, population: Population) -> float | None:
