@@ -153,3 +153,18 @@ def test_a_forged_card_gets_no_certificate(tmp_path):
     result = run(app, ["certificate", str(folder)])
     assert result.exit_code == 2
     assert "the promise is false" in result.stderr
+
+
+def test_als_hides_users_and_shows_every_look(tmp_path):
+    settings = ["--set", "audience=2000", "--set", "sweeps=2", "--set", "weighting=tail"]
+    folder = fitted(tmp_path, "--epsilon", "5", "--delta", "1e-5", "--unit", "user", *settings, model="als")
+    certificate = json.loads(run(app, ["certificate", str(folder), "--json"]).stdout)
+    assert certificate["guarantee"]["proven"]["epsilon"] == pytest.approx(5, rel=1e-3)
+    assert certificate["guarantee"]["proven"]["delta"] <= 1e-5
+    assert len(certificate["ledger"]) == 3
+
+
+def test_als_says_that_it_needs_a_delta_for_ratings(tmp_path):
+    result = run(app, ["fit", "als", *DATA, "-o", str(tmp_path / "release"), "--epsilon", "5"])
+    assert result.exit_code == 2
+    assert "no proven bound for the unit rating in l1" in result.output

@@ -40,10 +40,10 @@ SUMS_BESIDE = 1.5
 """How finely the ratings' sums are told beside counts: c in :mod:`~discreet.models.item_sums`."""
 TYPICAL_WEIGHT = 0.1
 """What a rating of a user with some 60 ratings weighs in them."""
-CLIP, STRAY, SPREAD, MAP_SPREAD = 0.4, 0.2, 0.04, 0.04
+CLIP, STRAY, SPREAD, MAP_SPREAD = 0.25, 0.2, 0.04, 0.02
 """In widths of the scale: the furthest a residual counts, how far it strays, how far items' free parts spread, and how
 far W may move from where it starts."""
-CONSTANT, BESIDE = 1.0, 0.1
+CONSTANT, BESIDE = 0.7, 0.1
 """B and κ in :mod:`~discreet.models.factor_sums`."""
 MEMORY = 0.8
 FAINT = 1e-9
