@@ -399,3 +399,23 @@ def test_shapes_say_nothing_of_the_ratings():
         for seed in (1, 2)
     ]
     assert shapes[0] == shapes[1]
+
+
+@pytest.mark.parametrize(
+    ("given_terms", "features", "most"),
+    [
+        (dc.Terms(), True, 0.905),
+        (terms(5.0, "rating", 1e-5), True, 0.915),
+        (terms(1.0, "rating", 1e-5), True, 0.925),
+        (terms(1.0, "user", 1e-5), True, 0.970),
+        (terms(10.0, "user", 1e-5), True, 0.932),
+        (terms(1.0, "rating", 1e-5), False, 0.945),
+        (terms(1.0, "user", 1e-5), False, 1.008),
+    ],
+    ids=str,
+)
+def test_error_on_movielens(ml_100k, given_terms, features, most):
+    train, test = ml_100k.split(test=0.2, seed=100)
+    release = fit_on(dc.Almanac(features=features), train, given_terms)
+    predicted = release.predict(train, test.user_index, test.item_index)
+    assert np.sqrt(np.mean((predicted - test.values) ** 2)) < most
