@@ -125,7 +125,7 @@ def covariance_helps(outcome: Outcome, form: Reading) -> Verdict:
     return Verdict(
         3,
         "kNN on the noisy covariance predicts better than the noisy averages alone",
-        all(gain > 0 for gain in gains),
+        all(gain > SLACK for gain in gains),
         ", ".join(f"{gain:+.3f} at epsilon {case.epsilon:g}" for gain, case in zip(gains, cases, strict=True)),
     )
 
