@@ -3,9 +3,8 @@
 What the rule may look at is what its arguments are: about how many users take part, as far as that was announced, how
 many items there are, on what terms, and whether the items have public features. It never sees a rating.
 
-    no privacy                                            BayesianMF
     reach below what stands out, and public features      OwnTaste, which asks for nothing
-    otherwise                                             Almanac, which plans by the same public facts
+    otherwise, and without privacy                        Almanac, which plans by the same public facts
 
     reach  =  users · epsilon                  with one server that adds noise once
               √users · epsilon                 where every device adds its own: of noise √users times as much is left
@@ -15,11 +14,13 @@ import math
 
 from discreet.errors import require, require_type, require_whole
 from discreet.models.almanac import Almanac
-from discreet.models.bayesian_mf import BayesianMF
 from discreet.models.own_taste import OwnTaste
 from discreet.models.release import Model
 from discreet.populations.terms import Terms
 
+# Without privacy, too: on MovieLens 100K (20% held out, seeds 101 to 103) Almanac has RMSE .895 and NDCG@100 .536, where
+# the best that only foresees ratings (BayesianMF) has .898 and the best that only ranks (ImplicitALS) .537; on MovieLens
+# 1M (seed 101) .843 and .468, and .846 and .460 without features, where Cosine has .852 and .405.
 STANDS_OUT = {"rating": 10.0, "user": 100.0}
 """The reach below which a publication foresees ratings no better than own taste alone, by unit.
 
@@ -50,14 +51,17 @@ def choose(users: int, items: int, terms: Terms, features: bool) -> tuple[Model,
     >>> type(choose(50, 1682, dc.Terms(epsilon=1.0, unit="user"), features=True)[0]).__name__
     'OwnTaste'
     >>> type(choose(943, 1682, dc.Terms(), features=True)[0]).__name__
-    'BayesianMF'
+    'Almanac'
     """
     require_whole("users", users, least=1)
     require_whole("items", items, least=1)
     require_type(terms, Terms, "terms must be Terms, for example Terms(epsilon=1.0)")
     require(isinstance(features, bool), f"features must be true or false, got {features!r}")
     if terms.epsilon is None:
-        return BayesianMF(), "Without privacy BayesianMF foresees ratings best of all models that were measured"
+        return Almanac(audience=users), (
+            "Without privacy Almanac, on exact sums, both foresees ratings and ranks about as well as the best model that "
+            "was measured for either"
+        )
     asked = f"epsilon {terms.epsilon:g} for every {terms.unit_name} and about {users:,} users"
     reach = terms.epsilon * (math.sqrt(users) if terms.trusted == "devices" else users)
     if features and reach < STANDS_OUT[terms.unit_name]:
