@@ -149,3 +149,14 @@ def test_a_full_disk_is_a_sentence(discreet, table, tmp_path, monkeypatch):
     assert outcome.code == 2
     assert outcome.err == "discreet: No space left on device\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_fit_and_certificate_say_that_covariances_were_left_out(discreet, table, items, tmp_path):
+    how = (*SCALE, "--items", items, "--audience", 2000, "--epsilon", 2, "-o", tmp_path / "release")
+    fitted = discreet("fit", "covariance-knn", table, *how)
+    assert fitted.code == 0 and "These are averages alone" in fitted.out
+    assert "with --delta 1e-6 it could be smaller, and they would be published." in fitted.out
+    assert "These are averages alone" in discreet("certificate", tmp_path / "release").out
+    document = json.loads(discreet("certificate", tmp_path / "release", "--json").out)
+    assert document["remark"].startswith("These are averages alone")
+    assert json.loads(discreet("fit", "bias", table, *SCALE, "-o", tmp_path / "bias", "--json").out)["remark"] is None

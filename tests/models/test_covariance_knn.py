@@ -520,3 +520,40 @@ def test_torch_gives_the_same_release():
 def test_an_unknown_engine_is_refused():
     with pytest.raises(InputError, match="engine must be 'numba' or 'torch', got 'spark'"):
         dc.CovarianceKNN(engine="spark")
+
+
+# ── What is said of it ──
+
+
+def test_a_release_of_averages_says_so_and_what_would_help():
+    """At this epsilon Laplace noise would hide the covariances, and Gaussian noise would not."""
+    model = dc.CovarianceKNN(audience=2000)
+    pure = model.fit(dc.TrustedServer(RATINGS, dc.Ledger(2.0)))
+    assert pure.remark.startswith(
+        "These are averages alone: such noise would hide the covariances of about 2,000 users"
+    )
+    assert pure.remark.endswith("with a delta of 1e-06 it could be smaller, and they would be published")
+    assert len(model.fit(dc.TrustedServer(RATINGS, dc.Ledger(2.0, 1e-6))).spends) == 2
+    hopeless = model.fit(dc.TrustedServer(RATINGS, dc.Ledger(0.01)))
+    assert hopeless.remark.endswith("about 2,000 users")
+
+
+@pytest.mark.parametrize("form", ["factors", "neighbours"])
+def test_covariances_that_stand_out_need_no_remark(form):
+    assert dc.CovarianceKNN(form=form).fit(dc.NoPrivacy(RATINGS)).remark == ""
+    assert dc.Bias().fit(dc.NoPrivacy(RATINGS)).remark == ""
+
+
+def test_covariances_that_were_asked_for_in_vain():
+    few = dc.synthetic(users=20, items=30, ratings=100, seed=1)
+    release = FACTORS.fit(dc.TrustedServer(few, dc.Ledger(1.0, 1e-6), randomness=dc.Randomness(1)))
+    assert release.remark == "No covariance stood out, so these are averages alone"
+
+
+@pytest.mark.parametrize("unit", [dc.Rating(), dc.User()], ids=str)
+@pytest.mark.parametrize("audience", [10_000, 10**9])
+def test_whatever_the_audience_averages_keep_a_quarter(audience, unit):
+    """What an audience that was told too large can do is bounded."""
+    server = dc.TrustedServer(RATINGS, dc.Ledger(1.0, 1e-6, unit))
+    *_, share = dc.CovarianceKNN(audience=audience)._plan(server)
+    assert share <= 0.75

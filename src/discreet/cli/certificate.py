@@ -24,10 +24,13 @@ def certificate(
     loaded.require_paid()  # what is printed here is recomputed, not believed
     guarantee = loaded.guarantee
     if json:
-        document({key: card[key] for key in ("model", "settings", "guarantee", "ledger", "sources", "arrays_sha256")})
+        shown = {key: card[key] for key in ("model", "settings", "guarantee", "ledger", "sources", "arrays_sha256")}
+        document(shown | {"remark": loaded.remark or None})
         return
     for sentence in guarantee.sentences():
         say(sentence)
+    if loaded.remark:
+        say(f"{loaded.remark}.")
     say("")
     facts(
         [

@@ -106,6 +106,7 @@ def fit(
                 note(f"The release was written, but not marked as such: {error}.")
         seconds = time.perf_counter() - started
     account = kept.report(data)
+    remark = release.remark.replace("a delta of 1e-06", "--delta 1e-6")  # the library speaks of settings
     if terms.epsilon is not None and told.known == "assumed" and takes_audience(chosen):
         note(f"About {told.users:,} users were assumed; --audience N announces how many there are, roughly.")
     if json:
@@ -116,6 +117,7 @@ def fit(
                 "reason": reason or None,
                 "settings": dataclasses.asdict(chosen),
                 "guarantee": str(release.guarantee),
+                "remark": remark or None,
                 "fit_seconds": seconds,
                 "budget": account.summary() | {"kept_in": kept.place},
             }
@@ -125,6 +127,8 @@ def fit(
         say(f"{reason}.")
     say(f"Fitted {chosen!r} in {seconds:.1f} s.")
     say(str(release.guarantee))
+    if remark:
+        say(f"{remark}.")
     if release.guarantee.proven is not None and not has_privacy and booked is None:
         say("What is made of these reports was booked before, and costs their users no more: see `discreet budget`.")
     else:

@@ -154,6 +154,12 @@ class Release:
         return cls(model, arrays, ratings.catalogue, promise_of(form), spends, sources)
 
     @property
+    def remark(self) -> str:
+        """What its model finds worth saying of it in a sentence, for example that noise left nothing but averages."""
+        found = getattr(self.model, "remark", None)
+        return "" if found is None else str(found(self))
+
+    @property
     def predicts_ratings(self) -> bool:
         """Whether :meth:`predict` works, or the model only ranks."""
         return isinstance(self.model, RatingModel)
