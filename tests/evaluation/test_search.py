@@ -22,6 +22,18 @@ def server(epsilon=5.0, delta=1e-6, unit=None, **named) -> dc.TrustedServer:
     return dc.TrustedServer(RATINGS, dc.Ledger(epsilon, delta, unit or dc.User()), **named)
 
 
+class Extreme(dc.Bias):
+    """Goes from one extreme to the other with every rating of the history: the bound must hold all the same."""
+
+    def predict(self, release, histories, users, items):
+        return self.score(release, histories)[users, items]
+
+    def score(self, release, histories):
+        scale, items = release.catalogue.scale, np.arange(histories.n_items)
+        odd = np.bincount(histories.user_index, minlength=histories.n_users) % 2 == 1
+        return np.where(odd[:, None] ^ (items % 2 == 0), scale.low, scale.high).astype(np.float32)
+
+
 class Doubled(dc.Bias):
     """Asks for twice the sums of Bias: the same shape, and another question."""
 
@@ -98,8 +110,9 @@ class TestWhatIsAsked:
 
 class TestFinding:
     def test_finds_what_is_clearly_best(self):
-        for candidates in (DAMPINGS, DAMPINGS[::-1]):
-            assert Search(candidates=candidates).fit(server(20.0)).model == dc.Bias(item_damping=5)
+        """By far more than the noise: one is ahead by 10, and the noise deviates by 0.14."""
+        for candidates in ([dc.Bias(), Extreme()], [Extreme(), dc.Bias()]):
+            assert type(Search(candidates=candidates).fit(server(20.0)).model) is dc.Bias
 
     def test_finds_the_better_ranking(self):
         @dataclass(frozen=True, kw_only=True)
@@ -129,18 +142,6 @@ class TestFinding:
             expected += centred * min(1, LONGEST / max(np.linalg.norm(centred), 1e-12))
         found = search.comparison(releases).total(RATINGS)
         np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-class Extreme(dc.Bias):
-    """Goes from one extreme to the other with every rating of the history: the bound must hold all the same."""
-
-    def predict(self, release, histories, users, items):
-        return self.score(release, histories)[users, items]
-
-    def score(self, release, histories):
-        scale, items = release.catalogue.scale, np.arange(histories.n_items)
-        odd = np.bincount(histories.user_index, minlength=histories.n_users) % 2 == 1
-        return np.where(odd[:, None] ^ (items % 2 == 0), scale.low, scale.high).astype(np.float32)
 
 
 @pytest.mark.parametrize("metric", ["rmse", "ndcg@2"])
