@@ -60,8 +60,8 @@ def choose(users: int, items: int, terms: Terms, features: bool) -> tuple[Model,
     require(isinstance(features, bool), f"features must be true or false, got {features!r}")
     if terms.epsilon is None:
         return Almanac(audience=users), (
-            "Without privacy Almanac, on exact sums, foresees ratings and ranks about as well as the best of the models "
-            "that were measured for either"
+            "Without privacy Almanac, on exact sums, foresees ratings and ranks about as well as the best that were "
+            "measured for either"
         )
     asked = f"epsilon {terms.epsilon:g} for every {terms.unit_name} and about {users:,} users"
     reach = terms.epsilon * (math.sqrt(users) if terms.trusted == "devices" else users)
