@@ -51,8 +51,8 @@ from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 
 # Public constants, chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported.
 CHANCE, CHANCE_OF_USERS, FACTOR_SPREAD = 2.0, 12.0, 0.1
-"""The v of :mod:`~discreet.models.spectral`, in weights of a rating, and its t, in units of the clip. With the unit user
-weights differ far more from user to user, and chance is with the few that weigh most."""
+"""The v of :mod:`~discreet.models.spectral`, in weights of a rating, and its t, in units of the clip. With the unit
+user weights differ far more from user to user, and chance is with the few that weigh most."""
 PATTERNS = 6
 """How many patterns of who rates what together are looked for in the weights of products."""
 AGES_FOR_RANKING = 8
