@@ -1,0 +1,48 @@
+"""What an almanac publishes, attacked: both Gaussian sums are as noisy as the ledger says, and no more."""
+
+from typing import Literal
+
+import pytest
+
+import discreet as dc
+from discreet.audit import runs as by_runs
+
+RATINGS = dc.synthetic(users=60, items=16, ratings=500, seed=1)
+CONFIDENCE = 0.999
+"""Of a thousand such audits of a sound mechanism at most one would accuse it; the noise is seeded besides."""
+
+
+# With 500 users expected co-counts alone are asked for, with 50,000 products of ratings beside them.
+@pytest.mark.parametrize(("unit", "audience"), [("user", 500), ("user", 50_000), ("rating", 50_000)])
+def test_an_almanac_is_as_private_as_its_ledger_says_and_not_more(
+    unit: Literal["rating", "user"], audience: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(by_runs, "EXPLORING", 16)  # the canaries are the same for all; time is better spent on judging
+    model = dc.Almanac(audience=audience, pair_share=0.6)
+    audit = dc.audit_by_runs(
+        model,
+        RATINGS,
+        dc.Terms(epsilon=8.0, delta=1e-5, unit=unit),
+        runs=160,
+        confidence=CONFIDENCE,
+        randomness=dc.Randomness(seed=3),
+    )
+    assert not audit.accuses, str(audit)
+    assert not audit.faults
+    assert audit.exercised is not None and 0.97 < audit.exercised <= 1
+    assert audit.mu is not None and audit.mu_proven is not None
+    assert audit.mu.low < audit.mu_proven < audit.mu.high  # tight: neither more noise than was paid for nor less
+    assert 0.75 < audit.mu.estimate / audit.mu_proven < 1.25
+
+
+def test_an_almanac_in_one_run() -> None:
+    audit = dc.audit_in_one_run(
+        dc.Almanac(audience=5_000, pair_share=0.6),
+        RATINGS,
+        dc.Terms(epsilon=2.0, delta=1e-8, unit="user"),
+        canaries=400,
+        confidence=CONFIDENCE,
+        randomness=dc.Randomness(seed=1),
+    )
+    assert not audit.accuses, str(audit)
+    assert not audit.faults
