@@ -114,3 +114,30 @@ def test_noise_never_makes_biases_absurd(unit, delta, epsilon):
     release = dc.Bias().fit(dc.TrustedServer(ratings, dc.Ledger(epsilon, delta, unit)))
     assert np.isfinite(release.arrays["item_bias"]).all()
     assert np.abs(release.arrays["item_bias"]).max() < 4
+
+
+# ── One user, or one value, for another ──
+
+
+@pytest.mark.parametrize("unit", [dc.Rating(), dc.User()], ids=str)
+@pytest.mark.parametrize("statistic", [item_counts, item_statistics])
+def test_replacing_a_unit_moves_less_than_removing_and_adding_one(statistic, unit):
+    size = (3,) if statistic is item_counts else (3, CATALOGUE.scale)
+    contribution = statistic(*size, unit)
+    found = dc.check_sensitivity(contribution, CATALOGUE, [1, 3, 5], users=1, neighbours="replace")
+    for measured in found:
+        if measured.bound.replace is not None:
+            assert measured.exhaustive
+            assert measured.furthest == pytest.approx(measured.bound.replace)  # it is attained, so no bound is lower
+            assert measured.bound.replace < 2 * measured.bound.value
+
+
+def test_devices_need_less_noise_than_for_twice_the_bound():
+    """Nobody's history is so far from another's as both would have to be from nothing."""
+    ratings = dc.synthetic(users=5, items=30, ratings=60, seed=1)
+    unit = dc.User(neighbours="replace")
+    devices = dc.LocalDevices(ratings, dc.Ledger(1.0, 1e-6, unit))
+    server = dc.TrustedServer(ratings, dc.Ledger(1.0, 1e-6, dc.User()))
+    for contribution, factor in ((item_counts(30, unit), 2**0.5), (item_statistics(30, CATALOGUE.scale, unit), 1.6641)):
+        ratio = devices.plan(contribution).spend.scale / server.plan(contribution).spend.scale
+        assert ratio == pytest.approx(factor, rel=1e-4)

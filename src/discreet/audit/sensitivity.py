@@ -61,7 +61,8 @@ def check_sensitivity(
     catalogue, values, users
         The universe; let it be small, with the extreme values among ``values``.
     neighbours
-        ``add-or-remove``, or ``replace``: one unit has other values, and may move the statistic twice as far.
+        ``add-or-remove``, or ``replace``: one unit is another, and may move the statistic twice as far, unless its
+        bound says less.
     most, seed
         How many data sets to try, and which.
 
@@ -89,9 +90,7 @@ the user has 2 ratings
     exhaustive = (len(values) + 1) ** size <= most
     tables = _all_tables(size, len(values)) if exhaustive else _some_tables(size, len(values), most, seed)
     totals = _Totals(contribution, catalogue, np.asarray(values, dtype=np.float32))
-    found = [
-        _Worst(contribution.name, bound, 1 if neighbours == "add-or-remove" else 2) for bound in contribution.bounds
-    ]
+    found = [_Worst(contribution.name, bound, neighbours) for bound in contribution.bounds]
     for number, row in enumerate(tables):
         table = row.reshape(users, -1)
         total = totals.of(table)
@@ -106,12 +105,13 @@ the user has 2 ratings
 class _Worst:
     """The furthest move so far, for one bound; raises at the first that lies beyond it."""
 
-    def __init__(self, name: str, bound: Bound, factor: int) -> None:
-        self.bound, self._name, self._factor = bound, name, factor
+    def __init__(self, name: str, bound: Bound, neighbours: Neighbours) -> None:
+        self.bound, self._name, self._most = bound, name, bound.moved(neighbours)
+        self._factor = 1 if neighbours == "add-or-remove" else 2
         self.furthest, self.cells, self.pairs = 0.0, 0, 0
 
     def see(self, moved: Doubles, ratings: int) -> None:
-        bound, most = self.bound, self._factor * self.bound.value
+        bound, most = self.bound, self._most
         size = float(np.abs(moved).sum() if bound.norm == "l1" else np.sqrt((moved**2).sum()))
         cells = int(np.count_nonzero(np.abs(moved) > TOLERANCE))
         how = ""

@@ -17,6 +17,7 @@ Noise of a known deviation s then stands in the way twice, and empirical Bayes a
                liked more):  line_i + (sum_i − weight_i line_i) / (weight_i + damping + s_sum² / (weight_i t²))
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,7 +101,8 @@ def item_counts(catalogue_size: int, unit: Unit | None = None) -> Contribution:
     """How many users rated each item; with the unit user each counts with weight 1/√n for n ratings.
 
     Adding or removing a rating moves one count by 1. Adding or removing a user moves n counts by 1/√n each,
-    which has length 1.
+    which has length 1. Two users' vectors have no negative entry, so ‖a − b‖² ≤ ‖a‖² + ‖b‖² ≤ 2 where one replaces the
+    other.
     """
 
     def total(ratings: Ratings) -> AnyArray:
@@ -111,7 +113,7 @@ def item_counts(catalogue_size: int, unit: Unit | None = None) -> Contribution:
 
     bounds: tuple[Bound, ...] = (Bound("rating", "l1", 1.0, cells=1), Bound("rating", "l2", 1.0, cells=1))
     if unit is not None and unit.name == "user":
-        bounds = (Bound("user", "l2", 1.0),)
+        bounds = (Bound("user", "l2", 1.0, replace=math.sqrt(2)),)
     return Contribution("how often each item was rated", (catalogue_size,), total, bounds)
 
 
@@ -121,6 +123,12 @@ def item_statistics(catalogue_size: int, scale: Scale, unit: Unit | None = None)
     Ratings count in half widths of the scale, so each lies within ±1. Adding or removing one moves one entry
     of the first row by 1 and one of the second by at most c: L1 1 + c, L2 √(1 + c²). With the unit user
     everyone's entries are divided by their length √Σ(1 + c² x²), so a user moves the rows by at most 1 in L2.
+
+    Where one replaces another: a changed rating moves the second row by at most 2c. Of two users' vectors a and b, the
+    parts (1, cx) and (1, cy) of an item that both rated stand at an angle of at most 2 arctan c, whose cosine is
+    (1 − c²)/(1 + c²) < 0, so a·b ≥ Σ_i |a_i| |b_i| (1 − c²)/(1 + c²) ≥ (1 − c²)/(1 + c²), and
+    ‖a − b‖² ≤ 2 − 2 (1 − c²)/(1 + c²) = 4c²/(1 + c²). (Rounding to multiples of 2⁻³⁰ turns these angles by so little
+    that up to 2²⁰ items stay within ``FLOAT_MARGIN`` of the populations.)
     """
 
     def total(ratings: Ratings) -> AnyArray:
@@ -133,11 +141,11 @@ def item_statistics(catalogue_size: int, scale: Scale, unit: Unit | None = None)
         return np.stack([np.bincount(ratings.item_index, weights=row, minlength=catalogue_size) for row in rows])
 
     bounds: tuple[Bound, ...] = (
-        Bound("rating", "l1", 1 + SUM_WEIGHT, cells=2),
-        Bound("rating", "l2", (1 + SUM_WEIGHT**2) ** 0.5, cells=2),
+        Bound("rating", "l1", 1 + SUM_WEIGHT, cells=2, replace=2 * SUM_WEIGHT),
+        Bound("rating", "l2", (1 + SUM_WEIGHT**2) ** 0.5, cells=2, replace=2 * SUM_WEIGHT),
     )
     if unit is not None and unit.name == "user":
-        bounds = (Bound("user", "l2", 1.0),)
+        bounds = (Bound("user", "l2", 1.0, replace=2 * SUM_WEIGHT / math.sqrt(1 + SUM_WEIGHT**2)),)
     return Contribution("how often each item was rated, and its ratings' sum", (2, catalogue_size), total, bounds)
 
 

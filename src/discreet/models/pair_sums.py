@@ -32,7 +32,8 @@ segments beside it), and what is sent are two blocks of f(y). One rating is a ne
 of κ, and it moves m_u by (d − m_u)/(c + 1 + β), at most 2D/(c + 1 + β), and so the c other places by no more than that
 each: together √c 2D/(c + 1 + β) ≤ D/√(1 + β). ∎
 
-**L2, one user** (``w = 1/√(‖x‖⁴ + κ⁴c²)``). Every user's pair of matrices has length 1 (or 0). ∎
+**L2, one user** (``w = 1/√(‖x‖⁴ + κ⁴c²)``). Every user's pair of matrices has length 1 (or 0). Exchanged for another
+user's it moves by √2 at most: ⟨x xᵀ, y yᵀ⟩ = (x·y)² ≥ 0, and the same for e. ∎
 
 **L1, one rating** (``w = 1/c``, not centred): at most 3/2 (1 + κ²).
 
@@ -151,7 +152,7 @@ class PairSums:
         size, (p, q) = len(self.listed), self._bits
         rounding = size * 2.0**-26
         if self.weighting == "user, l2":
-            return (Bound("user", "l2", 1.0 + rounding),)
+            return (Bound("user", "l2", 1.0 + rounding, replace=math.sqrt(2) + rounding),)
         if self.weighting == "rating, l1":
             rounding += size**2 * 2.0**-q
             return (Bound("rating", "l1", 1.5 * (1 + self.beside) + rounding),) if self.user_damping is None else ()

@@ -32,9 +32,9 @@ class LocalDevices(Paying):
 
     **Guarantee.** A device sends the total of a contribution over its own ratings, rounded to the lattice, plus
     noise. Nobody can tell it from a device with other data: with the unit user its whole history may be
-    another, which moves the total by up to twice the bound (once down to nothing, once up again); with the unit
-    rating one rating is present or absent, which moves it by the bound. Whoever receives a message sees who sent
-    it, so *that* a device takes part cannot be hidden, nor how many do.
+    another, which moves the total by what the contribution proves about that, or else by twice its bound (once down to
+    nothing, once up again); with the unit rating one rating is present or absent, which moves it by the bound. Whoever
+    receives a message sees who sent it, so *that* a device takes part cannot be hidden, nor how many do.
 
     Examples
     --------

@@ -51,7 +51,8 @@ def plan_noise(
     """The least noise with which a contribution costs its share of the ledger's limit.
 
     Shares add up: of epsilon for Laplace noise; of μ² for Gaussian noise, where μ = sensitivity / σ, since
-    the squares of μ add up. Replacing a unit moves a statistic twice: once down, once up again.
+    the squares of μ add up. Replacing a unit moves a statistic twice, once down and once up again, unless its bound
+    says that it is less.
 
     Where no noise is asked for, it is the one for the ledger. Beside Laplace noise, a contribution that is bounded in
     L2 alone gets Gaussian noise if the ledger has a delta: then all shares are of epsilon, and all of delta goes to it.
@@ -70,7 +71,7 @@ def plan_noise(
     size = math.prod(contribution.shape)
     cells = factor * (bound.cells or size)
     reach = cells if noise == "laplace" else math.sqrt(cells)  # what rounding adds, in grid steps
-    sensitivity = factor * bound.value * (1 + FLOAT_MARGIN)
+    sensitivity = bound.moved(ledger.unit.neighbours) * (1 + FLOAT_MARGIN)
     if noise == "laplace":
         multiplier = 1 / (share * ledger.epsilon)
     elif part_of_epsilon:

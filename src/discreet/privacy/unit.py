@@ -87,22 +87,31 @@ def unit_from_json(data: dict[str, Any]) -> Unit:
 class Bound:
     """Adding or removing one unit moves a statistic by at most ``value`` in ``norm``, in at most ``cells`` cells.
 
-    ``cells`` matters only for rounding to the lattice; 0 means all of them.
+    ``cells`` matters only for rounding to the lattice; 0 means all of them. ``replace`` is what is proven about
+    exchanging one unit for another; None where nothing better is than twice the value, once down and once up again.
 
-    >>> Bound("rating", "l1", 1.0, cells=1)
-    Bound(unit='rating', norm='l1', value=1.0, cells=1)
+    >>> Bound("user", "l2", 1.0).moved("replace")
+    2.0
     """
 
     unit: UnitName
     norm: Norm
     value: float
     cells: int = 0
+    replace: float | None = None
 
     def __post_init__(self) -> None:
-        require(
-            math.isfinite(self.value) and self.value > 0,
-            f"the bound of a statistic must be positive and finite, got {self.value}",
-        )
+        for value in (self.value, self.value if self.replace is None else self.replace):
+            require(
+                math.isfinite(value) and value > 0,
+                f"the bound of a statistic must be positive and finite, got {value}",
+            )
+
+    def moved(self, neighbours: Neighbours) -> float:
+        """How far neighbours lie apart at most."""
+        if neighbours == "add-or-remove":
+            return self.value
+        return 2 * self.value if self.replace is None else min(self.replace, 2 * self.value)
 
 
 def _check_neighbours(neighbours: str) -> None:
