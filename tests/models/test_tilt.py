@@ -161,3 +161,29 @@ def test_tastes_rank_better_than_popularity_with_and_without_features() -> None:
     }
     assert found["almanac"].mean > 1.1 * found["popularity"].mean
     assert found["without features"].mean > 1.05 * found["popularity"].mean
+
+
+def test_what_ratings_add_is_what_the_score_loses_without_them() -> None:
+    ratings = dc.synthetic(users=400, items=150, ratings=16_000, seed=2)
+    release = dc.Almanac().fit(dc.NoPrivacy(ratings))
+    history = ratings.history_at(0)
+    new = np.setdiff1d(np.arange(150), history.items)
+    scores = release.score(history)
+    best = new[np.argsort(-scores[new])[:5]]
+    for item in best:
+        added = release.model.explain(release, history, int(item))
+        lost = np.empty(len(added))
+        for place in range(len(added)):
+            rest = np.delete(np.arange(len(added)), place)
+            without = dc.History(history.catalogue, history.items[rest], history.values[rest])
+            fewer = release.score(without)
+            lost[place] = (scores[item] - scores[new].mean()) - (fewer[item] - fewer[new].mean())
+        assert added.shape == history.items.shape
+        assert np.corrcoef(added, lost)[0, 1] > 0.6
+
+
+def test_reasons_come_with_suggestions_in_a_ranking() -> None:
+    ratings = some_ratings()
+    release = dc.Almanac().fit(dc.NoPrivacy(ratings))
+    found = release.recommend(ratings.history_at(0), k=3, explain=True)
+    assert all(suggestion.because for suggestion in found)

@@ -181,8 +181,8 @@ class Almanac:
         return self._tilt(release).scores(histories)
 
     def explain(self, release: Release, history: History, item: int) -> Floats:
-        """What each rating of the history adds to the expected rating of ``item``."""
-        return self._covariates(release).shares(history, item)
+        """What each rating of the history adds to the score of ``item``."""
+        return self._tilt(release).shares(history, item)
 
     def _tilt(self, release: Release) -> Tilt:
         """What does not depend on a user; made once for a release, as one user after the other may ask."""

@@ -36,6 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
+from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.kernels.tilt import tiles, tilt_rows
 from discreet.models.folding import fixed
@@ -231,6 +232,28 @@ class Tilt:
         scores = self.popular.expectations(histories)
         tilt_rows(scores, histories.indptr, histories.item_index, self.covariates, self.precision, STEPS)
         return scores
+
+    def shares(self, history: History, item: int) -> Floats:
+        """What each rating of a history adds to the score of ``item``, to first order.
+
+        A mark moves b along the patterns, and η along the features in which it differs from what was expected:
+        ∂ log b_i, and a Newton step from η = 0, are both sums over the marks.
+        """
+        alone = Ratings.of_history(history)
+        logs = self.popular.expectations(alone)[0].astype(np.float64)
+        share = np.exp(logs - logs.max())
+        share /= share.sum()
+        columns = self.covariates.transpose(0, 2, 1).reshape(-1, len(self.precision))[: len(share)].astype(np.float64)
+        columns -= share @ columns
+        own = columns[history.items]
+        hessian = len(own) * ((columns.T * share) @ columns) + np.diag(self.precision)
+        added = own @ np.linalg.solve(hessian, columns[item])
+        place, places = self.popular.place[item], self.popular.place[history.items]
+        if place >= 0:
+            pull = len(own) * self.popular.strength
+            along = self.popular.outward[place] * pull / (pull + OWN_CHANCE)
+            added += np.where(places >= 0, self.popular.inward[places] @ along, 0) / np.exp(logs[item])
+        return np.asarray(added, dtype=np.float32)
 
 
 def tilted(popular: Popular, liked: Floats, features: Floats, histories: Ratings) -> Floats:
