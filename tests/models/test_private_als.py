@@ -32,7 +32,7 @@ def asked(weighting, size=4, listed=None, factors=2, kept=2, spread=1.0, clip=1.
     known = Covariates(base, rows, np.ones(size, dtype=np.float32), 0.7)
     listed = np.arange(size, dtype=np.int32) if listed is None else np.array(listed, dtype=np.int32)
     counts = rng.permutation(size) * 3.0
-    return FactorSums(known, base, factors, listed, counts, weighting, kept, 0.25, clip, 0.5, 0.3, (7, 0))
+    return FactorSums(known, base, factors, listed, counts, weighting, kept, 0.25, clip, 0.5, 0.3, 0.6, (7, 0))
 
 
 def catalogue_of(size):
@@ -103,6 +103,7 @@ def test_the_sum_is_what_its_formula_says(weighting):
     grams, moments = sums.normal_equations(sums.contribution.total(RATINGS))
     expected_grams, expected_moments = np.zeros_like(grams), np.zeros_like(moments)
     own = sums.known.tastes(RATINGS).astype(np.float64)
+    rated, strays = sums.known.rows.astype(np.float64), sums.known.stray
     position = {item: place for place, item in enumerate(sums.listed)}
     for user in range(RATINGS.n_users):
         history = RATINGS.history_at(user)
@@ -114,14 +115,18 @@ def test_the_sum_is_what_its_formula_says(weighting):
             mine = [at for at in mine if kept[at]]
             assert len(mine) <= 4
         z = np.r_[sums.constant, own[user, 1:]]
+        mine_rated = rated[history.items]
+        covariance = strays * np.linalg.inv(mine_rated.T @ mine_rated + strays * np.eye(3))
+        m = np.outer(z, z)
+        m[1:, 1:] += 0.6 * covariance[1:, 1:]
         said = []
         for at in mine:
             item = history.items[at]
             y = np.clip(history.values[at] - sums.base[item] - own[user, 0], -0.8, 0.8)
             said.append((position[item], sums.item_weights[position[item]], y))
-        length = np.sqrt(sum(c**2 * (sums.beside**2 * (z @ z) ** 2 + y**2 * (z @ z)) for _, c, y in said))
+        length = np.sqrt(sum(c**2 * (sums.beside**2 * (m**2).sum() + y**2 * (z @ z)) for _, c, y in said))
         for place, c, y in said:
-            expected_grams[place] += c / length * np.outer(z, z)
+            expected_grams[place] += c / length * m
             expected_moments[place] += c / length * y * z
     np.testing.assert_allclose(grams, expected_grams, atol=1e-5)
     np.testing.assert_allclose(moments, expected_moments, atol=1e-5)
@@ -153,17 +158,32 @@ def test_the_kernel_rounds_towards_zero_and_sums_exactly():
     users = rng.integers(0, 30, 200).astype(np.int32)
     indptr = np.array([0, 80, 80, 200])
     factors, targets, scales = rng.normal(size=(30, 3)), rng.normal(size=200), np.array([0.5, 1, 2.0])
-    found = bounded_statistics(indptr, users, targets, factors, scales, 0.3)
-    rows, columns = np.tril_indices(3)
+    squares = rng.normal(size=(30, 5))
+    found = bounded_statistics(indptr, users, targets, factors, squares, scales)
     for item in range(3):
         at = slice(indptr[item], indptr[item + 1])
-        z, t = factors[users[at]], targets[at]
-        cells = 0.3 * z[:, rows] * z[:, columns] * np.where(rows == columns, 1, np.sqrt(2))
-        every = scales[item] * np.concatenate([cells, t[:, None] * z], axis=1)
-        np.testing.assert_allclose(found[item], every.sum(axis=0), atol=1e-6)
+        every = np.concatenate([squares[users[at]], targets[at][:, None] * factors[users[at]]], axis=1)
+        np.testing.assert_allclose(found[item], scales[item] * every.sum(axis=0), atol=1e-6)
+    one = bounded_statistics(np.array([0, 1]), users[:1], targets[:1], factors, squares, scales[:1])[0]
+    exact = scales[0] * np.r_[squares[users[0]], targets[0] * factors[users[0]]]
+    assert np.all(np.abs(one) <= np.abs(exact)) and np.all(one * 2**30 == np.trunc(one * 2**30))
     backwards = np.r_[np.arange(79, -1, -1), np.arange(199, 79, -1)]
-    turned = bounded_statistics(indptr, users[backwards], targets[backwards], factors, scales, 0.3)
+    turned = bounded_statistics(indptr, users[backwards], targets[backwards], factors, squares, scales)
     np.testing.assert_array_equal(found, turned)
+
+
+def test_what_users_do_not_know_of_their_own_factors():
+    rng = np.random.default_rng(0)
+    known = Covariates(
+        np.zeros(40, np.float32), rng.normal(size=(40, 5)).astype(np.float32), np.ones(40, np.float32), 0.7
+    )
+    nobody = RATINGS.select(RATINGS.user_index != 4)
+    own, unknown = known.beliefs(nobody, 3)
+    np.testing.assert_allclose(own, known.tastes(nobody), rtol=1e-4, atol=1e-5)
+    for user in (0, 4, 9):
+        rows = known.rows[nobody.item_index[nobody.user_index == user]].astype(np.float64)
+        expected = 0.7 * np.linalg.inv(rows.T @ rows + 0.7 * np.eye(5))[2:, 2:]
+        np.testing.assert_allclose(unknown[user], expected[np.tril_indices(3)], rtol=1e-3, atol=1e-5)
 
 
 # ── The items ──

@@ -81,36 +81,27 @@ LATTICE = 2.0**30
 
 @njit(cache=True, parallel=True)
 def bounded_statistics(
-    indptr: Offsets, users: Indices, targets: Doubles, factors: Doubles, scales: Doubles, beside: float
+    indptr: Offsets, users: Indices, targets: Doubles, factors: Doubles, squares: Doubles, scales: Doubles
 ) -> Doubles:
-    """Every item's Gram matrix and moment as a sum of whole multiples of 2**-30, so that no order of summing matters.
+    """Every item's left and right side as sums of whole multiples of 2**-30, so that no order of summing matters.
 
-    Row ``i`` is ``scales[i]`` times ``beside Σ_u z_u z_uᵀ``, packed, cells off the diagonal √2 times as large, so that
-    the packed triangle is as long as the matrix; then ``Σ_u t_ui z_u``. What each user adds to a cell is
-    rounded towards 0, so nobody adds more than without rounding, and up to 2**22 users who add at most 1 each
-    are summed exactly.
+    Row ``i`` is ``scales[i]`` times ``Σ_u squares_u``, then ``scales[i]`` times ``Σ_u t_ui z_u``, over the users who
+    rated it. What each user adds to a cell is rounded towards 0, so nobody adds more than without rounding, and up to
+    2**22 users who add at most 1 each are summed exactly.
 
-    >>> two = np.full((1, 1), 2.0)
+    >>> two, five = np.full((1, 1), 2.0), np.full((1, 1), 5.0)
     >>> data = np.array([0, 1], dtype=np.int64), np.array([0], dtype=np.int32), np.array([3.0])
-    >>> bounded_statistics(*data, two, np.array([0.5]), 0.25).tolist()
-    [[0.5, 3.0]]
+    >>> bounded_statistics(*data, two, five, np.array([0.5])).tolist()
+    [[2.5, 3.0]]
     """
-    items, d = len(indptr) - 1, factors.shape[1]
-    packed = d * (d + 1) // 2
+    items, d, packed = len(indptr) - 1, factors.shape[1], squares.shape[1]
     statistics = np.zeros((items, packed + d))
     for i in prange(items):
-        own = statistics[i]
-        on_diagonal, of_target = scales[i] * beside * LATTICE, scales[i] * LATTICE
-        off_diagonal = on_diagonal * np.sqrt(2.0)
+        own, scale = statistics[i], scales[i] * LATTICE
         for at in range(indptr[i], indptr[i + 1]):
-            z, t = factors[users[at]], targets[at] * of_target
-            place = 0
-            for a in range(d):
-                x = z[a] * off_diagonal
-                for b in range(a):
-                    own[place + b] += np.trunc(x * z[b])
-                own[place + a] += np.trunc(z[a] * z[a] * on_diagonal)
-                place += a + 1
+            square, z, t = squares[users[at]], factors[users[at]], targets[at] * scale
+            for place in range(packed):
+                own[place] += np.trunc(square[place] * scale)
             for a in range(d):
                 own[packed + a] += np.trunc(t * z[a])
         for place in range(packed + d):

@@ -14,7 +14,7 @@ No user's factors ever leave the user, only the sums do. Where users are to be h
 with bounded and noisy sums, and with public item features on both sides: :mod:`~discreet.models.private_als`. How
 much is asked for then follows from public facts, with c = audience / (1700 · deviation of the noise):
 
-    factors  c^0.7  (1 to 32)        sweeps  4 + 2 log₂ c  (1 to 12)        share of the item sums  0.2/√c  (15% to 50%)
+    factors  c^0.7  (1 to 16)        sweeps  4 + 2 log₂ c  (1 to 12)        share of the item sums  0.2/√c  (15% to 50%)
 
 **Guarantee.** At user level, for everyone but whoever sums: the release is made of noisy sums alone, each booked, and
 what a user computes at home from the release and their own ratings says nothing about anybody else (joint privacy).
@@ -40,7 +40,7 @@ from discreet.types import Doubles, Floats, Indices, Progress, no_progress
 
 FACTORS, SWEEPS = 10, 15
 """Where nothing is hidden."""
-MOST_ITEMS, MOST_FACTORS, MOST_SWEEPS = 20_000, 32, 12
+MOST_ITEMS, MOST_FACTORS, MOST_SWEEPS = 20_000, 16, 12
 """Where users are hidden: what public rules ask for at most."""
 CLEAR = 1700.0
 """The audience, in deviations of the noise, at which one factor and four sweeps are worth asking for."""

@@ -21,6 +21,7 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.kernels.posterior import posterior_rows
 from discreet.kernels.ridge import solve_rows
 from discreet.models.folding import fixed
 from discreet.types import Floats
@@ -83,6 +84,14 @@ class Covariates:
             histories.indptr, histories.item_index, targets, fixed(self.rows * roots[:, None]), prior, 1.0, none
         )
         return np.asarray(own)
+
+    def beliefs(self, histories: Ratings, last: int) -> tuple[Floats, Floats]:
+        """a_u of every user, and the covariance of what remains unknown of its ``last`` coefficients, packed."""
+        roots = np.sqrt(self.trust)
+        targets = (histories.values - self.base[histories.item_index]) * roots[histories.item_index]
+        rows = fixed((self.rows * roots[:, None]).astype(np.float32))
+        own, corners = posterior_rows(histories.indptr, histories.item_index, targets, rows, self.stray, last)
+        return own, corners * np.float32(self.stray)
 
     def shares(self, history: History, item: int) -> Floats:
         """What each rating of a history adds to the expected rating of ``item``."""

@@ -1,13 +1,16 @@
 """What users say about items through their own factors, as one bounded sum over users: a step of private ALS.
 
-At home user u finds p_u, and z_u = (B, p_u) with a constant B for the item's bias. With y_ui what is left of their
-rating once all but z_u is taken away, cut to ±clip, public weights c_i of items and constants κ, q, a user adds for
-each rated item of the list that they keep
+At home user u finds p_u and what remains unknown of it, a covariance S_u; z_u = (B, p_u) with a constant B for the
+item's bias, and M_u = z_u z_uᵀ + a S_u with a caution a (nothing is unknown of B). With y_ui what is left of their
+rating once all but z_u is taken away, cut to ±clip, public weights c_i of items and a constant κ, a user adds for each
+rated item of the list that they keep
 
-    w_u c_i (κ z_u z_uᵀ,  y_ui z_u)                with   w_u = 1/√Σ_i c_i² (κ² ‖z_u‖⁴ + y_ui² ‖z_u‖²)
+    w_u c_i (κ M_u,  y_ui z_u)                with   w_u = 1/√Σ_i c_i² (κ² ‖M_u‖² + y_ui² ‖z_u‖²)
 
-the left and the right side of the item's normal equations together. Off the diagonal the cells of z zᵀ are sent
-√2 times as large, so that a packed triangle is as long as its matrix.
+the left and the right side of the item's normal equations together. Off the diagonal the cells of M are sent √2 times
+as large, so that a packed triangle is as long as its matrix. S_u is what expectation maximisation adds: p_u was found
+from the very ratings that are explained here, strays and all, and without S_u factors of mere strays would keep each
+other alive, the more factors the worse.
 
 Which ratings are kept, and the weights, in three ways (c from public or released counts, so both cost nothing more):
 
@@ -15,14 +18,13 @@ Which ratings are kept, and the weights, in three ways (c from public or release
     tail        the k whose items are rated least                                           c_i = 1
     adaptive    all                                                                         c_i = count_i^−exponent
 
-In each the weights w_u c_i have squares that sum to no more than a constant, for ‖z‖ and y at their largest; here
-they follow what a user's z and y really are, so that everybody's whole answer has the same length.
+As published, ‖p_u‖ is clipped and the squares of weights sum to a constant; here weights follow what a user's M and
+y really are, so that everybody's whole answer has the same length.
 
-**L2, one user: 1.** The cells of different items are different cells, ‖z zᵀ‖ = ‖z‖², and the squares of a user's cells
-sum to w_u² Σ_i c_i² (κ² ‖z‖⁴ + y_ui² ‖z‖²) = 1, or to 0 for a user who keeps no rating. Rounding cells towards 0
-shortens it. p_u, w_u and what is kept come from the user's own ratings and from what was public or released
-before, so no other user's answer changes. ∎ No cap on ‖p_u‖ is needed: clipping it would bend the equations, a
-weight does not.
+**L2, one user: 1.** The cells of different items are different cells, and the squares of a user's cells sum to
+w_u² Σ_i c_i² (κ² ‖M‖² + y_ui² ‖z‖²) = 1, or to 0 for a user who keeps no rating. Rounding cells towards 0 shortens it.
+p_u, S_u, w_u and what is kept come from the user's own ratings and from what was public or released before, so no other
+user's answer changes. ∎ No cap on ‖p_u‖ is needed: clipping it would bend the equations, a weight does not.
 
 **L2, one rating: 2.** One rating moves p_u, and so everything that u says: a vector of length 1 becomes another one.
 (They can be nearly opposite: with one rating left of two, y may change its sign.) A rating costs as much as
@@ -73,8 +75,8 @@ class FactorSums:
         How a user's ratings are weighted; ``kept`` is the k above.
     clip
         The furthest that y counts, in points of the scale.
-    constant, beside
-        The B and the κ above.
+    constant, beside, caution
+        The B, the κ and the a above.
     draw
         Which random ratings are kept.
     """
@@ -90,6 +92,7 @@ class FactorSums:
     clip: float
     constant: float
     beside: float
+    caution: float
     draw: tuple[int, int] = (0, 0)
 
     @property
@@ -119,7 +122,7 @@ class FactorSums:
         return grams, np.asarray(sums[:, -d:])
 
     def _total(self, ratings: Ratings) -> Doubles:
-        own = self.known.tastes(ratings)  # from all of a user's ratings, whatever is kept below
+        own, unknown = self.known.beliefs(ratings, self.factors)  # from all own ratings, whatever is kept below
         position = np.full(ratings.n_items, -1, dtype=np.int32)
         position[self.listed] = np.arange(len(self.listed), dtype=np.int32)
         kept = np.flatnonzero(self._keeps(ratings, position))
@@ -133,18 +136,27 @@ class FactorSums:
         left = ratings.values[kept].astype(np.float64) - self.base[items] - known
         targets = np.clip(left, -self.clip, self.clip)
         factors = np.concatenate([np.full((len(own), 1), self.constant), own[:, rest:].astype(np.float64)], axis=1)
-        weights = self._weights_of_users(factors, targets, users, self.item_weights[places])
-        roots = np.sqrt(weights)
-        scaled = factors * roots[:, None]
+        squares = self._squares(factors, unknown)
+        weights = self._weights_of_users(factors, squares, targets, users, self.item_weights[places])
+        squares *= weights[:, None]
         return np.asarray(
-            bounded_statistics(indptr, users, targets * roots[users], scaled, self.item_weights, self.beside)
+            bounded_statistics(indptr, users, targets * weights[users], factors, squares, self.item_weights)
         )
 
-    def _weights_of_users(self, factors: Doubles, targets: Doubles, users: Indices, item_weights: Doubles) -> Doubles:
+    def _squares(self, factors: Doubles, unknown: Floats) -> Doubles:
+        """κ M of every user, packed, off the diagonal √2 times as large."""
+        rows, columns = np.tril_indices(self.factors + 1)
+        squares = factors[:, rows] * factors[:, columns]
+        squares[:, columns > 0] += self.caution * unknown  # the triangle without its first column, row by row
+        return np.asarray(squares * np.where(rows == columns, self.beside, self.beside * np.sqrt(2)))
+
+    def _weights_of_users(
+        self, factors: Doubles, squares: Doubles, targets: Doubles, users: Indices, item_weights: Doubles
+    ) -> Doubles:
         """The w above."""
-        squares = (factors**2).sum(axis=1)
-        own = item_weights**2 * (self.beside**2 * squares[users] + targets**2)
-        length = np.sqrt(squares * np.bincount(users, weights=own, minlength=len(factors)))
+        of_squares, of_factors = (squares**2).sum(axis=1), (factors**2).sum(axis=1)
+        own = item_weights**2 * (of_squares[users] + of_factors[users] * targets**2)
+        length = np.sqrt(np.bincount(users, weights=own, minlength=len(factors)))
         return np.asarray(np.divide(SHORTER, length, out=np.zeros_like(length), where=length > 0))
 
     def _keeps(self, ratings: Ratings, position: Indices) -> Booleans:

@@ -45,7 +45,9 @@ CLIP, STRAY, SPREAD, MAP_SPREAD = 0.25, 0.2, 0.04, 0.02
 far W may move from where it starts."""
 CONSTANT, BESIDE = 0.7, 0.1
 """B and κ in :mod:`~discreet.models.factor_sums`."""
-MEMORY = 0.8
+MEMORY, CAUTION = 0.8, 0.7
+"""How much an earlier sweep still counts, and the share of what users do not know of their factors that is added to the
+left sides in the last sweep; before it grows evenly, for with all of it factors are found slowly."""
 FAINT = 1e-9
 
 
@@ -179,6 +181,7 @@ def step(
         clip=CLIP * width,
         constant=CONSTANT,
         beside=BESIDE,
+        caution=CAUTION * (sweep + 1) / plan.sweeps,
         draw=(plan.seed, sweep),
     )
 
