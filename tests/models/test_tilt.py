@@ -165,13 +165,14 @@ def test_tastes_rank_better_than_popularity_with_and_without_features() -> None:
 
 def test_what_ratings_add_is_what_the_score_loses_without_them() -> None:
     ratings = dc.synthetic(users=400, items=150, ratings=16_000, seed=2)
-    release = dc.Almanac().fit(dc.NoPrivacy(ratings))
+    model = dc.Almanac()
+    release = model.fit(dc.NoPrivacy(ratings))
     history = ratings.history_at(0)
     new = np.setdiff1d(np.arange(150), history.items)
     scores = release.score(history)
     best = new[np.argsort(-scores[new])[:5]]
     for item in best:
-        added = release.model.explain(release, history, int(item))
+        added = model.explain(release, history, int(item))
         lost = np.empty(len(added))
         for place in range(len(added)):
             rest = np.delete(np.arange(len(added)), place)
