@@ -23,7 +23,7 @@ from discreet.models.features import item_features
 from discreet.models.fitting import check_population
 from discreet.models.folding import predict_pairs
 from discreet.models.release import Release
-from discreet.models.tilt import Popular, tilted
+from discreet.models.tilt import Popular, Tilt
 from discreet.populations.population import Population
 from discreet.types import Floats, Indices, Progress, no_progress
 
@@ -60,13 +60,18 @@ class OwnTaste:
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """How much like what the user rated before each item is, by its public features."""
-        size, features = len(release.catalogue), item_features(release.catalogue, AGES_FOR_RANKING)
-        alike = Popular.of(np.ones(size, dtype=np.float32), np.zeros((size, 0), dtype=np.float32))
-        return tilted(alike, np.zeros(size, dtype=np.float32), features, histories)
+        return _tilt(release).scores(histories)
 
     def explain(self, release: Release, history: History, item: int) -> Floats:
-        """What each rating of the history adds to the expected rating of ``item``."""
-        return _covariates(release).shares(history, item)
+        """What each rating of the history adds to the score of ``item``."""
+        return _tilt(release).shares(history, item)
+
+
+def _tilt(release: Release) -> Tilt:
+    size = len(release.catalogue)
+    alike = Popular.of(np.ones(size, dtype=np.float32), np.zeros((size, 0), dtype=np.float32))
+    features = item_features(release.catalogue, AGES_FOR_RANKING)
+    return Tilt.of(alike, np.zeros(size, dtype=np.float32), features)
 
 
 def _covariates(release: Release) -> Covariates:
