@@ -34,6 +34,16 @@ def test_the_demo_goes_all_the_way_without_a_network(discreet, tmp_path, monkeyp
     assert document["page"] == str(tmp_path / "demo" / "report.html")
 
 
+def test_the_demo_spares_a_release_that_was_paid_for(discreet, tmp_path, table, items):
+    folder = tmp_path / "demo" / "release"
+    private = ("--scale", "1:5", "--items", items, "--epsilon", 1)
+    assert discreet("fit", "popularity", table, *private, "-o", folder).code == 0
+    outcome = discreet("demo", "-o", tmp_path / "demo")
+    assert outcome.code == 2
+    assert "holds a private release that was paid for" in outcome.err
+    assert dc.Release.load(folder).model == dc.Popularity()
+
+
 def test_the_demo_needs_a_place_to_write(discreet, tmp_path):
     (tmp_path / "demo").write_text("taken")
     outcome = discreet("demo", "-o", tmp_path / "demo")

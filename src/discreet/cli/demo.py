@@ -1,5 +1,6 @@
 """``discreet demo``: the whole way in one go, from ratings to what privacy costs, and to private recommendations."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,7 @@ MODELS = ("almanac", "bias", "popularity", "own-taste", "cosine", "implicit-als"
 EPSILONS = (0.1, 1.0, 10.0)  # for everything that one user rated
 RECOMMENDING, EPSILON = "almanac", 1.0
 METRICS = ("rmse", "mae", "ndcg@100")
+NOTE = "Made by discreet demo from public ratings, and not booked on any budget"
 HISTORY = 30  # the user who gets recommendations has about this many ratings, so that single ones can be named
 
 
@@ -33,8 +35,7 @@ def demo(
 ) -> None:
     """Compare models with and without privacy, recommend for one user, say why, and write a report with pictures."""
     check_writable(output)
-    # The ratings are public and nothing is booked for them, so what an earlier demo wrote can be written again.
-    check_release_folder(output / "release", replace=True)
+    check_release_folder(output / "release", replace=is_of_a_demo(output / "release"))
     import numpy as np
 
     from discreet.cli.audience import audience_of
@@ -66,6 +67,7 @@ def demo(
     note(f"Fitting {RECOMMENDING} on all ratings, with epsilon {EPSILON:g} for every user …")
     with bar() as progress:
         release = fit_on(models[RECOMMENDING], ratings, Terms(epsilon=EPSILON, unit="user"), progress)
+        release = replace(release, note=NOTE)
     history = ratings.history_at(int(abs(np.diff(ratings.indptr) - HISTORY).argmin()))
     suggestions = release.recommend(history, 10, explain=True)
     note("Drawing the report …")
@@ -96,6 +98,16 @@ def demo(
     say(str(release.guarantee))
     say(f"The report is {(output / 'report.html').absolute()}")
     say(f'Now try: discreet recommend {output / "release"} --likes "{liked[0]}" --explain')
+
+
+def is_of_a_demo(folder: Path) -> bool:
+    """Whether an earlier demo wrote this release: its ratings are public and nobody paid, so it can be replaced."""
+    from discreet.models.storage import read_card
+
+    try:
+        return bool(read_card(folder).get("note") == NOTE)
+    except DiscreetError:
+        return False
 
 
 def get_ratings() -> tuple[str, str, "Ratings"]:
