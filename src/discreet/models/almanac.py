@@ -17,11 +17,13 @@ What follows looks at no rating again, and costs nothing:
                    features of the item (:mod:`~discreet.models.features`); with v_i, what is not known of it
     item_factors   L, with A ≈ W ∘ (L Lᵀ): those of its patterns that stand above the noise edge, refined by a
                    factorisation that weighs each pair by its noise (:mod:`~discreet.models.spectral`)
-    taste_factors  the patterns of W that stand above its own edge: who rates what
+    taste_factors  the patterns of W that stand above its own edge: who rates what (:mod:`~discreet.models.tilt`)
+    counts         the noisy counts behind their noise, and where there are pairs, as the first pattern of W tells them
 
 **At home** a rating is expected to be base_i + z_iᵀ a_u, where z_i are covariates made of public features, popularity
-and factors, and a_u is what a user's own ratings leave most likely (:mod:`~discreet.models.at_home`). Whoever has rated
-nothing gets base_i.
+and factors, and a_u is what a user's own ratings leave most likely (:mod:`~discreet.models.at_home`). A ranking is by
+how likely an item is to be rated next: popularity, moved by the user's own place among the patterns of taste and tilted
+by public features (:mod:`~discreet.models.tilt`). Whoever has rated nothing gets base_i, and what is popular.
 
 **Guarantee.** The release is a function of the noisy sums and of public facts; both sums are booked, with the
 sensitivities that their modules prove. A user's own fit is shown to that user alone, who knows those ratings already.
@@ -99,7 +101,7 @@ class Almanac:
     """
 
     audience: int = 1000
-    factors: int = 20
+    factors: int = 40
     taste_factors: int = 64
     items: int | None = None
     features: bool = True
