@@ -16,10 +16,13 @@ From both:
                   may have Laplace noise, which is then the smaller); else the whole budget buys item sums
     products      of ratings are asked for with them, in one sum, where clarity is 600; else only co-counts, since
                   factors of ratings could not stand out
-    item sums     get (60/sharpness)² of the budget beside pairs, within 8% and 50%
-    items         35 √clarity, the most rated, and at most 2048, take part in pairs (4096 where there is no noise)
+    item sums     get (60/sharpness)² of the budget beside pairs, within 8% (16% with the unit user) and 50%
+    items         35 √clarity, the most rated, and at most 4096, take part in pairs
 
-The constants were chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported. Shares
+Co-counts are told less finely beside products where clarity is 5000 with the unit user: rankings lack nothing there.
+
+The constants were chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported; those of
+many users on made-up ratings, 60,000 users with seed 21 and 480,000 with seed 11 (``benchmarks/almanac.py``). Shares
 are of μ² where noise is Gaussian and of epsilon where it is Laplace's. No rating is looked at for any of this.
 """
 
@@ -39,25 +42,26 @@ EXPECTED = 0.625
 """What is expected of a rating before anything is known, in widths of the scale from its low end."""
 SUMS_BESIDE = 1.5
 """How finely sums are told beside counts: the c of :mod:`~discreet.models.item_sums`."""
-COUNTS_BESIDE, COUNTS_BESIDE_OF_USERS = 1.0, 0.6
+COUNTS_BESIDE, COUNTS_BESIDE_OF_USERS, COUNTS_BESIDE_OF_MANY = 1.0, 0.6, 0.3
 """How finely co-counts are told beside products: the κ² of :mod:`~discreet.models.pair_sums`. With the unit user they
 take more from each other."""
+MANY = 5000.0
 CLIP = 0.25
 """The furthest that a residual counts in a product, in widths of the scale."""
 TYPICAL_LENGTH = 10.0
 """√c of a typical user."""
 SEEN, TOLD_APART = 200.0, 600.0
 SHARP_ENOUGH, SHARP_ENOUGH_OF_RATINGS = 30.0, 40.0
-SUMS_AT, LEAST_SUMS, MOST_SUMS = 60.0, 0.08, 0.5
+SUMS_AT, LEAST_SUMS, LEAST_SUMS_OF_USERS, MOST_SUMS = 60.0, 0.08, 0.16, 0.5
 ITEMS_AT = 35.0
-FEWEST_ITEMS, MOST_ITEMS, MOST_ITEMS_WITHOUT_NOISE = 100, 2048, 4096
+FEWEST_ITEMS, MOST_ITEMS = 100, 4096
 
 
 @dataclass(frozen=True)
 class Plan:
     """How users are weighted in both sums, among how many items pairs are asked for, with which share of the budget.
 
-    ``products`` is False where pairs are only counted.
+    ``products`` is False where pairs are only counted; ``beside`` is the κ² of pairs.
     """
 
     scaling: Scaling
@@ -65,6 +69,7 @@ class Plan:
     items: int
     share: float
     products: bool
+    beside: float = COUNTS_BESIDE
 
     def item_sums(self, population: Population) -> tuple[ItemSums, Contribution]:
         """Counts and sums of the items, and how they are to be asked for.
@@ -85,8 +90,7 @@ class Plan:
         Residuals that are infinitely small beside their clip leave nothing but co-counts.
         """
         clip = CLIP * population.catalogue.scale.width if self.products else math.inf
-        beside = COUNTS_BESIDE_OF_USERS if self.products and self.weighting == "user, l2" else COUNTS_BESIDE
-        pairs = PairSums(rows, base, clip, beside, None, self.weighting)
+        pairs = PairSums(rows, base, clip, self.beside, None, self.weighting)
         return pairs, _gaussian(pairs.contribution)
 
 
@@ -95,7 +99,7 @@ def plan_for(population: Population, audience: int, items: int | None, share: fl
     size = len(population.catalogue)
     unit = population.unit
     if unit is None:
-        most = min(size, items or MOST_ITEMS_WITHOUT_NOISE)
+        most = min(size, items or MOST_ITEMS)
         return Plan("rating", "rating, l2", most, 0.5 if share is None else share, True)
     most = min(size, items or MOST_ITEMS)
     by_user = unit.name == "user"
@@ -111,10 +115,13 @@ def plan_for(population: Population, audience: int, items: int | None, share: fl
     if items is None:
         most = int(np.clip(ITEMS_AT * math.sqrt(clarity), min(size, FEWEST_ITEMS), most))
     plan = replace(plan, items=most, products=clarity >= TOLD_APART)
+    if plan.products and by_user:
+        plan = replace(plan, beside=COUNTS_BESIDE_OF_USERS if clarity < MANY else COUNTS_BESIDE_OF_MANY)
     if share is None:
         sharpness = _sharpness(plan, population, audience)
         seen = clarity >= SEEN and sharpness >= (SHARP_ENOUGH if by_user else SHARP_ENOUGH_OF_RATINGS)
-        share = 1 - float(np.clip((SUMS_AT / sharpness) ** 2, LEAST_SUMS, MOST_SUMS)) if seen else 0.0
+        least = LEAST_SUMS_OF_USERS if by_user else LEAST_SUMS
+        share = 1 - float(np.clip((SUMS_AT / sharpness) ** 2, least, MOST_SUMS)) if seen else 0.0
     return replace(plan, share=share)
 
 
