@@ -77,3 +77,10 @@ def test_a_paper_is_a_model_by_name(discreet, table, tmp_path):
     refused = discreet("fit", "paper:hybrid-knn", table, *SCALE, "--epsilon", 1, "-o", folder)
     assert refused.code == 2 and "HybridKNN" in refused.err
     assert "did you mean 'paper:hybrid-knn'" in discreet("fit", "paper:hybrid", table, *SCALE, "-o", folder).err
+
+
+def test_a_limit_on_a_paper_is_refused_with_the_way_to_its_claim(discreet, table, tmp_path):
+    outcome = discreet("fit", "paper:hybrid-knn", table, *SCALE, "--epsilon", 2, "-o", tmp_path / "release")
+    assert outcome.code == 2 and "write --set epsilon=2 for the claim" in outcome.err
+    how = ("--set", "epsilon=2", "--set", "gamma=1", "-o", tmp_path / "release")
+    assert "epsilon 2 for one rating" in discreet("fit", "paper:hybrid-knn", table, *SCALE, *how).out

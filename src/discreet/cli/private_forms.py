@@ -45,12 +45,14 @@ def check_private(model: Any, terms: "Terms") -> None:
     """Raise if privacy is asked for that this model cannot give; no rating is needed to tell."""
     if terms.epsilon is None:
         return
-    from discreet.models.fitting import check_terms
-    from discreet.models.private_forms import try_out
+    from discreet.models.private_forms import only_claims, try_out
 
     kind: Any = type(model)
-    if hasattr(model, "epsilon"):
-        check_terms(model, terms)  # a paper's own epsilon is a setting: that needs another sentence
+    if only_claims(model):
+        raise InputError(
+            f"{kind.__name__} claims its epsilon and keeps no limit: write --set epsilon={terms.epsilon:g} for the "
+            "claim, and leave out --epsilon"
+        )
     if not private_units(kind):
         *names, last = names_of_private_models()
         raise InputError(
