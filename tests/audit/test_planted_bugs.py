@@ -307,10 +307,11 @@ class HalfGaussian(SERVER):
         return super()._noisy(contribution, ratings, plan)
 
 
-def test_gaussian_noise_that_is_halved_beside_laplace_noise():
+def test_gaussian_noise_that_is_halved_beside_laplace_noise(monkeypatch):
+    monkeypatch.setattr("discreet.audit.runs.EXPLORING", 8)  # the canary that moves the looks most is the right one
     model, terms = dc.CovarianceKNN(covariance_share=0.8), dc.Terms(epsilon=5.0, delta=1e-6)
-    correct = audited(model, terms, runs=400)
+    correct = audited(model, terms, runs=200)
     assert not correct.accuses, str(correct)
-    assert correct.exercised > 0.95 and correct.mu.low > 0.5 * correct.mu_proven
-    broken = audited(model, terms, HalfGaussian, runs=400)
+    assert correct.exercised > 0.95 and correct.mu.low > 0.3 * correct.mu_proven
+    broken = audited(model, terms, HalfGaussian, runs=200)
     assert broken.accuses and broken.mu.low > broken.mu_proven, str(broken)
