@@ -54,8 +54,8 @@ OWN_CHANCE, KEPT = 0.5, 0.1
 """The c of μ, and the share of popularity that everyone keeps in b."""
 UNSEEN = 1e-3
 """The popularity that every item has at least, in means."""
-FIRM, FIRMEST = 1.5, 15.0
-"""The precision without patterns, growing by as much with each, up to the most."""
+FIRM = 2.0
+"""The precision without patterns; with q of them it is √(1 + q) times as much."""
 POPULARITY = 0.5
 """The scale of log popularity as a feature, in deviations."""
 STEPS = 3
@@ -224,7 +224,7 @@ class Tilt:
         logs -= popular.share @ logs
         logs *= POPULARITY / max(float(np.sqrt(popular.share @ logs**2)), 1e-6)
         covariates = np.concatenate([features, logs[:, None], liked[:, None]], axis=1).astype(np.float32)
-        firm = min(FIRM * (1 + len(popular.strength)), FIRMEST)
+        firm = FIRM * np.sqrt(1 + len(popular.strength))
         return cls(popular, fixed(tiles(covariates)), np.full(covariates.shape[1], firm, dtype=np.float32))
 
     def scores(self, histories: Ratings) -> Floats:
