@@ -52,9 +52,10 @@ from discreet.populations.population import Population
 from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 
 # Public constants, chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported.
-CHANCE, CHANCE_OF_USERS, FACTOR_SPREAD = 2.0, 12.0, 0.1
-"""The v of :mod:`~discreet.models.spectral`, in weights of a rating, and its t, in units of the clip. With the unit
-user weights differ far more from user to user, and chance is with the few that weigh most."""
+CHANCE, CHANCE_BESIDE_NOISE, CHANCE_OF_USERS, FACTOR_SPREAD = 2.0, 5.0, 12.0, 0.1
+"""The v of :mod:`~discreet.models.spectral`, in weights of a rating, and its t, in units of the clip. Beside noise
+more caution pays, as weights are known less well; and with the unit user they differ far more from user to user, so
+that chance is with the few that weigh most."""
 PATTERNS = 6
 """How many patterns of who rates what together are looked for in the weights of products."""
 AGES_FOR_RANKING = 8
@@ -154,7 +155,9 @@ class Almanac:
             arrays["counts"][rows] = known / weight
             weights = likely_weights(weights, counts[rows], weight_noise, PATTERNS)
             if plan.products:
-                chance = CHANCE_OF_USERS if plan.weighting == "user, l2" else CHANCE
+                chance = (
+                    CHANCE_OF_USERS if plan.weighting == "user, l2" else CHANCE_BESIDE_NOISE if noise > 0 else CHANCE
+                )
                 chance *= _weight_of_a_rating(weights, counts[rows], plan.weighting)
                 factors = factors_through_noise(products, weights, noise, chance, FACTOR_SPREAD, self.factors)
                 factors *= np.float32(CLIP * width)
