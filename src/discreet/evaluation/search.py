@@ -17,9 +17,11 @@ parts for the different questions of step 2.
 that differ in a unit differ in at most that unit in either part: bounds that hold on all ratings hold on the first
 part (2). In (3) the releases are fixed: they were paid for. A user's row depends on that user's ratings alone, and is
 never longer than 1/10. A user more or less moves the sum by at most 1/10; a rating more or less changes one row, both
-ends of which lie in that ball, so it moves the sum by at most 2/10 (L2; in L1 by √m times as much, for m candidates). A
-hundredth is added for the last bits of matrix products, which depend on how users fall into blocks. The winner and its
-release are made from these sums: post-processing. So the search costs what the ledger says, and no more.
+ends of which lie in that ball, so it moves the sum by at most 2/10 (L2; in L1 by √m times as much, for m candidates).
+This holds to the last bit: users are scored one at a time, since in a batch the last bits of a matrix product depend on
+who else is in it, and where items score alike they decide on ranks; and rows are rounded towards 0 to multiples of
+2⁻³⁰, so that their sums are exact. The winner and its release are made from these sums: post-processing. So the search
+costs what the ledger says, and no more.
 
 **What it costs.** With q different questions the noise of each is √(q / (1 − share)) times (Gaussian noise) or
 q / (1 − share) times (Laplace) that of a single fit, and a tenth of the ratings is not learned from. The choice itself
@@ -39,6 +41,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError, InputError, is_number, require
 from discreet.evaluation.measuring import ranks_of_users
 from discreet.evaluation.metric_names import check_metrics, is_ranking
+from discreet.models.bias import on_lattice
 from discreet.models.fitting import check_population, needs_raw_ratings
 from discreet.models.release import Model, RatingModel, Release
 from discreet.populations.contribution import Contribution
@@ -52,7 +55,6 @@ from discreet.types import Doubles, Progress, no_progress
 
 LONGEST = 0.1
 """No user says more than this about which candidate is better: L2 norm of a row of scores about their mean."""
-LAST_BITS = 1.01
 KEY = hashlib.sha256(b"discreet: what a search holds out").digest()
 """Public. What is proven holds for every key, and the rehearsal of a fit must hold out what the fit does."""
 
@@ -131,7 +133,7 @@ class Search:
     def comparison(self, releases: Sequence[Release]) -> Contribution:
         """How well each release does, as a sum over users."""
         count = len(releases)
-        norms = {"l2": LONGEST * LAST_BITS, "l1": LONGEST * LAST_BITS * count**0.5}
+        norms = {"l2": LONGEST, "l1": LONGEST * count**0.5}
 
         def total(ratings: Ratings) -> Doubles:
             return np.asarray(self._rows(releases, ratings).sum(axis=0))
@@ -154,18 +156,20 @@ class Search:
         tested = np.flatnonzero(np.diff(held.indptr) > 0)
         if len(tested) == 0:
             return np.zeros((0, len(releases)))
-        known, held = known.select_users(tested), held.select_users(tested)
-        scores = np.stack([self._scores(release, known, held) for release in releases], axis=1)
+        scores = np.empty((len(tested), len(releases)))
+        for row, user in zip(scores, tested[:, None], strict=True):  # alone, so that nobody else moves a last bit
+            own = known.select_users(user), held.select_users(user)
+            row[:] = [self._scores(release, *own)[0] for release in releases]
         scores -= scores.mean(axis=1, keepdims=True)
         indptr = np.arange(len(tested) + 1, dtype=np.int64) * len(releases)
-        return clip_rows(indptr, scores.ravel(), LONGEST, "l2").reshape(scores.shape)
+        return on_lattice(clip_rows(indptr, scores.ravel(), LONGEST, "l2").reshape(scores.shape))
 
     def _scores(self, release: Release, known: Ratings, held: Ratings) -> Doubles:
         """One number for each user, between −1 and 0 for ``rmse`` and between 0 and 1 for rankings."""
         if is_ranking(self.metric):
             return ranks_of_users(release, known, held, None, [self.metric])[self.metric]
         errors = release.predict(known, held.user_index, held.item_index).astype(np.float64) - held.values
-        losses = np.minimum(1.0, (errors / (held.catalogue.scale.width / 2)) ** 2)
+        losses = np.fmin(1.0, (errors / (held.catalogue.scale.width / 2)) ** 2)  # what is no number counts 1
         sums = np.bincount(held.user_index, weights=losses, minlength=held.n_users)
         return np.asarray(-sums / np.diff(held.indptr))
 
