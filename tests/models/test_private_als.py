@@ -85,6 +85,22 @@ def test_a_user_has_length_one_whatever_they_rated(values, spread, weighting):
     assert length == pytest.approx(1 if len(items) else 0, abs=1e-5)
 
 
+@pytest.mark.parametrize("width", [1e-30, 1e25])
+def test_what_leaves_the_range_of_numbers_at_home_is_not_heard(width):
+    """A sum that is no number would tell that somebody rated the item, through any noise."""
+    scale = dc.Scale(0, width)
+    values = ((RATINGS.values - 1) / 4 * np.float32(width)).astype(np.float32)
+    ratings = replace(RATINGS, catalogue=replace(RATINGS.catalogue, scale=scale), values=values)
+    sums = asked("adaptive", size=40, clip=0.35 * width)
+    base = np.full(40, width / 2, np.float32)
+    with np.errstate(all="ignore"):
+        known = Covariates.of(base, 0 * base, 1 + 0 * base, np.zeros((40, 0)), sums.known.rows[:, 1:] * width, width)
+        sums = replace(sums, known=known, base=base)
+        assert not all(np.isfinite(found).all() for found in known.beliefs(ratings, 2))  # or this tests nothing
+        for user in range(5):
+            assert 0.99 < np.linalg.norm(sums.contribution.total(ratings.select_users(np.array([user])))) <= 1
+
+
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_what_a_user_adds_is_the_same_to_the_last_bit_whoever_else_is_there(weighting):
     contribution = asked(weighting, size=40, kept=5).contribution

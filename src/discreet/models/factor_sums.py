@@ -24,7 +24,8 @@ y really are, so that everybody's whole answer has the same length.
 **L2, one user: 1.** The cells of different items are different cells, and the squares of a user's cells sum to
 w_u² Σ_i c_i² (κ² ‖M‖² + y_ui² ‖z‖²) = 1, or to 0 for a user who keeps no rating. Rounding cells towards 0 shortens it.
 p_u, S_u, w_u and what is kept come from the user's own ratings and from what was public or released before, so no other
-user's answer changes. ∎ No cap on ‖p_u‖ is needed: clipping it would bend the equations, a weight does not.
+user's answer changes. ∎ No cap on ‖p_u‖ is needed: clipping it would bend the equations, a weight does not. Where a
+regression at home leaves the range of its numbers, what is no number counts 0: it would show through any noise.
 
 **L2, one rating: 2.** One rating moves p_u, and so everything that u says: a vector of length 1 becomes another one.
 (They can be nearly opposite: with one rating left of two, y may change its sign.) A rating costs as much as
@@ -134,16 +135,16 @@ class FactorSums:
         rest, items = own.shape[1] - self.factors, ratings.item_index[kept]
         known = pair_products(fixed(own[:, :rest].copy()), fixed(self.known.rows[:, :rest].copy()), users, items)
         left = ratings.values[kept].astype(np.float64) - self.base[items] - known
-        targets = np.clip(left, -self.clip, self.clip)
-        factors = np.concatenate([np.full((len(own), 1), self.constant), own[:, rest:].astype(np.float64)], axis=1)
-        squares = self._squares(factors, unknown)
+        targets = _finite(np.clip(left, -self.clip, self.clip))
+        factors = np.concatenate([np.full((len(own), 1), self.constant), _finite(own[:, rest:])], axis=1)
+        squares = self._squares(factors, _finite(unknown))
         weights = self._weights_of_users(factors, squares, targets, users, self.item_weights[places])
         squares *= weights[:, None]
         return np.asarray(
             bounded_statistics(indptr, users, targets * weights[users], factors, squares, self.item_weights)
         )
 
-    def _squares(self, factors: Doubles, unknown: Floats) -> Doubles:
+    def _squares(self, factors: Doubles, unknown: Doubles) -> Doubles:
         """κ M of every user, packed, off the diagonal √2 times as large."""
         rows, columns = np.tril_indices(self.factors + 1)
         squares = factors[:, rows] * factors[:, columns]
@@ -180,3 +181,8 @@ class FactorSums:
             kept[order] = np.arange(len(rows)) - indptr[users[order]] < self.kept
         listed[rows[~kept]] = False
         return np.asarray(listed)
+
+
+def _finite(values: AnyArray) -> Doubles:
+    """In doubles, with 0 for what is no number."""
+    return np.nan_to_num(values.astype(np.float64), copy=False, nan=0.0, posinf=0.0, neginf=0.0)
