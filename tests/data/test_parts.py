@@ -117,6 +117,25 @@ def test_a_part_that_changed_is_refused(tmp_path):
         dc.Popularity().fit(population)
 
 
+def test_a_part_with_as_many_ratings_of_others_is_refused(tmp_path):
+    """They may be users of another part, who would then count twice."""
+    write_parts(tmp_path)
+    population = dc.NoPrivacy(in_parts(tmp_path))
+    others = RATINGS.select_users(np.arange(35, 90)).to_frame().head(int(RATINGS.indptr[35]))
+    assert others.height == RATINGS.indptr[35]
+    others.write_parquet(tmp_path / "0.parquet")
+    with pytest.raises(DataError, match=r"0\.parquet has changed since it was checked"):
+        dc.Popularity().fit(population)
+
+
+def test_changes_come_one_after_the_other(tmp_path):
+    """A cap does not bring back what was taken out before."""
+    write_parts(tmp_path)
+    high = in_parts(tmp_path).changed(lambda part: part.select(part.values > 3))
+    twice = high.changed(lambda part: part.select(part.item_index < 20))
+    assert sum(map(len, twice.parts())) == int(((RATINGS.values > 3) & (RATINGS.item_index < 20)).sum())
+
+
 def test_every_part_is_checked_against_scale_and_items(tmp_path, items):
     write_parts(tmp_path)
     with pytest.raises(DataError, match="outside the declared scale 1 to 4"):

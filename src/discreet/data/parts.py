@@ -71,10 +71,10 @@ class RatingsInParts:
         self._change: Callable[[Ratings], Ratings] | None = None
         scale = Scale(*scale) if isinstance(scale, tuple) else scale
         listed = None if items is None else read_catalogue(items, scale, item)
-        self.catalogue, self.n_users, self._sizes = self._checked(scale, listed, progress)
+        self.catalogue, self.n_users, self._marks = self._checked(scale, listed, progress)
 
     def __len__(self) -> int:
-        return sum(self._sizes)
+        return sum(size for size, _ in self._marks)
 
     def __repr__(self) -> str:
         sizes = f"{counted(len(self), 'rating')}, {counted(self.n_users, 'user')}, {counted(self.n_items, 'item')}"
@@ -87,27 +87,29 @@ class RatingsInParts:
 
     def parts(self) -> Iterator[Ratings]:
         """The ratings of some users after those of others, read as they are asked for."""
-        for file, size in zip(self._files, self._sizes, strict=True):
+        for file, mark in zip(self._files, self._marks, strict=True):
             part = self._read(file, self.catalogue.scale, self.catalogue)
-            if len(part) != size:
+            if _mark(part) != mark:
                 raise DataError(f"{file} has changed since it was checked: nothing was computed from it")
             yield from (part if self._change is None else self._change(part)).parts()
 
     def changed(self, change: Callable[[Ratings], Ratings]) -> "RatingsInParts":
         """The same with every part changed as it is read, for example capped, user by user."""
         other = object.__new__(type(self))
-        other.__dict__ = self.__dict__ | {"_change": change}
+        before = self._change
+        both = change if before is None else lambda part: change(before(part))
+        other.__dict__ = self.__dict__ | {"_change": both}
         return other
 
     def _checked(
         self, scale: Scale, listed: Catalogue | None, progress: Progress
-    ) -> tuple[Catalogue, int, tuple[int, ...]]:
-        """Read everything once: the items (where no list is given), how many users, and how many ratings a part."""
+    ) -> tuple[Catalogue, int, tuple[tuple[int, int], ...]]:
+        """Read everything once: the items (where no list is given), how many users, and what is known of each part."""
         import polars as pl
 
         from discreet.data.gather import Numbering
 
-        seen, sizes, numbering = np.zeros(0, dtype=np.uint64), [], Numbering()
+        seen, marks, numbering = np.zeros(0, dtype=np.uint64), [], Numbering()
         for number, file in enumerate(self._files):
             part = self._read(file, scale, listed)
             if part.has_repeats:  # a pair that comes twice in one part is refused when it is read
@@ -118,12 +120,12 @@ class RatingsInParts:
                 raise DataError(f"{file} has ratings of a user who is in another part too: keep each user's in one")
             if listed is None:
                 numbering.encode(pl.Series(part.catalogue.items.names.tolist(), dtype=pl.String))
-            sizes.append(len(part))
+            marks.append(_mark(part))
             progress(number + 1, len(self._files), "checking the parts")
         if listed is None:
             names, _ = numbering.finish()
             listed = Catalogue(Labels(names, what="item"), scale, names, declared=False)
-        return listed, len(seen), tuple(sizes)
+        return listed, len(seen), tuple(marks)
 
     def _read(self, file: Path, scale: Scale, catalogue: Catalogue | None) -> Ratings:
         from discreet.data.gather import Gatherer
@@ -149,6 +151,11 @@ def _files(data: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     if not files:
         raise InputError("there are no parts: name the files, or a folder with tables in it")
     return tuple(files)
+
+
+def _mark(part: Ratings) -> tuple[int, int]:
+    """How many ratings a part has, and whose: with other users it might have some of another part's."""
+    return len(part), int(_words(part.users).sum(dtype=np.uint64))
 
 
 def _words(users: Labels) -> AnyArray:
