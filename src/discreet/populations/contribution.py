@@ -10,7 +10,8 @@ from discreet.privacy.unit import Bound, Norm, UnitName
 from discreet.types import AnyArray
 
 MOST_USERS = 1 << 23
-"""Over so many users whole totals are added up exactly; whoever declares them sees to it that they fit in 64 bits."""
+"""Over so many users whole totals are added up exactly; whoever declares them sees to it that they fit in 64 bits. More
+are refused, so this much is told about the number of users: that there are no more."""
 
 
 @dataclass(frozen=True)
