@@ -49,7 +49,7 @@ PRIVATE = {
     "almanac": dc.Almanac(),
 }
 EXACT = {"bayesian-mf": dc.BayesianMF(), "implicit-als": dc.ImplicitALS(), "almanac": dc.Almanac()}
-LARGEST = {"covariance-knn": 2_000_000, "bayesian-mf": 2_000_000, "implicit-als": 2_000_000}
+LARGEST = {"covariance-knn": 2_000_000, "bayesian-mf": 2_000_000, "implicit-als": 2_000_000, "als": 5_000_000}
 """Beyond so many ratings a model is left out: it would take the memory or the time of all others together."""
 TIE = {"rmse": 0.002, "ndcg@100": 0.003}
 """Differences below this are not told apart: about what another draw of the noise changes."""
