@@ -56,6 +56,7 @@ def test_people_get_models_by_epsilons(discreet, table, items, tmp_path):
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     for words in ("What privacy costs", "bias (proven)", "paper:hybrid-knn (only claimed, for one rating)", "no noise"):
         assert words in page
+    assert "comes from held-out ratings and is not private" in page
     assert "own-taste, costs nothing" in page and "without privacy" in page
 
 

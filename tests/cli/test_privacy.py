@@ -55,6 +55,15 @@ def test_seeded_noise_is_called_what_it_is(tmp_path):
     assert "No privacy: the noise was seeded" in text
 
 
+def test_what_is_measured_is_not_called_private(tmp_path):
+    """The promise is the release's: the error was measured on the ratings themselves."""
+    page = tmp_path / "page.html"
+    command = ["evaluate", "popularity", *DATA, "--each-user", "--html", str(page)]
+    assert "comes from held-out ratings" not in run(app, command).stdout
+    for text in (run(app, [*command, "--epsilon", "1"]).stdout, page.read_text(encoding="utf-8")):
+        assert "Proven: " in text and "comes from held-out ratings and is not private" in " ".join(text.split())
+
+
 def test_measuring_private_models(tmp_path):
     command = ["evaluate", "popularity", *DATA, "--each-user", "--epsilon", "1", "--json"]
     row = json.loads(run(app, command).stdout)["rows"][0]

@@ -18,7 +18,7 @@ from discreet.cli.options import (
     with_hint,
 )
 from discreet.cli.outputs import check_file
-from discreet.cli.pages import promise, write_report, write_report_and_pictures
+from discreet.cli.pages import MEASURED, promise, write_report, write_report_and_pictures
 from discreet.cli.private_forms import check_private
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models, partial_settings, split_name
@@ -249,7 +249,7 @@ def print_sweep(report: "Report") -> None:
         say("Only claimed: a paper says so, and the proof does not hold; the page says why.")
     if any(row.epsilon and row.promise is None for row in report.rows):
         say("None, in spite of an epsilon: the noise was seeded, or the items were read off the ratings.")
-    say("What is measured here comes from held-out ratings and is not private: it is for choosing, not for publishing.")
+    say(MEASURED)
 
 
 def _estimate(estimate: "Estimate | None") -> str:

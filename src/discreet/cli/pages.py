@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from discreet.evaluation.results import Report
     from discreet.reports.drawing import Picture
 
+MEASURED = (
+    "What is measured here comes from held-out ratings and is not private: it is for choosing, not for publishing."
+)
+
 
 def write_report(report: "Report", path: Path) -> None:
     """Write one page: what came out, in pictures and in numbers, and how to do it again."""
@@ -53,11 +57,17 @@ def _page(report: "Report", pictures: "list[Picture]") -> str:
 
 
 def promise(report: "Report") -> str:
-    """What the releases behind a report promise to the users; where they differ, a line for each promise."""
+    """What the releases behind a report promise to the users; where they differ, a line for each promise.
+
+    They promise it of themselves, and not of what was measured.
+    """
     models: dict[str, list[str]] = {}
     for row in report.rows:
         sentence = row.guarantee or "No privacy: the models were fitted on exact ratings or exact sums of them."
         models.setdefault(sentence, []).append(row.model)
+    lines = [f"{', '.join(names)}: {sentence}" for sentence, names in models.items()]
     if len(models) == 1:
-        return next(iter(models))
-    return "\n".join(f"{', '.join(names)}: {sentence}" for sentence, names in models.items())
+        lines = list(models)
+    if any(row.promise == "proven" for row in report.rows):
+        lines.append(MEASURED)
+    return "\n".join(lines)
