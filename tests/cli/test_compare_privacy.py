@@ -58,6 +58,7 @@ def test_people_get_models_by_epsilons(discreet, table, items, tmp_path):
         assert words in page
     assert "comes from held-out ratings and is not private" in page
     assert "own-taste, costs nothing" in page and "without privacy" in page
+    assert '<td class="words" data-value="asks for nothing">' in page  # among all numbers, too
 
 
 def test_without_names_all_private_models_and_the_best_others(discreet, table, items, tmp_path):

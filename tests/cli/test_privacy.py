@@ -86,7 +86,7 @@ def test_measuring_private_models(tmp_path):
         ),
         (["--epsilon", "1", "--unit", "household"], "--unit must be rating or user, got 'household'"),
         (["--epsilon", "1", "--trust", "god"], "--trust must be server or devices, got 'god'"),
-        (["--epsilon", "1", "--unit", "user", "--delta", "0"], "has no proven bound for the unit user in l1"),
+        (["--epsilon", "1", "--unit", "user", "--delta", "0"], "unit user in l1, only in l2, where noise"),
     ],
 )
 def test_impossible_terms_are_refused_in_one_sentence(tmp_path, options, sentence):
@@ -176,4 +176,5 @@ def test_als_hides_users_and_shows_every_look(tmp_path):
 def test_als_says_that_it_needs_a_delta_for_ratings(tmp_path):
     result = run(app, ["fit", "als", *DATA, "-o", str(tmp_path / "release"), "--epsilon", "5"])
     assert result.exit_code == 2
-    assert "no proven bound for the unit rating in l1" in result.output
+    assert "no proven bound for the unit rating in l1, only in l2" in result.output
+    assert "with a delta: give one, for example 1e-6" in result.output

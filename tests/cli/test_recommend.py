@@ -84,7 +84,7 @@ def test_bad_requests_end_with_2_and_a_sentence(discreet, release, titles, tmp_p
         ("--likes", titles[0], "--history", "x"): "say what is liked: either --history FILE or --likes TITLE",
         ("--history", "x", titles[0]): "titles follow --likes, for example --likes 'Toy Story (1995)'",
         ("--history", tmp_path / "none.csv"): f"{tmp_path}/none.csv cannot be read",
-        ("--likes", titles[0], "--explain"): "Bias cannot explain its suggestions; neighbour models can",
+        ("--likes", titles[0], "--explain"): "Bias cannot explain its suggestions; Almanac and neighbour models can",
     }
     for arguments, sentence in requests.items():
         outcome = discreet("recommend", release, *arguments)

@@ -34,7 +34,8 @@ def test_it_costs_nothing_and_holds_nothing(unit):
         population = dc.Terms(epsilon=0.5, unit=unit).population(ratings)
         release = dc.OwnTaste().fit(population)
         assert population.spends == () and dict(release.arrays) == {}
-        assert release.guarantee.proven is not None and release.guarantee.proven.epsilon == 0
+        assert release.guarantee.proven == dc.Loss(0.0)
+        assert "learns nothing about any user: epsilon 0." in str(release.guarantee)
 
 
 def test_without_a_history_everything_is_as_expected():

@@ -236,7 +236,7 @@ class Release:
     def recommend(self, history: History, k: int = 10, *, explain: bool = False) -> Recommendations:
         """The ``k`` best items that the history does not hold, best first.
 
-        With ``explain=True`` each names the user's own ratings that carried it (neighbour models only).
+        With ``explain=True`` each names the user's own ratings that carried it (not every model can).
         :meth:`recommend_many` serves many users at once.
         """
         require_type(
@@ -247,7 +247,7 @@ class Release:
         )
         if explain and not isinstance(self.model, ExplainingModel):
             raise InputError(
-                f"{type(self.model).__name__} cannot explain its suggestions; neighbour models can, for example Cosine"
+                f"{type(self.model).__name__} cannot explain its suggestions; Almanac and neighbour models can"
             )
         require_whole("k", k, least=1)
         alone = Ratings.of_history(history)

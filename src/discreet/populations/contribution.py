@@ -54,6 +54,7 @@ class Contribution:
         for bound in self.bounds:
             if bound.unit == unit and bound.norm == norm:
                 return bound
-        raise InputError(
-            f"{self.name!r} has no proven bound for the unit {unit} in {norm}, so no noise can make it private"
-        )
+        cure = "so no noise can make it private"
+        if norm == "l1" and any(bound.unit == unit and bound.norm == "l2" for bound in self.bounds):
+            cure = "only in l2, where noise makes it private with a delta: give one, for example 1e-6"
+        raise InputError(f"{self.name!r} has no proven bound for the unit {unit} in {norm}, {cure}")

@@ -138,7 +138,7 @@ class Guarantee:
         )
         if chosen and tuning == "public":
             tuning = "paid"
-        delta = max(ledger.delta, ledger.sampler_delta)
+        delta = max(ledger.delta, ledger.sampler_delta) if ledger.spends else 0.0  # no look cannot go wrong
         seeded = seeded or any(spend.seeded for spend in ledger.spends)
         doubt = doubts[0] if doubts else ""
         if seeded:
@@ -188,6 +188,8 @@ class Guarantee:
             + "in the one case as in the other"
             + (f", plus {_rounded_up(loss.delta)}." if loss.delta else "."),
         ]
+        if loss == Loss(0.0):
+            lines = [f"Proven: whoever sees this release ({whom}) learns nothing about any user: {loss}."]
         if self.claimed is not None:
             lines.append(f"Claimed: {self.claimed}.")
         if self.public:

@@ -165,6 +165,7 @@ class Table:
             promise = escape(row.guarantee or "none")
             if self._several:  # sentences that differ in a number only would fill the page
                 promise = {"proven": "proven", "claimed": "only claimed", None: "none"}[row.promise]
+                promise = "asks for nothing" if row.epsilon == 0 else promise
             cells.append(f'<td class="words" data-value="{promise}">{promise}</td>')
         return (
             f'<tr data-model="{escape(row.model)}"><th scope="row" data-value="{escape(row.model)}">'
