@@ -151,6 +151,13 @@ def test_the_table_of_a_sweep_has_epsilons_and_one_colour_a_model():
     assert "proven it is" not in html
 
 
+@pytest.mark.parametrize(("promise", "said"), [("proven", True), (None, False)])
+def test_a_page_with_a_promise_says_that_its_numbers_are_not_private(tmp_path, promise, said):
+    report = Report("films", "", (row("bias", 1.0, 0.9, promise=promise), row("bias", None, 0.8, promise=None)))
+    page = write_report(tmp_path / "page.html", report).read_text(encoding="utf-8")
+    assert ("comes from held-out ratings and is not private" in page) is said
+
+
 def test_a_report_of_a_sweep_is_a_page(tmp_path):
     page = write_report(tmp_path / "page.html", REPORT).read_text(encoding="utf-8")
     for words in ("What privacy costs on films", "6 models, with and without privacy", "almanac (proven)"):

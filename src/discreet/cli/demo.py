@@ -139,6 +139,7 @@ def write_report(
     from discreet.reports.page import Facts, Pictures, Section, Suggestions, Table, Text, write_page
     from discreet.reports.privacy_charts import privacy_chart
     from discreet.reports.sweeps import sweep_sections
+    from discreet.reports.words import MEASURED, SHOWN
 
     picture, *grids = sweep_sections(report)
     sections: list[Section] = [
@@ -157,7 +158,7 @@ def write_report(
             text=f"By {RECOMMENDING} with epsilon {EPSILON:g}. Under each title: the user's own ratings that carried "
             "it. They are read at home, and the release holds nothing about any user.",
         ),
-        Text(title="What is promised to every user", note=str(release.guarantee)),
+        Text(title="What is promised to every user", note=f"{release.guarantee} {MEASURED} {SHOWN}"),
         Pictures(title="What the ratings are like", pictures=[popularity_chart(ratings), values_chart(ratings)]),
         *grids,
         Table(report=report),

@@ -18,7 +18,7 @@ from discreet.cli.options import (
     with_hint,
 )
 from discreet.cli.outputs import check_file
-from discreet.cli.pages import MEASURED, promise, write_report, write_report_and_pictures
+from discreet.cli.pages import promise, write_report, write_report_and_pictures
 from discreet.cli.private_forms import check_private
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models, partial_settings, split_name
@@ -232,7 +232,7 @@ def print_report(report: "Report") -> None:
 def print_sweep(report: "Report") -> None:
     """Models by epsilons, a table for each leading metric, and what the guarantees in it are worth."""
     from discreet.reports.sweeps import grid_of
-    from discreet.reports.words import display_name, is_error, leading_metrics
+    from discreet.reports.words import MEASURED, display_name, is_error, leading_metrics
 
     say(f"{report.data}: {report.split}")
     for metric in leading_metrics(report):

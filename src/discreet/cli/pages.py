@@ -9,10 +9,6 @@ if TYPE_CHECKING:
     from discreet.evaluation.results import Report
     from discreet.reports.drawing import Picture
 
-MEASURED = (
-    "What is measured here comes from held-out ratings and is not private: it is for choosing, not for publishing."
-)
-
 
 def write_report(report: "Report", path: Path) -> None:
     """Write one page: what came out, in pictures and in numbers, and how to do it again."""
@@ -61,6 +57,8 @@ def promise(report: "Report") -> str:
 
     They promise it of themselves, and not of what was measured.
     """
+    from discreet.reports.words import MEASURED
+
     models: dict[str, list[str]] = {}
     for row in report.rows:
         sentence = row.guarantee or "No privacy: the models were fitted on exact ratings or exact sums of them."

@@ -12,7 +12,7 @@ from discreet.reports.data_charts import popularity_chart, values_chart
 from discreet.reports.page import Facts, Pictures, Section, Suggestions, Table, Text, write_page
 from discreet.reports.privacy_charts import is_sweep
 from discreet.reports.sweeps import sweep_sections
-from discreet.reports.words import display_name, is_error, leading_metrics, ordered_rows
+from discreet.reports.words import MEASURED, SHOWN, display_name, is_error, leading_metrics, ordered_rows
 
 NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
@@ -162,6 +162,8 @@ def _privacy(report: Report, command: str) -> Text:
     promises: Sequence[str] = list(
         dict.fromkeys(f"{row.model}: {row.guarantee}" for row in report.rows if row.guarantee)
     )
+    if any(row.promise == "proven" for row in report.rows):
+        promises = [*promises, MEASURED, SHOWN]
     return Text(
         title="What is promised to the users",
         note=" ".join(promises)

@@ -2,6 +2,12 @@
 
 from discreet.evaluation.results import Report, Row
 
+MEASURED = (
+    "What is measured here comes from held-out ratings and is not private: it is for choosing, not for publishing."
+)
+"""Beside every promise of the releases that were measured."""
+SHOWN = "Nor is what is shown of the ratings themselves."
+
 
 def leading_metrics(report: Report) -> list[str]:
     """The one metric of ratings and the one of rankings that tell most."""
