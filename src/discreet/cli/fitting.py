@@ -130,7 +130,10 @@ def fit(
     if remark:
         say(f"{remark}.")
     if release.guarantee.proven is not None and not has_privacy and booked is None:
-        say("What is made of these reports was booked before, and costs their users no more: see `discreet budget`.")
+        say(
+            "What is made of these reports was booked before, and costs their users no more, unless they have replaced "
+            "their reports since: see `discreet budget`."
+        )
     else:
         print_left(account)
     more = ["show", "recommend"] if release.guarantee.proven is None else ["show", "certificate", "recommend"]
@@ -141,7 +144,8 @@ def fit(
 def book(budget: "Budget", data: str, purpose: str, release: "Release") -> "Reservation | None":
     """Book a release that no ledger limits: one without privacy, or one from reports that users had perturbed.
 
-    What is made of reports costs their users what the reports did, once, however often it is done.
+    What is made of reports costs their users what the reports did, once, however often it is done. Which reports they
+    were is not kept, so a second report of the same ratings goes unnoticed: users are told when they make one.
     """
     if release.guarantee.proven is None or release.guarantee.unit is None:
         return budget.expose(data, purpose)
