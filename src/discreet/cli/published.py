@@ -77,7 +77,10 @@ def tables(
         document({"published": asked.to_json(), "ours": report.to_json()})
         return
     if not same:
-        say(f"{source.name} is not {asked.data}, and only divided as that is: do not compare our rows with the others.")
+        say(
+            f"{source.data} is only divided as {asked.data} is in the table: do not compare our rows with the others. "
+            f"With the files of the table write `discreet reproduce tables {asked.data} --path DIR`."
+        )
     _print(asked, report)
 
 
