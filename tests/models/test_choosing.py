@@ -45,6 +45,12 @@ def test_what_is_chosen(users, items, asked, features, expected):
     assert type(model).__name__ in reason
 
 
+def test_nothing_good_is_said_where_noise_hides_everything_and_there_are_no_features():
+    model, reason = choose(300, 60, dc.Terms(epsilon=0.01, unit="user"), features=False)
+    assert isinstance(model, dc.Almanac)
+    assert "noise hides most of what Almanac publishes" in reason and "the most out of" not in reason
+
+
 @given(**facts, terms=terms)
 def test_there_is_always_an_answer_with_one_sentence(users, items, terms, features):
     model, reason = choose(users, items, terms, features)

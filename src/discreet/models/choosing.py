@@ -65,10 +65,16 @@ def choose(users: int, items: int, terms: Terms, features: bool) -> tuple[Model,
         )
     asked = f"epsilon {terms.epsilon:g} for every {terms.unit_name} and about {users:,} users"
     reach = terms.epsilon * (math.sqrt(users) if terms.trusted == "devices" else users)
-    if features and reach < STANDS_OUT[terms.unit_name]:
+    hidden = reach < STANDS_OUT[terms.unit_name]
+    if hidden and features:
         return OwnTaste(), (
             f"With {asked} noise would hide what is published, so OwnTaste goes by one's own ratings and public "
-            "features, asks for nothing, and leaves the budget alone"
+            "features, asks for nothing, and spends nothing"
+        )
+    if hidden:
+        return Almanac(audience=users), (
+            f"With {asked} noise hides most of what Almanac publishes, and without genres and years of the items "
+            "there is little else to go by, so expect little of it"
         )
     known = "with genres or years of the items" if features else "without genres and years of the items"
     return Almanac(audience=users), f"With {asked}, {known}, Almanac gets the most out of one publication"
