@@ -74,6 +74,11 @@ def test_without_names_all_private_models_and_the_best_others(discreet, table, i
     assert outcome.err == "About 1,000 users are assumed; --audience N announces how many there are, roughly.\n"
 
 
+def test_models_before_the_data_are_told_their_place(discreet):
+    outcome = discreet("compare", "cosine", "ml-100k", "--epsilon", "1,10")
+    assert outcome.code == 2 and outcome.err.endswith("; models are named with --models, commas between them\n")
+
+
 def test_what_promises_nothing_is_not_called_proven(discreet, table, tmp_path):
     """The items of a bare table were read off the ratings: then nothing is promised."""
     command = ("compare", table, *SCALE, "--models", "popularity", "--test", 0.2, "-o", tmp_path, "--epsilon", "1,10")

@@ -62,6 +62,8 @@ def explain_usage(error: Any) -> None:
     sentence = error.format_message().rstrip(".").replace(". Did you mean", "; did you mean")
     command = error.ctx.command_path if error.ctx is not None else "discreet"
     hint = "" if "did you mean" in sentence.lower() else f"; see `{command} --help`"
+    if "extra argument" in sentence and any("--models" in option.opts for option in error.ctx.command.params):
+        hint = "; models are named with --models, commas between them"  # elsewhere they come before the data
     fail(f"{sentence[:1].lower()}{sentence[1:]}{hint}")
 
 
