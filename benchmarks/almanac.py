@@ -375,7 +375,7 @@ def parts(count: int) -> int:
 def warm_up() -> None:
     """Compile what a private fit needs."""
     few = dc.synthetic(users=300, items=200, ratings=9_000, seed=1)
-    dc.Almanac(audience=100_000_000).fit(user(100).population(few))
+    dc.Almanac(audience=100_000_000).fit(user(20).population(few))
 
 
 def judge_fit(ratings: Any, users: int, most_seconds: float | None, most_memory: float) -> int:
