@@ -80,6 +80,7 @@ def test_a_named_model_is_told_the_audience(discreet, table, items, tmp_path):
         (("bias", "ml-100k", "--audience", 10), "bias does not plan by the number of users: leave out --audience"),
         (("ml-100k", "--audience", 0), "--audience must be at least 1, got 0"),
         (("--model", "bia", "ml-100k"), "there is no model 'bia'; did you mean 'bias'?"),
+        (("--model", "", "ml-100k"), "there is no model ''"),
     ],
 )
 def test_what_cannot_be_meant_is_one_sentence(discreet, tmp_path, arguments, sentence):

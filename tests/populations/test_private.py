@@ -46,6 +46,14 @@ def test_shares_of_gaussian_noise_add_up_to_the_limit():
 
 
 @every_population
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_what_is_no_number_is_not_released_as_one(population, wrong):
+    broken = dc.Contribution("broken", (1,), lambda ratings: np.array([wrong]), (dc.Bound("rating", "l1", 1.0),))
+    with pytest.raises(InputError, match="'broken' adds up to what is no finite number"):
+        population(RATINGS, dc.Ledger(epsilon=1.0)).sum(broken)
+
+
+@every_population
 def test_refuses_before_it_computes(population):
     looked = []
     spying = dc.Contribution(

@@ -31,7 +31,7 @@ def model_name(words: Sequence[str], option: str | None, data: str) -> str:
         # With a single word that is what the parser takes for DATA, whichever it was meant to be.
         alone = split_name(data)[0] in {*every_kind(), AUTO} and not Path(data).exists()
         require(not alone, f"DATA is missing: write `discreet fit {data} DATA -o DIR`")
-    return named or AUTO
+    return AUTO if named is None else named
 
 
 def choose_for(ratings: "Ratings", audience: Audience, terms: "Terms") -> tuple[Any, str]:
