@@ -220,7 +220,7 @@ def plan_on(epsilon, unit, audience, delta=1e-6, items=1700, **settings):
     population = dc.Terms(epsilon=epsilon, delta=delta, unit=unit).population(
         dc.synthetic(users=5, items=items, ratings=50, seed=1)
     )
-    return plan_for(population, audience, settings.get("items"), settings.get("share"))
+    return plan_for(population, audience, settings.get("items"), settings.get("share"), settings.get("features", True))
 
 
 def test_the_smaller_the_audience_the_less_is_asked_for():
@@ -232,6 +232,13 @@ def test_the_smaller_the_audience_the_less_is_asked_for():
     assert large.share <= huge.share == pytest.approx(0.84)
     assert large.beside > huge.beside
     assert tiny.items < small.items < large.items < huge.items == 1700
+
+
+def test_pairs_are_asked_for_sooner_where_rankings_have_nothing_else():
+    for unit, epsilon in (("user", 5.0), ("rating", 1.0)):
+        assert plan_on(epsilon, unit, 900).share == 0
+        assert plan_on(epsilon, unit, 900, features=False).share >= 0.5
+    assert plan_on(1.0, "user", 900, features=False).share == 0
 
 
 @pytest.mark.parametrize("unit", ["rating", "user"])
@@ -252,7 +259,8 @@ def test_no_look_at_the_ratings_decides_anything():
     """The same plan for other ratings, and for a rehearsal on zeros."""
     other = world(seed=9)
     for epsilon, unit in ((1.0, "user"), (8.0, "rating")):
-        plans = [plan_for(terms(epsilon, unit).population(ratings), 10**4, None, None) for ratings in (WORLD, other)]
+        populations = [terms(epsilon, unit).population(ratings) for ratings in (WORLD, other)]
+        plans = [plan_for(population, 10**4, None, None, features=True) for population in populations]
         assert plans[0] == plans[1]
 
 

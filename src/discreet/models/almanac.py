@@ -122,14 +122,14 @@ class Almanac:
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for item sums and, unless noise would hide them, for sums over pairs of items; and clean these."""
         check_population(self, population)
-        plan = plan_for(population, self.audience, self.items, self.pair_share)
         catalogue = population.catalogue
+        features = self._features(catalogue)
+        plan = plan_for(population, self.audience, self.items, self.pair_share, features.shape[1] > 0)
         size, width = len(catalogue), catalogue.scale.width
         sums, asked = plan.item_sums(population)
         count_noise = population.deviation(asked, 1 - plan.share)
         noisy_counts, noisy_sums = population.sum(asked, 1 - plan.share)
         counts = likely_counts(noisy_counts, count_noise)
-        features = self._features(catalogue)
         weight = 1.0 if plan.scaling == "rating" else TYPICAL_WEIGHT
         bias, unknown = likely_biases(
             counts, noisy_sums * sums.points, count_noise * sums.points, weight, features, width

@@ -13,7 +13,8 @@ noise) the deviation is taken ten times, as co-counts are then √c times fainte
 From both:
 
     pairs         are asked for where clarity is 200 and sharpness 30 (40 with the unit rating, where item sums alone
-                  may have Laplace noise, which is then the smaller); else the whole budget buys item sums
+                  may have Laplace noise, which is then the smaller), or half of both where items have no public
+                  features and rankings have nothing else to go by; else the whole budget buys item sums
     products      of ratings are asked for with them, in one sum, where clarity is 600; else only co-counts, since
                   factors of ratings could not stand out
     item sums     get (60/sharpness)² of the budget beside pairs, within 8% (16% with the unit user) and 50%
@@ -52,6 +53,7 @@ TYPICAL_LENGTH = 10.0
 """√c of a typical user."""
 SEEN, TOLD_APART = 200.0, 600.0
 SHARP_ENOUGH, SHARP_ENOUGH_OF_RATINGS = 30.0, 40.0
+WITHOUT_FEATURES = 0.5
 SUMS_AT, LEAST_SUMS, LEAST_SUMS_OF_USERS, MOST_SUMS = 60.0, 0.08, 0.16, 0.5
 ITEMS_AT = 35.0
 FEWEST_ITEMS, MOST_ITEMS = 100, 4096
@@ -94,8 +96,8 @@ class Plan:
         return pairs, _gaussian(pairs.contribution)
 
 
-def plan_for(population: Population, audience: int, items: int | None, share: float | None) -> Plan:
-    """The plan; ``items`` and ``share`` are None for the rules above."""
+def plan_for(population: Population, audience: int, items: int | None, share: float | None, features: bool) -> Plan:
+    """The plan; ``items`` and ``share`` are None for the rules above. ``features``: whether there are public ones."""
     size = len(population.catalogue)
     unit = population.unit
     if unit is None:
@@ -119,7 +121,9 @@ def plan_for(population: Population, audience: int, items: int | None, share: fl
         plan = replace(plan, beside=COUNTS_BESIDE_OF_USERS if clarity < MANY else COUNTS_BESIDE_OF_MANY)
     if share is None:
         sharpness = _sharpness(plan, population, audience)
-        seen = clarity >= SEEN and sharpness >= (SHARP_ENOUGH if by_user else SHARP_ENOUGH_OF_RATINGS)
+        sharp_enough = SHARP_ENOUGH if by_user else SHARP_ENOUGH_OF_RATINGS
+        part = 1.0 if features else WITHOUT_FEATURES
+        seen = clarity >= part * SEEN and sharpness >= part * sharp_enough
         least = LEAST_SUMS_OF_USERS if by_user else LEAST_SUMS
         share = 1 - float(np.clip((SUMS_AT / sharpness) ** 2, least, MOST_SUMS)) if seen else 0.0
     return replace(plan, share=share)
