@@ -7,7 +7,7 @@ import discreet as dc
 from discreet.models.almanac import AGES_FOR_RANKING
 from discreet.models.at_home import FEATURE, GENEROSITY, STRAY
 from discreet.models.features import item_features
-from discreet.models.own_taste import EXPECTED
+from discreet.models.item_sums import EXPECTED
 
 RATINGS = dc.synthetic(users=40, items=30, ratings=500, seed=3)
 

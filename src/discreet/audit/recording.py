@@ -5,12 +5,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.data.catalogue import Catalogue
+from discreet.populations.around import Around
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
-from discreet.privacy.unit import Unit
 from discreet.types import Doubles
 
 NO_NOISE = 1e-9
@@ -31,7 +30,7 @@ class Look:
     spends: tuple[Spend, ...]
 
 
-class RecordingPopulation:
+class RecordingPopulation(Around):
     """Passes every question on to a population and keeps its answers.
 
     Examples
@@ -45,23 +44,8 @@ class RecordingPopulation:
     """
 
     def __init__(self, population: Population) -> None:
-        self._population = population
+        super().__init__(population)
         self.looks: list[Look] = []
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """The public items."""
-        return self._population.catalogue
-
-    @property
-    def unit(self) -> Unit | None:
-        """Whose secret is kept."""
-        return self._population.unit
-
-    @property
-    def spends(self) -> tuple[Spend, ...]:
-        """Every look that was booked."""
-        return self._population.spends
 
     @property
     def guarantee(self) -> Guarantee:

@@ -11,7 +11,16 @@ from discreet.cli.audience import AudienceOption, audience_of, takes_audience
 from discreet.cli.budget import account_name, print_left
 from discreet.cli.choosing import AUTO, choose_for, model_name, name_of
 from discreet.cli.models import shown
-from discreet.cli.options import DataOptions, Json, PrivacyOptions, Settings, grouped
+from discreet.cli.options import (
+    BudgetUrl,
+    DataOptions,
+    Json,
+    PrivacyOptions,
+    ReleaseFolder,
+    Replace,
+    Settings,
+    grouped,
+)
 from discreet.cli.outputs import check_release_folder
 from discreet.cli.private_forms import check_private
 from discreet.cli.progress import bar
@@ -36,16 +45,12 @@ def fit(
     ] = [],  # noqa: B006 (typer copies it)
     source: DataOptions,
     privacy: PrivacyOptions,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")],
+    output: ReleaseFolder,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="The same as MODEL.")] = None,
     settings: Settings = [],  # noqa: B006 (typer copies it)
     audience: AudienceOption = None,
-    budget: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where the budget of DATA is kept (`discreet budget`).")
-    ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace a private release in DIR, which was paid for.")
-    ] = False,
+    budget: BudgetUrl = None,
+    replace: Replace = False,
     json: Json = False,
 ) -> None:
     """Fit a model and write a release.

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from discreet.types import Progress
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+ReleaseFolder = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")]
+BudgetUrl = Annotated[
+    str | None, typer.Option("--budget", metavar="URL", help="Where the budget of DATA is kept (`discreet budget`).")
+]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace a private release in DIR, which was paid for.")]
 Settings = Annotated[
     list[str],
     typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model, for example neighbours=100; repeatable."),

@@ -2,7 +2,6 @@
 
 import dataclasses
 import time
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +10,16 @@ from discreet.cli.audience import AudienceOption, audience_of
 from discreet.cli.budget import account_name, print_left
 from discreet.cli.choosing import name_of
 from discreet.cli.fitting import check_promise
-from discreet.cli.options import DataOptions, Json, PrivacyOptions, Settings, grouped
+from discreet.cli.options import (
+    BudgetUrl,
+    DataOptions,
+    Json,
+    PrivacyOptions,
+    ReleaseFolder,
+    Replace,
+    Settings,
+    grouped,
+)
 from discreet.cli.outputs import check_release_folder
 from discreet.cli.private_forms import check_private
 from discreet.cli.progress import bar
@@ -28,19 +36,15 @@ def search(
     ] = [],  # noqa: B006 (typer copies it; two at least, see below)
     source: DataOptions,
     privacy: PrivacyOptions,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")],
+    output: ReleaseFolder,
     metric: Annotated[str, typer.Option(metavar="NAME", help="What decides: rmse, or ndcg@100, recall@20, …")] = "rmse",
     share: Annotated[
         float, typer.Option(metavar="SHARE", help="How much of the budget the comparison itself takes.")
     ] = 0.05,
     settings: Settings = [],  # noqa: B006 (typer copies it)
     audience: AudienceOption = None,
-    budget: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where the budget of DATA is kept (`discreet budget`).")
-    ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace a private release in DIR, which was paid for.")
-    ] = False,
+    budget: BudgetUrl = None,
+    replace: Replace = False,
     json: Json = False,
 ) -> None:
     """Find the best of several models or settings on these ratings, and pay for it.

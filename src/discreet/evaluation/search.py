@@ -44,13 +44,14 @@ from discreet.evaluation.metric_names import check_metrics, is_ranking
 from discreet.models.bias import on_lattice
 from discreet.models.fitting import check_population, needs_raw_ratings
 from discreet.models.release import Model, RatingModel, Release
+from discreet.populations.around import Around
 from discreet.populations.contribution import Contribution
 from discreet.populations.local import LocalDevices
 from discreet.populations.population import Population, exact_total
 from discreet.privacy.bounding import clip_rows, hold_out, user_tags
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
-from discreet.privacy.unit import Bound, Unit
+from discreet.privacy.unit import Bound
 from discreet.types import Doubles, Progress, no_progress
 
 LONGEST = 0.1
@@ -206,7 +207,7 @@ def _hidden_by(gaussian: bool, contribution: Contribution) -> Contribution:
     return replace(contribution, noise="gaussian") if gaussian else contribution
 
 
-class Asked:
+class Asked(Around):
     """A population as one candidate sees it: part of the ratings, part of the budget, and answers that are there."""
 
     def __init__(
@@ -217,23 +218,9 @@ class Asked:
         part: Callable[[Ratings], Ratings],
         answers: list[tuple[Contribution, Doubles]],
     ) -> None:
-        self._population, self._share, self._gaussian, self._part = population, share, gaussian, part
+        super().__init__(population)
+        self._share, self._gaussian, self._part = share, gaussian, part
         self._answers, self._next = answers, 0
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """The public items."""
-        return self._population.catalogue
-
-    @property
-    def unit(self) -> Unit | None:
-        """Whose secret is kept."""
-        return self._population.unit
-
-    @property
-    def spends(self) -> tuple[Spend, ...]:
-        """Every look so far, those for other candidates too."""
-        return self._population.spends
 
     @property
     def guarantee(self) -> Guarantee:
@@ -258,25 +245,16 @@ class Asked:
         return self._population.deviation(_hidden_by(self._gaussian, contribution), share * self._share)
 
 
-class DressRehearsal:
+class DressRehearsal(Around):
     """Made-up ratings over the same items with noise as large as it will be: what is asked of them is written down."""
 
     def __init__(self, population: Population, share: float, gaussian: bool) -> None:
-        self._population, self._share, self._gaussian = population, share, gaussian
+        super().__init__(population)
+        self._share, self._gaussian = share, gaussian
         self._ratings = _made_up(population.catalogue)
         self._noise = np.random.default_rng(0)
         self.questions: list[tuple[Any, ...]] = []
         self.wants_gaussian = False
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """The public items."""
-        return self._population.catalogue
-
-    @property
-    def unit(self) -> Unit | None:
-        """Whose secret is kept."""
-        return self._population.unit
 
     @property
     def spends(self) -> tuple[Spend, ...]:

@@ -60,8 +60,6 @@ PATTERNS = 6
 """How many patterns of who rates what together are looked for in the weights of products."""
 AGES_FOR_RANKING = 8
 """How many ages of items are told apart in rankings, where there is more to learn of them than in ratings."""
-TYPICAL_WEIGHT = 0.1
-"""What a rating of a user with some 60 ratings weighs in item sums with the unit user."""
 
 _TILTS: WeakKeyDictionary[Release, dict[bool, Tilt]] = WeakKeyDictionary()
 _COVARIATES: WeakKeyDictionary[Release, dict[bool, Covariates]] = WeakKeyDictionary()
@@ -130,7 +128,7 @@ class Almanac:
         count_noise = population.deviation(asked, 1 - plan.share)
         noisy_counts, noisy_sums = population.sum(asked, 1 - plan.share)
         counts = likely_counts(noisy_counts, count_noise)
-        weight = 1.0 if plan.scaling == "rating" else TYPICAL_WEIGHT
+        weight = sums.typical_weight
         bias, unknown = likely_biases(
             counts, noisy_sums * sums.points, count_noise * sums.points, weight, features, width
         )

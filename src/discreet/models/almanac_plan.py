@@ -39,10 +39,6 @@ from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.types import Floats, Indices
 
-EXPECTED = 0.625
-"""What is expected of a rating before anything is known, in widths of the scale from its low end."""
-SUMS_BESIDE = 1.5
-"""How finely sums are told beside counts: the c of :mod:`~discreet.models.item_sums`."""
 COUNTS_BESIDE, COUNTS_BESIDE_OF_USERS, COUNTS_BESIDE_OF_MANY = 1.0, 0.6, 0.3
 """How finely co-counts are told beside products: the κ² of :mod:`~discreet.models.pair_sums`. With the unit user they
 take more from each other."""
@@ -78,9 +74,7 @@ class Plan:
 
         Beside pairs with Gaussian noise, as its squares add up best; alone with what disturbs least.
         """
-        scale = population.catalogue.scale
-        start = np.full(len(population.catalogue), scale.low + EXPECTED * scale.width, dtype=np.float32)
-        sums = ItemSums(start, scale, SUMS_BESIDE, self.scaling)
+        sums = ItemSums.of(population.catalogue, self.scaling)
         wanted = [_gaussian(sums.contribution)]
         if self.share == 0 or self.weighting == "rating, l1":
             wanted.append(sums.contribution)

@@ -29,7 +29,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.data.catalogue import Scale
+from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.ratings import Ratings
 from discreet.models.bias import on_lattice
 from discreet.populations.contribution import Contribution
@@ -37,6 +37,14 @@ from discreet.privacy.unit import Bound
 from discreet.types import Doubles, Floats
 
 Scaling = Literal["rating", "user, l2", "user, l1"]
+
+EXPECTED = 0.625
+"""What is expected of a rating before anything is known, in widths of the scale from its low end: people choose what
+they rate."""
+SUMS_BESIDE = 1.5
+"""The c above."""
+TYPICAL_WEIGHT = 0.1
+"""What a rating of a user with some 60 ratings weighs where users are scaled."""
 
 STRAY = 0.235
 """How far a rating strays from what is expected of its item, in widths of the scale."""
@@ -70,6 +78,17 @@ class ItemSums:
     beside: float
     scaling: Scaling
 
+    @classmethod
+    def of(cls, catalogue: Catalogue, scaling: Scaling) -> "ItemSums":
+        """About what is expected before anything is known."""
+        base = np.full(len(catalogue), expected_rating(catalogue.scale), dtype=np.float32)
+        return cls(base, catalogue.scale, SUMS_BESIDE, scaling)
+
+    @property
+    def typical_weight(self) -> float:
+        """What a rating weighs, about."""
+        return 1.0 if self.scaling == "rating" else TYPICAL_WEIGHT
+
     @property
     def contribution(self) -> Contribution:
         """The sum, for a population."""
@@ -97,6 +116,15 @@ class ItemSums:
             weights = (1 / np.maximum(length, 1))[ratings.user_index]
         rows = [on_lattice(weights), on_lattice(weights * residuals)]
         return np.stack([np.bincount(ratings.item_index, weights=row, minlength=len(self.base)) for row in rows])
+
+
+def expected_rating(scale: Scale) -> float:
+    """Of an item of which nothing is known.
+
+    >>> expected_rating(Scale(1, 5))
+    3.5
+    """
+    return scale.low + EXPECTED * scale.width
 
 
 def likely_counts(noisy: Doubles, deviation: float) -> Doubles:

@@ -22,13 +22,11 @@ from discreet.models.at_home import Covariates
 from discreet.models.features import item_features
 from discreet.models.fitting import check_population
 from discreet.models.folding import predict_pairs
+from discreet.models.item_sums import expected_rating
 from discreet.models.release import Release
 from discreet.models.tilt import Popular, Tilt
 from discreet.populations.population import Population
 from discreet.types import Floats, Indices, Progress, no_progress
-
-EXPECTED = 0.625
-"""What is expected of a rating, in widths of the scale from its low end: people choose what they rate."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +75,7 @@ def _tilt(release: Release) -> Tilt:
 def _covariates(release: Release) -> Covariates:
     catalogue = release.catalogue
     size, width = len(catalogue), catalogue.scale.width
-    base = np.full(size, catalogue.scale.low + EXPECTED * width, dtype=np.float32)
+    base = np.full(size, expected_rating(catalogue.scale), dtype=np.float32)
     nothing, alike = np.zeros(size, dtype=np.float32), np.ones(size, dtype=np.float32)
     none = np.zeros((size, 0), dtype=np.float32)
     return Covariates.of(base, nothing, alike, item_features(catalogue), none, width)

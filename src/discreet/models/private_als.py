@@ -34,12 +34,6 @@ from discreet.populations.population import Population
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress
 
 # Public constants, chosen on splits of MovieLens 1M with seeds 101 and 102 and on made-up ratings of 20,000 users.
-EXPECTED = 0.625
-"""What is expected of a rating before anything is known, in widths of the scale from its low end."""
-SUMS_BESIDE = 1.5
-"""How finely the ratings' sums are told beside counts: c in :mod:`~discreet.models.item_sums`."""
-TYPICAL_WEIGHT = 0.1
-"""What a rating of a user with some 60 ratings weighs in them."""
 CLIP, STRAY, SPREAD, MAP_SPREAD = 0.35, 0.2, 0.04, 0.02
 """In widths of the scale: the furthest a residual counts, how far it strays, how far items' free parts spread, and how
 far W may move from where it starts."""
@@ -129,10 +123,8 @@ def fit_through_noise(plan: Plan, population: Population, progress: Progress) ->
 
 def item_sums(population: Population) -> ItemSums:
     """The first sum."""
-    catalogue = population.catalogue
-    start = np.full(len(catalogue), catalogue.scale.low + EXPECTED * catalogue.scale.width, dtype=np.float32)
     by_user = population.unit is not None and population.unit.name == "user"
-    return ItemSums(start, catalogue.scale, SUMS_BESIDE, "user, l2" if by_user else "rating")
+    return ItemSums.of(population.catalogue, "user, l2" if by_user else "rating")
 
 
 def ask_for_averages(plan: Plan, population: Population) -> Averages:
@@ -141,7 +133,7 @@ def ask_for_averages(plan: Plan, population: Population) -> Averages:
     asked = _gaussian(sums.contribution)
     noise = population.deviation(asked, plan.item_sums_share)
     noisy_counts, noisy_sums = population.sum(asked, plan.item_sums_share)
-    weight = 1.0 if sums.scaling == "rating" else TYPICAL_WEIGHT
+    weight = sums.typical_weight
     features = _features(population.catalogue, plan).astype(np.float32)
     counts = likely_counts(noisy_counts, noise)
     bias, unknown = likely_biases(

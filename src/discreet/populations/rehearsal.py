@@ -8,15 +8,14 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from discreet.data.catalogue import Catalogue
 from discreet.errors import InputError
+from discreet.populations.around import Around
 from discreet.populations.contribution import Contribution
 from discreet.populations.plan import Plan
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.spend import Spend
-from discreet.privacy.unit import Unit
 from discreet.types import Doubles
 
 
@@ -34,24 +33,15 @@ class PayingPopulation(Population, Protocol):
         ...
 
 
-class Rehearsal:
+class Rehearsal(Around):
     """Stands in for a population: charges a ledger of its own with what the population would, and answers zeros."""
 
     def __init__(self, population: PayingPopulation) -> None:
+        super().__init__(population)
         limit = population.ledger
         self.ledger = Ledger(limit.epsilon, limit.delta, limit.unit)
         self.ledger.charge(*limit.spends)
-        self._population = population
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """The public items."""
-        return self._population.catalogue
-
-    @property
-    def unit(self) -> Unit | None:
-        """Whose secret is kept."""
-        return self._population.unit
+        self._plan = population.plan
 
     @property
     def spends(self) -> tuple[Spend, ...]:
@@ -65,7 +55,7 @@ class Rehearsal:
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """Zeros, charged as the sum itself."""
-        self.ledger.charge(self._population.plan(contribution, share).spend)
+        self.ledger.charge(self._plan(contribution, share).spend)
         return np.zeros(contribution.shape)
 
     def deviation(self, contribution: Contribution, share: float = 1.0) -> float:

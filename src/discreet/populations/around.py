@@ -1,0 +1,28 @@
+"""A population seen through something: a rehearsal, a recording, a part of it."""
+
+from discreet.data.catalogue import Catalogue
+from discreet.populations.population import Population
+from discreet.privacy.spend import Spend
+from discreet.privacy.unit import Unit
+
+
+class Around:
+    """Passes on what is public about a population, and every look that was booked."""
+
+    def __init__(self, population: Population) -> None:
+        self._population = population
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The public items."""
+        return self._population.catalogue
+
+    @property
+    def unit(self) -> Unit | None:
+        """Whose secret is kept."""
+        return self._population.unit
+
+    @property
+    def spends(self) -> tuple[Spend, ...]:
+        """Every look that was booked."""
+        return self._population.spends
