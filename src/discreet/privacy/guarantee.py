@@ -89,6 +89,9 @@ class Guarantee:
         Whether the settings were chosen by looking at these ratings.
     seeded
         Whether the noise can be drawn again by whoever knows the seed; then nothing is proven.
+    notes
+        What else has to be said for the promise to be read rightly, a sentence each: what was done to the ratings before,
+        on what settings were chosen, whether it is booked.
 
     Examples
     --------
@@ -105,6 +108,7 @@ class Guarantee:
     public: tuple[str, ...] = ()
     tuning: Tuning = "public"
     seeded: bool = False
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         require(
@@ -128,6 +132,7 @@ class Guarantee:
         tuning: Tuning = "public",
         seeded: bool = False,
         doubts: tuple[str, ...] = (),
+        notes: tuple[str, ...] = (),
     ) -> "Guarantee":
         """What a ledger proves, unless the noise was seeded, the settings tuned for free, or there are other doubts."""
         require(tuning in _TUNING, f"tuning must be 'public', 'paid' or 'unpaid', got {tuning!r}")
@@ -156,6 +161,7 @@ class Guarantee:
             public=public,
             tuning=tuning,
             seeded=seeded,
+            notes=notes,
         )
 
     def __str__(self) -> str:
@@ -196,8 +202,7 @@ class Guarantee:
             lines.append(f"Not hidden: {', '.join(self.public)}.")
         if self.exposed_to:
             lines.append(f"Not hidden from {' and '.join(self.exposed_to)}.")
-        lines.append(_TUNING[self.tuning])
-        return lines
+        return [*lines, _TUNING[self.tuning], *self.notes]
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
@@ -211,6 +216,7 @@ class Guarantee:
             "public": list(self.public),
             "tuning": self.tuning,
             "seeded": self.seeded,
+            "notes": list(self.notes),
             "sentence": str(self),
         }
 
@@ -228,6 +234,7 @@ class Guarantee:
                 public=tuple(data["public"]),
                 tuning=data["tuning"],
                 seeded=data["seeded"],
+                notes=tuple(data["notes"]),
             )
         except (KeyError, TypeError) as error:
             raise InputError(f"this is not a guarantee: {error}") from None
