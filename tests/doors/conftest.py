@@ -1,6 +1,6 @@
 """Doors through which "proven" was printed and did not hold: one test for each, and a table of them at the end.
 
-``pytest tests/doors`` prints, for every door, what was claimed before it was closed, what is true, and what is said now.
+``pytest tests/doors`` prints for every door what was claimed before it was closed, what is true, and what is said now.
 Each test was red before.
 """
 

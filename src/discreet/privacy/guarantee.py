@@ -90,8 +90,8 @@ class Guarantee:
     seeded
         Whether the noise can be drawn again by whoever knows the seed; then nothing is proven.
     notes
-        What else has to be said for the promise to be read rightly, a sentence each: what was done to the ratings before,
-        on what settings were chosen, whether it is booked.
+        What else has to be said for the promise to be read rightly, a sentence each: what was done to the ratings
+        before, on what settings were chosen, whether it is booked.
 
     Examples
     --------
