@@ -12,7 +12,7 @@ from discreet.errors import InputError
 from discreet.privacy.unit import Rating
 
 SCALE = dc.Scale(1, 3)
-CATALOGUE = dc.Catalogue.of(["a", "b"], SCALE)
+CATALOGUE = dc.Catalogue.of(["a", "b"], SCALE, declared=True)
 
 
 def odds_of_reports(mechanism: dc.HiddenItems, secrets: tuple[int, ...]) -> dict[tuple[int, ...], float]:
@@ -104,3 +104,9 @@ def test_answers_are_not_taken_for_ratings(tmp_path):
     with pytest.raises(dc.DataError, match=r"not ratings: count them with HiddenItems\.estimate"):
         dc.Ratings.from_reports(tmp_path, CATALOGUE)
     assert dc.read_reports(tmp_path, CATALOGUE).ratings.n_users == 1
+
+
+def test_a_list_that_was_read_off_the_ratings_is_refused():
+    own = dc.Catalogue.of(["a"], SCALE, declared=False)
+    with pytest.raises(InputError, match="read off the ratings, so a report on it would say which were rated"):
+        dc.HiddenItems(epsilon=1.0).perturb(dc.History.of(own, {"a": 3.0}), dc.Randomness())

@@ -44,8 +44,19 @@ def test_uniform_noise_promises_nothing_and_says_why():
 
 
 def test_seeded_noise_promises_nothing():
-    reported = dc.perturb_ratings(PRIVATE[0], RATINGS, dc.Randomness(1))
-    assert dc.Bias().fit(dc.NoPrivacy(reported)).guarantee.proven is None
+    for randomness in (dc.Randomness(1), dc.Randomness.of_key(bytes(32), "noise")):
+        reported = dc.perturb_ratings(PRIVATE[0], RATINGS, randomness)
+        assert reported.perturbed == form_of(PRIVATE[0], SCALE, seeded=True)  # neither raw ratings nor private ones
+        for release in (dc.Bias().fit(dc.NoPrivacy(reported)), dc.MF(epochs=1).fit(reported)):
+            assert release.guarantee.proven is None and release.guarantee.seeded and release.spends == ()
+            assert "response (epsilon 2, step 1, seeded): the noise was seeded" in str(release.guarantee)
+
+
+def test_every_collection_is_a_spend_of_its_own():
+    one, other = (dc.perturb_ratings(PRIVATE[0], RATINGS, dc.Randomness()) for _ in range(2))
+    spent = [set(dc.Bias().fit(dc.NoPrivacy(part)).spends) for part in (one, one.split(0.5, seed=1)[0], other)]
+    assert spent[0] == spent[1] and not spent[0] & spent[2]
+    assert sum(spend.pure_epsilon for spend in spent[0] | spent[2]) == pytest.approx(2 * 2.0)
 
 
 @pytest.mark.parametrize(

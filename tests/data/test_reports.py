@@ -68,7 +68,8 @@ def test_any_title_and_value_survive(tmp_path_factory, entries):
 
 def test_a_report_names_nobody():
     data = report().to_json()
-    assert set(data) == {"format", "version", "id", "mechanism", "scale", "reported", "guarantee", "entries"}
+    form = {"mechanism", "seeded", "scale", "reported"}
+    assert set(data) == {"format", "version", "id", "guarantee", "entries"} | form
     assert len({report().id for _ in range(100)}) == 100
 
 
@@ -123,7 +124,7 @@ def test_a_report_without_entries_is_a_user(folder):
 
 REJECTED = {
     "unreadable file": "it is cut off or is not JSON",
-    "another version": "only version 1 of the format is read, and it has another",
+    "another version": "only version 2 of the format is read, and it has another",
     "malformed": "its id is not 32 hexadecimal digits",
     "another scale": "its ratings were on the scale 0 to 10 and not 1 to 5",
     "another mechanism": "it was perturbed by uniform (gamma 2) and not by uniform (gamma 1.5)",
@@ -137,7 +138,7 @@ REJECTED = {
 def test_every_bad_report_is_rejected_with_its_reason_and_the_others_are_used(folder):
     first = dc.UserReport.load(folder / "a.json")
     bad: dict[str, object] = {
-        "another version": altered(version=2),
+        "another version": altered(version=1),
         "malformed": altered(id="42"),
         "another scale": altered(scale=[0, 10]),
         "another mechanism": report(dc.UniformNoise(gamma=2)).to_json(),
@@ -227,6 +228,76 @@ def test_load_takes_a_folder_of_reports(folder, tmp_path):
     assert dc.load(folder, items=tmp_path / "items.csv", scale=(1, 5)).n_items == 3
     with pytest.raises(InputError, match="need the scale of the ratings"):
         dc.load(folder, items=tmp_path / "items.csv")
+
+
+# ── Seeded noise ──
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+@pytest.mark.parametrize("randomness", [dc.Randomness(seed=1), dc.Randomness.of_key(bytes(32), "noise")], ids=str)
+def test_seeded_noise_is_written_in_the_report_and_read_back(tmp_path, mechanism, randomness):
+    sent = mechanism.perturb(dc.History.of(CATALOGUE, {"1": 4}), randomness)
+    sent.save(tmp_path / "report.json")
+    assert sent.form.seeded and dc.UserReport.load(tmp_path / "report.json").form == sent.form
+    assert read_reports(tmp_path, CATALOGUE).ratings.perturbed == sent.form
+
+
+def test_a_seeded_report_is_not_like_the_others(folder):
+    MECHANISM.perturb(dc.History.of(CATALOGUE, {"1": 4}), dc.Randomness(seed=1)).save(folder / "x.json")
+    found = read_reports(folder, CATALOGUE)
+    assert (found.ratings.n_users, found.form.seeded) == (3, False)
+    assert [str(rejected) for rejected in found.rejected] == [
+        "x.json was rejected: it was perturbed by uniform (gamma 1.5, seeded) and not by uniform (gamma 1.5)"
+    ]
+
+
+# ── Which collection it is ──
+
+
+def test_a_digest_is_that_of_the_reports_whatever_their_files(folder, tmp_path):
+    found = read_reports(folder, CATALOGUE)
+    (folder / "a.json").rename(folder / "z.json")
+    data = json.loads((folder / "b.json").read_text())
+    data["entries"].reverse()  # and in other words to people
+    (folder / "b.json").write_text(json.dumps(data | {"guarantee": "none"}))
+    (folder / "cut.json").write_text("{")
+    again = read_reports(folder)  # without a catalogue they are the same reports
+    assert len(found.digest) == 64
+    assert again.digest == found.digest == found.ratings.report_digest
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data | {"id": "0" * 32},
+        lambda data: data | {"entries": [{"item": "1", "value": 2.0}]},
+        lambda data: data | {"entries": [data["entries"][0] | {"value": data["entries"][0]["value"] + 1e-6}]},
+        lambda data: data | {"entries": [data["entries"][0] | {"item": "2"}, *data["entries"][1:]]},
+    ],
+)
+def test_whatever_changes_in_a_report_changes_the_digest(folder, change):
+    before = read_reports(folder, CATALOGUE).digest
+    data = json.loads((folder / "b.json").read_text())
+    data["entries"][0]["value"] = 3.0
+    (folder / "b.json").write_text(json.dumps(data))
+    first = read_reports(folder, CATALOGUE).digest
+    (folder / "b.json").write_text(json.dumps(change(data)))
+    assert len({before, first, read_reports(folder, CATALOGUE).digest}) == 3
+
+
+def test_one_report_more_or_less_changes_the_digest(folder):
+    three = read_reports(folder, CATALOGUE).digest
+    report().save(folder / "d.json")
+    four = read_reports(folder, CATALOGUE).digest
+    (folder / "d.json").unlink()
+    assert three != four and read_reports(folder, CATALOGUE).digest == three
+
+
+def test_the_digest_stays_with_every_part_of_the_ratings(folder):
+    ratings = dc.Ratings.from_reports(folder, CATALOGUE)
+    parts = [*ratings.split(0.5, seed=1), *ratings.split_users(1, seed=1), *ratings.parts(), ratings.merge("last")]
+    assert {part.report_digest for part in parts} == {ratings.report_digest}
+    assert dc.synthetic(users=5, items=8, ratings=20, seed=1).report_digest is None
 
 
 # ── Malformed in every way ──

@@ -5,7 +5,9 @@ are set so that a correct sampler with another seed fails with odds below one in
 that is 30% off is rejected with odds that are larger still.
 """
 
+import copy
 import math
+import pickle
 from collections import Counter
 from decimal import Decimal, localcontext
 
@@ -256,6 +258,20 @@ def test_streams_differ_unless_seeded():
     assert (Randomness().words(4) != Randomness().words(4)).any()
     assert (Randomness(seed=1).words(4) != Randomness(seed=2).words(4)).any()
     assert Randomness(seed=1).is_seeded and not Randomness().is_seeded
+
+
+def test_a_stream_of_a_key_counts_as_seeded():
+    keyed = Randomness.of_key(bytes(32), "noise")
+    assert keyed.is_seeded and repr(keyed) == "Randomness(seeded: not private)"
+    with pytest.raises(AttributeError):
+        keyed.is_seeded = False
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+@pytest.mark.parametrize("stream", [Randomness(), Randomness(seed=1), Randomness.of_key(bytes(32), "a")], ids=str)
+def test_a_stream_is_not_copied(duplicate, stream):
+    with pytest.raises(InputError, match=r"cannot be copied or pickled: make a new one with Randomness\(\)"):
+        duplicate(stream)
 
 
 def test_the_stream_is_chacha20(monkeypatch):

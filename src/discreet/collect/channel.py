@@ -118,16 +118,16 @@ class Channel:
         return max(DIGITS, math.ceil(-math.log10(self.step)))
 
 
-def form_of(mechanism: Mechanism, scale: Scale) -> ReportForm:
+def form_of(mechanism: Mechanism, scale: Scale, *, seeded: bool = False) -> ReportForm:
     """What every report of a mechanism has in common."""
-    return ReportForm(mechanism.name, mechanism.settings, scale, mechanism.channel(scale).reported)
+    return ReportForm(mechanism.name, mechanism.settings, scale, mechanism.channel(scale).reported, seeded)
 
 
 def report_of(mechanism: Mechanism, history: History, randomness: Randomness) -> UserReport:
     """One user's report: every rating perturbed on its own."""
     scale = history.catalogue.scale
     return UserReport(
-        form=form_of(mechanism, scale),
+        form=form_of(mechanism, scale, seeded=randomness.is_seeded),
         items=tuple(_names(history)),
         values=mechanism.channel(scale).perturb(history.values, randomness),
         guarantee=str(SEEDED if randomness.is_seeded else mechanism.guarantee),

@@ -7,7 +7,8 @@ m items about m · k · q are listed that were never rated.
 
 **Guarantee.** epsilon-local differential privacy for one rating, present or absent, and for its value: either changes
 one secret, and the odds of every answer to it differ by at most p/q ≤ e^ε (:mod:`discreet.collect.windows`, drawn in
-integers). Two histories that differ in n items are hidden from each other with n · epsilon.
+integers). Two histories that differ in n items are hidden from each other with n · epsilon. The list must
+be public: on a list that was read off a user's ratings, an item that is never answered for was certainly not rated.
 
 **What can be made of it.** With N reports, c of which list item i at level v, (c − N·q) / (p − q) is an unbiased
 estimate of how many users gave item i that level: :meth:`HiddenItems.estimate`. Its deviation is about
@@ -80,13 +81,18 @@ class HiddenItems:
         """The law of the answer for one item: 0 for not rated, 1 … k for the levels."""
         return Windows.of_epsilon(levels_of(scale, self.step) + 1, 1, self.epsilon)
 
-    def form(self, scale: Scale) -> ReportForm:
+    def form(self, scale: Scale, *, seeded: bool = False) -> ReportForm:
         """What every report has in common."""
-        return ReportForm(self.name, self.settings, scale, scale)
+        return ReportForm(self.name, self.settings, scale, scale, seeded)
 
     def perturb(self, history: History, randomness: Randomness) -> UserReport:
         """One user's report: an answer for every item of the history's catalogue."""
         catalogue = history.catalogue
+        require(
+            catalogue.declared,
+            "the list of items was read off the ratings, so a report on it would say which were rated; "
+            "hidden items need the public list: Catalogue.of(..., declared=True)",
+        )
         scale = catalogue.scale
         secrets = np.zeros(len(catalogue), dtype=np.int64)
         levels = RandomisedResponse(epsilon=self.epsilon, step=self.step).channel(scale)
@@ -94,7 +100,7 @@ class HiddenItems:
         answers = self.law(scale).draw(secrets, randomness)
         listed = np.flatnonzero(answers)
         return UserReport(
-            form=self.form(scale),
+            form=self.form(scale, seeded=randomness.is_seeded),
             items=tuple(catalogue.items.names[listed].tolist()),
             values=np.asarray(scale.low + self.step * (answers[listed] - 1.0), dtype=np.float64),
             guarantee=str(SEEDED if randomness.is_seeded else self.guarantee),

@@ -7,7 +7,7 @@ look as the form says; a device that did something else has only itself to blame
 from dataclasses import replace
 from typing import Any
 
-from discreet.collect.channel import form_of
+from discreet.collect.channel import SEEDED, form_of
 from discreet.collect.mechanisms import Piecewise, RandomisedResponse, UniformNoise
 from discreet.collect.presence import HiddenItems
 from discreet.data.report import ReportForm
@@ -28,7 +28,11 @@ def mechanism_of(form: ReportForm) -> UniformNoise | RandomisedResponse | Piecew
     try:
         mechanism: UniformNoise | RandomisedResponse | Piecewise | HiddenItems
         mechanism = MECHANISMS[form.mechanism](**form.settings)
-        own = mechanism.form(form.scale) if isinstance(mechanism, HiddenItems) else form_of(mechanism, form.scale)
+        own = (
+            mechanism.form(form.scale, seeded=form.seeded)
+            if isinstance(mechanism, HiddenItems)
+            else form_of(mechanism, form.scale, seeded=form.seeded)
+        )
     except (KeyError, TypeError, DiscreetError):
         return None
     return mechanism if own == form else None
@@ -42,8 +46,13 @@ def promise_of(form: ReportForm) -> Guarantee:
     epsilon 1
     >>> promise_of(form_of(UniformNoise(gamma=1.0), Scale(1, 5))).proven is None
     True
+    >>> print(promise_of(form_of(Piecewise(epsilon=1.0), Scale(1, 5), seeded=True)))
+    No privacy: it was made from reports perturbed by piecewise (epsilon 1, seeded): the noise was seeded, so
+    whoever knows the seed can take it away.
     """
     mechanism = mechanism_of(form)
+    if form.seeded:
+        return Guarantee(reason=f"it was made from reports perturbed by {form}: {SEEDED.reason}", seeded=True)
     if mechanism is None:
         return Guarantee.none(f"it was made from reports perturbed by {form}, of which nothing is known")
     own = mechanism.guarantee
@@ -56,10 +65,16 @@ def promise_of(form: ReportForm) -> Guarantee:
     )
 
 
-def spends_of(form: ReportForm) -> tuple[Spend, ...]:
-    """The line of a ledger for all that is ever made of such reports; none where they promise nothing."""
+def spends_of(form: ReportForm, digest: str | None = None) -> tuple[Spend, ...]:
+    """The line of a ledger for all that is ever made of one collection of reports; none where they promise nothing.
+
+    ``digest`` says which collection it is (:attr:`discreet.Ratings.report_digest`). Another one from the same users is
+    another line: k rounds of reports of the same ratings cost k times epsilon, by composition.
+    """
     proven = promise_of(form).proven
     if proven is None:
         return ()
     what = f"reports of ratings that were perturbed at home by {form}"
+    if digest is not None:
+        what += f", collection {digest[:16]}"
     return (Spend(what=what, mechanism="pure", norm="l1", sensitivity=proven.epsilon, scale=1.0),)

@@ -1,5 +1,6 @@
 """A collection without the files: what a recommender would read if every user of a data set had sent a report."""
 
+import secrets
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,8 @@ BLOCK = 1 << 18  # ratings at a time, so that a hundred million need little more
 def perturb_ratings(mechanism: Mechanism, ratings: Ratings, randomness: Randomness) -> Ratings:
     """Perturb every rating on its own, and declare the scale of what comes out. For experiments.
 
-    What comes out says how it was perturbed, as reports do, unless the noise was seeded: that promises nothing.
+    What comes out says how it was perturbed, as reports do, and if the noise was seeded it says that too: then it
+    promises nothing. Every call is a collection of its own, which costs its users epsilon again.
 
     Examples
     --------
@@ -33,5 +35,6 @@ def perturb_ratings(mechanism: Mechanism, ratings: Ratings, randomness: Randomne
         ratings,
         catalogue=replace(ratings.catalogue, scale=in_32_bits(channel.reported)),
         values=values,
-        perturbed=None if randomness.is_seeded else form_of(mechanism, ratings.catalogue.scale),
+        perturbed=form_of(mechanism, ratings.catalogue.scale, seeded=randomness.is_seeded),
+        report_digest=secrets.token_hex(32),  # fresh noise is another collection, whatever came out
     )

@@ -46,6 +46,9 @@ class Ratings:
         Metadata of the users (age, occupation, …), one entry a user in each column.
     perturbed
         How every one of them was perturbed at home before anyone else saw it; None for ratings as they were given.
+    report_digest
+        Which collection of reports they are part of, where they are perturbed: a fresh collection from the same users
+        is a new spend, and has another digest.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class Ratings:
     times: AnyArray | None = None
     user_facts: Mapping[str, AnyArray] = field(default_factory=dict)
     perturbed: ReportForm | None = None
+    report_digest: str | None = None
 
     def __post_init__(self) -> None:
         columns = [self.user_index, self.item_index, self.values, *self.user_facts.values()]

@@ -5,6 +5,7 @@ items with perturbed values. docs/collection.md describes the file field by fiel
 in it. Nothing heavy is imported to write one.
 """
 
+import hashlib
 import json
 import math
 import os
@@ -23,7 +24,7 @@ from discreet.errors import DataError, InputError
 from discreet.types import Doubles
 
 FORMAT = "discreet report"
-VERSION = 1
+VERSION = 2
 ID_DIGITS = 32
 LARGEST_FILE = 1 << 26
 LARGEST_VALUE = 1e9
@@ -55,6 +56,8 @@ class ReportForm:
         The scale of the ratings before they were perturbed.
     reported
         The scale of what is reported.
+    seeded
+        Whether the noise can be drawn again by whoever knows its seed: then reports promise nothing.
 
     Examples
     --------
@@ -67,13 +70,15 @@ class ReportForm:
     settings: Mapping[str, float]
     scale: Scale
     reported: Scale
+    seeded: bool = False
 
     def __str__(self) -> str:
-        settings = ", ".join(f"{name} {value:g}" for name, value in sorted(self.settings.items()))
-        return f"{self.mechanism} ({settings})" if settings else self.mechanism
+        settings = [f"{name} {value:g}" for name, value in sorted(self.settings.items())]
+        said = ", ".join([*settings, "seeded"] if self.seeded else settings)
+        return f"{self.mechanism} ({said})" if said else self.mechanism
 
     def __hash__(self) -> int:
-        return hash((self.mechanism, tuple(sorted(self.settings.items())), self.scale, self.reported))
+        return hash((self.mechanism, tuple(sorted(self.settings.items())), self.scale, self.reported, self.seeded))
 
 
 def _random_id() -> str:
@@ -122,6 +127,7 @@ class UserReport:
             "version": VERSION,
             "id": self.id,
             "mechanism": {"name": form.mechanism, **form.settings},
+            "seeded": form.seeded,
             "scale": [form.scale.low, form.scale.high],
             "reported": [form.reported.low, form.reported.high],
             "guarantee": self.guarantee,
@@ -137,6 +143,26 @@ class UserReport:
             return _checked(data)
         except RefusedReport as refusal:
             raise DataError(f"this is not a report that can be used: {refusal.sentence}") from None
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the identifier, the form and the entries, in whatever order the entries are.
+
+        >>> form = ReportForm("uniform", {"gamma": 1.5}, Scale(1, 5), Scale(-0.5, 6.5))
+        >>> one = UserReport(form, ("a", "b"), np.array([5.25, 1.0]), id="0" * 32)
+        >>> other = UserReport(form, ("b", "a"), np.array([1.0, 5.25]), id="0" * 32)
+        >>> one.digest == other.digest
+        True
+        """
+        form = self.form
+        content = (
+            self.id,
+            form.mechanism,
+            sorted((name, float(value)) for name, value in form.settings.items()),
+            (form.scale.low, form.scale.high, form.reported.low, form.reported.high, form.seeded),
+            sorted(zip(self.items, self.values.tolist(), strict=True)),
+        )
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
     def save(self, path: str | Path) -> None:
         """Write the report as one file, an entry a line, whole or not at all."""
@@ -207,7 +233,10 @@ def _checked_form(data: dict[str, Any]) -> ReportForm:
     settings = {key: value for key, value in mechanism.items() if key != "name"}
     if not all(_is_word(key) and _is_number(value) for key, value in settings.items()):
         raise RefusedReport("malformed", "a setting of its mechanism is not a number")
-    return ReportForm(mechanism["name"], settings, _checked_scale(data, "scale"), _checked_scale(data, "reported"))
+    if not isinstance(data.get("seeded"), bool):
+        raise RefusedReport("malformed", "it does not say whether its noise was seeded")
+    scale, reported = _checked_scale(data, "scale"), _checked_scale(data, "reported")
+    return ReportForm(mechanism["name"], settings, scale, reported, data["seeded"])
 
 
 def _checked_scale(data: dict[str, Any], name: str) -> Scale:

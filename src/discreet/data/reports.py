@@ -5,8 +5,10 @@ Reports are of use together only if they were made alike, so one :class:`ReportF
 the recommender asked for, or else the one that most reports have, so that a few liars cannot choose it.
 """
 
+import hashlib
 import logging
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,11 +48,20 @@ class ReadReports:
         How all of it was perturbed.
     rejected
         The reports that were not used, in the order of their files.
+
+    ``digest`` tells this collection from any other, and so do ``ratings``: users who send reports once more have spent
+    once more.
     """
 
     ratings: "Ratings"
     form: ReportForm
     rejected: tuple[Rejected, ...]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the reports that were used, identifiers and contents, whatever their files are called."""
+        assert self.ratings.report_digest is not None
+        return self.ratings.report_digest
 
     @property
     def counts(self) -> dict[str, int]:
@@ -173,6 +184,7 @@ class _Usable:
 
     file: str
     id: str
+    digest: str
     form: ReportForm
     items: Indices
     values: Doubles
@@ -214,7 +226,7 @@ def _usable(path: Path, vocabulary: _Vocabulary) -> _Usable:
             raise RefusedReport("unknown item", sentence) from None
     if len(np.unique(items)) != len(items):
         raise RefusedReport("repeated item", "it names one item twice, by title and by identifier")
-    return _Usable(path.name, report.id, report.form, items, report.values)
+    return _Usable(path.name, report.id, report.digest, report.form, items, report.values)
 
 
 def _gather(reports: list[_Usable], form: ReportForm, vocabulary: _Vocabulary) -> "Ratings":
@@ -240,7 +252,16 @@ def _gather(reports: list[_Usable], form: ReportForm, vocabulary: _Vocabulary) -
         items,
         np.concatenate([report.values for report in reports]),
     )
-    return replace(ratings, perturbed=form)
+    return replace(ratings, perturbed=form, report_digest=digest_of(report.digest for report in reports))
+
+
+def digest_of(reports: Iterable[str]) -> str:
+    """One digest of the digests of all reports, in whatever order they come.
+
+    >>> digest_of(["a", "b"]) == digest_of(["b", "a"]) != digest_of(["a"])
+    True
+    """
+    return hashlib.sha256("\n".join(sorted(reports)).encode()).hexdigest()
 
 
 def in_32_bits(scale: Scale) -> Scale:

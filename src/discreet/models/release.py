@@ -149,7 +149,7 @@ class Release:
         form = ratings.perturbed
         if form is None:
             return cls(model, arrays, ratings.catalogue, Guarantee.none("it was trained on the raw ratings"))
-        spends = spends_of(form)
+        spends = spends_of(form, ratings.report_digest)
         sources = dict.fromkeys(arrays, tuple(spend.what for spend in spends))
         return cls(model, arrays, ratings.catalogue, promise_of(form), spends, sources)
 

@@ -75,6 +75,7 @@ class NoPrivacy:
         check_ratings_of_population("NoPrivacy", ratings)
         self._ratings = ratings
         self._perturbed = ratings.perturbed if isinstance(ratings, Ratings) else None
+        self._report_digest = ratings.report_digest if isinstance(ratings, Ratings) else None
 
     @property
     def catalogue(self) -> Catalogue:
@@ -84,7 +85,7 @@ class NoPrivacy:
     @property
     def spends(self) -> tuple[Spend, ...]:
         """What users spent themselves when they perturbed their ratings, if they did."""
-        return () if self._perturbed is None else spends_of(self._perturbed)
+        return () if self._perturbed is None else spends_of(self._perturbed, self._report_digest)
 
     @property
     def guarantee(self) -> Guarantee:

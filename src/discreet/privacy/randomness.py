@@ -4,12 +4,13 @@ import hashlib
 import hmac
 import os
 import threading
+from typing import Never, SupportsIndex
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from numpy.typing import NDArray
 
-from discreet.errors import require
+from discreet.errors import InputError, require
 
 KEY_BYTES = 32
 REKEY_AFTER = 1 << 30  # bytes; far below the 256 GiB after which ChaCha20's block counter would wrap
@@ -34,8 +35,7 @@ class Randomness:
     """
 
     def __init__(self, seed: int | None = None) -> None:
-        self.is_seeded = seed is not None
-        self._repeatable = self.is_seeded
+        self._repeatable = seed is not None
         self._process, self._lock = os.getpid(), threading.Lock()
         if seed is None:
             self._key(os.urandom(KEY_BYTES))
@@ -46,17 +46,25 @@ class Randomness:
     def of_key(cls, key: bytes, purpose: str) -> "Randomness":
         """A stream that whoever has the secret key can repeat; one for every purpose, independent of the others.
 
-        Never for noise: a stream that is used twice for different data hides nothing.
+        Never for noise: a stream that is used twice for different data hides nothing. It counts as seeded, so whatever
+        is released with such noise carries no guarantee.
 
         >>> key = secret_key()
         >>> Randomness.of_key(key, "cap").words(1) == Randomness.of_key(key, "cap").words(1)
         array([ True])
+        >>> Randomness.of_key(key, "cap").is_seeded
+        True
         """
         require(len(key) == KEY_BYTES, f"a secret key has {KEY_BYTES} bytes, got {len(key)}")
         stream = cls()
         stream._repeatable = True
         stream._key(hmac.digest(key, purpose.encode(), "sha256"))
         return stream
+
+    @property
+    def is_seeded(self) -> bool:
+        """Whether somebody can draw the same words again: whoever knows the seed, or has the key."""
+        return self._repeatable
 
     def _key(self, key: bytes) -> None:
         self._stream = Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
@@ -84,6 +92,10 @@ class Randomness:
             self._stream.update_into(zeros[: len(piece)], piece)
             self._left -= len(piece)
         return out
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Never:
+        """Refuse copies and pickles, which all go through here: a copy would draw the same noise again."""
+        raise InputError("a stream of randomness cannot be copied or pickled: make a new one with Randomness()")
 
     def __repr__(self) -> str:
         return "Randomness(seeded: not private)" if self.is_seeded else "Randomness(secure)"
