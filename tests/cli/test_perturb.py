@@ -30,7 +30,7 @@ def items(tmp_path) -> Path:
 def reports(discreet, history, tmp_path) -> Path:
     folder = tmp_path / "reports"
     for name in ("a", "b", "c"):
-        assert discreet("perturb", history, "--gamma", 1.5, "-o", folder / f"{name}.json").code == 0
+        assert discreet("perturb", history, "--gamma", 1.5, "-o", folder / f"{name}.json", "--again").code == 0
     return folder
 
 
@@ -70,12 +70,14 @@ def test_local_privacy_says_what_it_proves(discreet, history, tmp_path, mechanis
     assert "Proven: " in shown.out
     assert "All 2 ratings together: epsilon 4." in shown.out
     assert "Which items were rated is not hidden." in shown.out
+    (tmp_path / "history.csv.sent").unlink()
     document = json.loads(
         discreet("perturb", history, "--epsilon", 2, "--mechanism", mechanism, "-o", tmp_path / "s.json", "--json").out
     )
     assert document["guarantee"]["proven"] == {"epsilon": 2.0, "delta": 0.0}
     assert document["mechanism"]["name"] == mechanism
     assert (document["ratings"], document["history"]["epsilon"]) == (2, 4.0)
+    assert document["sent"] == {"reports": 1, "epsilon": 2.0, "record": str(tmp_path / "history.csv.sent")}
 
 
 def test_hidden_items_need_the_public_list(discreet, items, tmp_path):
@@ -111,6 +113,22 @@ def test_a_second_report_is_refused_and_again_keeps_the_id(discreet, history, tm
     assert discreet(*arguments, "--again").code == 0
     assert (tmp_path / "r.json").read_bytes() != first
     assert dc.UserReport.load(tmp_path / "r.json").id == json.loads(first)["id"]
+
+
+def test_a_report_into_another_file_is_counted_and_has_to_be_asked_for(discreet, history, tmp_path):
+    arguments = ("perturb", history, "--epsilon", 2, "-o")
+    first = discreet(*arguments, tmp_path / "a.json")
+    assert f"Made of {history} so far: 1 report, which costs epsilon 2 for one rating;" in first.out
+    before = (tmp_path / "history.csv.sent").read_bytes()
+    refused = discreet(*arguments, tmp_path / "b.json")
+    assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+    assert "another one would make 2 reports, which together cost epsilon 4 for one rating" in refused.err
+    assert "with --again; nothing was written" in refused.err
+    assert not (tmp_path / "b.json").exists() and (tmp_path / "history.csv.sent").read_bytes() == before
+    again = discreet(*arguments, tmp_path / "b.json", "--again", "--json")
+    assert json.loads(again.out)["sent"]["epsilon"] == 4.0
+    reports = [dc.UserReport.load(tmp_path / f"{name}.json").id for name in "ab"]
+    assert [line["id"] for line in json.loads((tmp_path / "history.csv.sent").read_text())["reports"]] == reports
 
 
 @pytest.mark.parametrize(
@@ -149,6 +167,7 @@ def test_bad_files_are_a_sentence_and_nothing_is_written(discreet, history, tmp_
         assert sentence in outcome.err
         assert outcome.err.count("\n") == 1
         assert not output.exists()
+        assert not list(tmp_path.glob("*.sent"))
 
 
 def test_collect_counts_what_was_rejected_and_why(discreet, reports, items):
@@ -187,7 +206,7 @@ def test_other_commands_take_a_folder_of_reports(discreet, reports, tmp_path):
 def private_reports(discreet, history, tmp_path) -> Path:
     folder = tmp_path / "private"
     for name in ("a", "b", "c"):
-        assert discreet("perturb", history, "--epsilon", 2, "-o", folder / f"{name}.json").code == 0
+        assert discreet("perturb", history, "--epsilon", 2, "-o", folder / f"{name}.json", "--again").code == 0
     return folder
 
 

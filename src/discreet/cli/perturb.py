@@ -87,51 +87,51 @@ def perturb(
         Path | None, typer.Option(metavar="FILE", help="The public list of items, for hidden-items: a column item.")
     ] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Replace the report at -o, under the same id. It gives away more.")
+        bool, typer.Option("--again", help="Make one more report of these ratings. It costs epsilon once more.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Perturb your own ratings on this machine, and write the report that may leave it."""
-    from discreet.collect.client import read_own_ratings
+    """Perturb your own ratings on this machine, and write the report that may leave it.
+
+    HISTORY.sent keeps count of the reports that were made of HISTORY. Each costs epsilon, so a second one has to be
+    asked for with --again; at the same -o it replaces the first, under the same id.
+    """
+    from discreet.collect.client import make_report
+    from discreet.collect.sent import record_of
     from discreet.data.catalogue import Scale
-    from discreet.data.report import UserReport
-    from discreet.privacy.randomness import Randomness
 
     mechanism, declared = how.chosen(), Scale.parse(scale)
     hides_items = mechanism.name == "hidden-items"
     require(hides_items == (items is not None), "--items goes with --mechanism hidden-items, which needs it")
     check_file(output)
-    require(
-        again or not output.exists(),
-        f"{output} exists: send it rather than a second report, which would give away more; --again replaces it",
-    )
-    own = read_own_ratings(history, declared, items)
-    report = mechanism.perturb(own, Randomness())
-    if output.exists():
-        report = dataclasses.replace(report, id=UserReport.load(output).id)
-    report.save(output)
-    guarantee = mechanism.guarantee
-    together = None if guarantee.proven is None else guarantee.proven.for_group(len(own))
+    try:
+        made = make_report(history, mechanism, output, scale=declared, items=items, again=again)
+    except InputError as error:  # the library speaks of arguments, the command line of options
+        raise InputError(str(error).replace("again=True", "--again")) from None
+    report, own, sent, guarantee = made.report, made.ratings, made.sent, mechanism.guarantee
+    together = None if guarantee.proven is None else guarantee.proven.for_group(own)
     risk = _risk(mechanism, declared)
     if json:
         document(
             {
                 "report": str(output),
-                "ratings": len(own),
+                "ratings": own,
                 "entries": len(report),
                 "mechanism": {"name": mechanism.name, **mechanism.settings},
                 "guarantee": guarantee.to_json(),
                 "history": None if together is None else dataclasses.asdict(together),
+                "sent": {"reports": len(sent), "epsilon": sent.epsilon, "record": str(record_of(history))},
                 "risk": None if risk is None else dataclasses.asdict(risk),
             }
         )
         return
-    say(f"{output}: {len(own)} ratings, perturbed by {report.form}")
+    say(f"{output}: {own} ratings, perturbed by {report.form}")
     say(str(guarantee))
     if together is not None:
-        say(f"All {len(own)} ratings together: {together}.")
+        say(f"All {own} ratings together: {together}.")
         if not hides_items:
             say("Which items were rated is not hidden.")
+    say(f"Made of {history} so far: {sent}; {record_of(history).name} keeps count.")
     if risk is not None:
         say(f"Someone who knows how often each rating is given guesses from such reports: {risk}.")
 
@@ -173,6 +173,8 @@ def collect(
                 "entries": len(found.ratings),
                 "items": found.ratings.n_items,
                 "mechanism": {"name": found.form.mechanism, **found.form.settings},
+                "seeded": found.form.seeded,
+                "digest": found.digest,
                 "scale": [found.form.scale.low, found.form.scale.high],
                 "reported": [found.form.reported.low, found.form.reported.high],
                 "rejected": found.counts,

@@ -6,11 +6,80 @@ out on the other side.
 
 import csv
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
+from discreet.collect.sent import SentReports, count_report
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.history import History
-from discreet.errors import DataError
+from discreet.data.report import UserReport
+from discreet.errors import DataError, InputError
+from discreet.privacy.randomness import Randomness
+
+
+class AtHome(Protocol):
+    """Every mechanism of :mod:`discreet.collect`."""
+
+    def perturb(self, history: History, randomness: Randomness) -> UserReport:
+        """One user's report."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeReport:
+    """A report that was written: of how many ratings, and all that were made of them so far."""
+
+    report: UserReport
+    ratings: int
+    sent: SentReports
+
+
+def make_report(
+    path: str | Path,
+    mechanism: AtHome,
+    output: str | Path,
+    *,
+    scale: Scale,
+    items: str | Path | None = None,
+    again: bool = False,
+) -> MadeReport:
+    """Perturb one's own ratings, count the report beside them, and write it.
+
+    Parameters
+    ----------
+    path, scale, items
+        As for :func:`read_own_ratings`.
+    mechanism
+        How to perturb them.
+    output
+        Where to write the report.
+    again
+        Make a second report of the same ratings, or a later one. It costs epsilon once more. One that takes the place
+        of another in the same file has the same identifier.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from discreet.collect.mechanisms import RandomisedResponse
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "history.csv").write_text("title,rating\\nToy Story (1995),5\\n")
+    >>> how = RandomisedResponse(epsilon=2.0)
+    >>> print(make_report(folder / "history.csv", how, folder / "report.json", scale=Scale(1, 5)).sent)
+    1 report, which costs epsilon 2 for one rating
+    """
+    output = Path(output)
+    if output.exists() and not again:
+        raise InputError(
+            f"{output} exists: send it rather than a second report, which would give away more; again=True replaces it"
+        )
+    own = read_own_ratings(path, scale, items)
+    report = mechanism.perturb(own, Randomness())
+    if output.exists():
+        report = replace(report, id=UserReport.load(output).id)
+    sent = count_report(path, report, again=again)
+    report.save(output)
+    return MadeReport(report=report, ratings=len(own), sent=sent)
 
 
 def read_own_ratings(path: str | Path, scale: Scale, items: str | Path | None = None) -> History:

@@ -169,7 +169,7 @@ class UserReport:
         data = self.to_json()
         entries = ",\n    ".join(json.dumps(entry, ensure_ascii=False) for entry in data.pop("entries"))
         head = "".join(f'  "{name}": {json.dumps(value, ensure_ascii=False)},\n' for name, value in data.items())
-        _write_whole(Path(path), f'{{\n{head}  "entries": [\n    {entries}\n  ]\n}}\n'.encode())
+        write_whole(Path(path), f'{{\n{head}  "entries": [\n    {entries}\n  ]\n}}\n'.encode())
 
     @classmethod
     def load(cls, path: str | Path) -> "UserReport":
@@ -284,7 +284,8 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file, whole or not at all, and on the disk when this returns; nobody but its owner can read it."""
     if path.is_dir():
         raise InputError(f"{path} is a folder: name a file to write to")
     try:
@@ -296,6 +297,8 @@ def _write_whole(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
