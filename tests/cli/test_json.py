@@ -20,6 +20,7 @@ COMMANDS = {
     "recommend": ("RELEASE", "--likes", "1"),
     "show": ("RELEASE",),
     "certificate": ("RELEASE",),
+    "keys": ("FOLDER/key",),
     "audit": ("popularity", "synthetic", "--epsilon", 1, "--runs", 100, "--seed", 1),
     "budget": ("TABLE",),
     "doctor": (),
@@ -44,7 +45,8 @@ def test_no_command_is_forgotten():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_json_is_one_document_on_stdout_and_nothing_else(discreet, table, release, tmp_path, command):
     places = {"TABLE": str(table), "RELEASE": str(release), "FOLDER/release": str(tmp_path / "release")}
-    places |= {"FOLDER/out": str(tmp_path / "out"), "1": dc.Release.load(release).catalogue.items[0]}
+    places |= {"FOLDER/key": str(tmp_path / "key"), "FOLDER/out": str(tmp_path / "out")}
+    places |= {"1": dc.Release.load(release).catalogue.items[0]}
     arguments = [places.get(str(word), word) for word in COMMANDS[command]]
     outcome = discreet(*command.split(), *arguments, "--json")
     assert (outcome.code, outcome.err) == (0, "")

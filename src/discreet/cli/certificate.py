@@ -1,4 +1,7 @@
-"""``discreet certificate``: what a release promises, to whom, and every look at the ratings that it is made of."""
+"""``discreet certificate``: what a release promises, to whom, and every look at the ratings that it is made of.
+
+``discreet keys`` makes the keys with which releases are signed.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,26 +9,35 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.options import Json
+from discreet.cli.outputs import check_file
 from discreet.cli.tables import document, facts, say
 
 if TYPE_CHECKING:
     from discreet.models.release import Release
+    from discreet.privacy.signing import SigningKey
 
 
 def certificate(
     release: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a release.")],
+    key: Annotated[
+        Path | None, typer.Option(metavar="KEY.pub", help="Refuse a release that this public key did not sign.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Show the certificate of a release: its guarantee, and the ledger behind it."""
-    from discreet.models.release import Release
-    from discreet.models.storage import read_card
+    """Show the certificate of a release: its guarantee, the ledger behind it, and who signed it.
 
-    loaded, card = Release.load(release), read_card(release)
-    loaded.require_paid()  # what is printed here is recomputed, not believed
+    What is printed is recomputed from the ledger, and a signature is checked. Without --key it says only that whoever
+    has that key signed it: compare the fingerprint with one that you know.
+    """
+    from discreet.models.release import Release
+    from discreet.models.storage import read_card, signer_of
+
+    loaded, card, signer = Release.load(release, key=key), read_card(release), signer_of(release)
     guarantee = loaded.guarantee
     if json:
-        shown = {key: card[key] for key in ("model", "settings", "guarantee", "ledger", "sources", "arrays_sha256")}
-        document(shown | {"remark": loaded.remark or None})
+        shown = {name: card[name] for name in ("model", "settings", "ledger", "sources", "arrays_sha256")}
+        shown |= {"guarantee": guarantee.to_json()}
+        document(shown | {"remark": loaded.remark or None, "signed_by": None if signer is None else str(signer)})
         return
     for sentence in guarantee.sentences():
         say(sentence)
@@ -42,6 +54,7 @@ def certificate(
             ("not hidden from", ", ".join(guarantee.exposed_to) or "nobody" if guarantee.proven else "anyone"),
             ("noise", _noise(loaded)),
             ("arrays", f"sha256 {card['arrays_sha256']}"),
+            ("signed by", "nobody: not signed" if signer is None else f"the key {signer}"),
             ("written by", f"Discreet {card['discreet']}"),
         ]
     )
@@ -57,6 +70,34 @@ def certificate(
         say("Which array is made from which look:")
         for name in loaded.arrays:
             say(f"  {name}: {'; '.join(loaded.sources[name])}")
+
+
+def keys(
+    path: Annotated[Path, typer.Argument(metavar="KEY", help="File for the secret key; the public one is KEY.pub.")],
+    json: Json = False,
+) -> None:
+    """Make a pair of keys to sign releases with: `discreet fit … --sign KEY`, `discreet certificate DIR --key KEY.pub`.
+
+    Keep KEY to yourself, and give KEY.pub to whoever is to check what you release.
+    """
+    from discreet.privacy.signing import SigningKey
+
+    check_file(path)
+    made = SigningKey.new()
+    public = made.save(path)
+    if json:
+        document({"key": str(path), "public": str(public), "fingerprint": str(made.public)})
+        return
+    say(f"{path} is the secret key, {public} the public one: {made.public}")
+
+
+def signing_key(path: Path | None) -> "SigningKey | None":
+    """The key that --sign names, if it names one."""
+    if path is None:
+        return None
+    from discreet.privacy.signing import SigningKey
+
+    return SigningKey.read(path)
 
 
 def _noise(release: "Release") -> str:

@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli.audience import AudienceOption, audience_of, takes_audience
 from discreet.cli.budget import account_name, print_left
+from discreet.cli.certificate import signing_key
 from discreet.cli.choosing import AUTO, choose_for, model_name, name_of
 from discreet.cli.models import shown
 from discreet.cli.options import (
@@ -19,6 +20,7 @@ from discreet.cli.options import (
     ReleaseFolder,
     Replace,
     Settings,
+    Sign,
     grouped,
 )
 from discreet.cli.outputs import check_release_folder
@@ -51,6 +53,7 @@ def fit(
     audience: AudienceOption = None,
     budget: BudgetUrl = None,
     replace: Replace = False,
+    sign: Sign = None,
     json: Json = False,
 ) -> None:
     """Fit a model and write a release.
@@ -75,6 +78,7 @@ def fit(
         )
         check_private(chosen, terms)
     check_release_folder(output, replace=replace)
+    key = signing_key(sign)  # one that cannot be read is found before anything is spent
     from discreet.models.fitting import fit_on
     from discreet.models.spending import spend_and_release
     from discreet.privacy.budget import Budget
@@ -96,14 +100,14 @@ def fit(
             chosen, reason = choose_for(ratings, told, terms)
         if has_privacy:
             release = spend_and_release(
-                chosen, population, output, budget=kept, data=data, note=reason, progress=progress
+                chosen, population, output, budget=kept, data=data, note=reason, sign=key, progress=progress
             )
         else:
             release = dataclasses.replace(fit_on(chosen, ratings, terms, progress), note=reason)
             progress(1, 1, "writing the release")
             purpose = repr(chosen) + ("" if terms.noise_seed is None else ", with noise from a seed")
             booked = book(kept, data, purpose, release)  # nothing is out before it is written: it is booked only now
-            release.save(output)
+            release.save(output, sign=key)
             try:
                 if booked is not None:
                     booked.released()

@@ -25,6 +25,10 @@ BudgetUrl = Annotated[
     str | None, typer.Option("--budget", metavar="URL", help="Where the budget of DATA is kept (`discreet budget`).")
 ]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace a private release in DIR, which was paid for.")]
+Sign = Annotated[
+    Path | None,
+    typer.Option("--sign", metavar="KEY", help="Sign the release with this secret key (`discreet keys`)."),
+]
 Settings = Annotated[
     list[str],
     typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model, for example neighbours=100; repeatable."),

@@ -25,6 +25,8 @@ from discreet.types import AnyArray, Floats, Indices
 if TYPE_CHECKING:
     import polars as pl
 
+    from discreet.privacy.signing import PublicKey, SigningKey
+
 BATCH_CELLS = 16_000_000  # scores held at once: 64 MB
 
 
@@ -317,18 +319,33 @@ class Release:
             if carried[row] > 0
         )
 
-    def save(self, folder: str | Path) -> None:
-        """Write the release into a folder, whole or not at all; an existing release there is replaced."""
+    def save(self, folder: str | Path, *, sign: "SigningKey | str | Path | None" = None) -> None:
+        """Write the release into a folder, whole or not at all; an existing release there is replaced.
+
+        ``sign`` is a key, or its file (``discreet keys``): its signature of the card is then written beside the card.
+        """
         from discreet.models.storage import save
 
-        save(self, Path(folder))
+        if isinstance(sign, str | Path):
+            from discreet.privacy.signing import SigningKey
+
+            sign = SigningKey.read(sign)
+        save(self, Path(folder), sign)
 
     @staticmethod
-    def load(folder: str | Path) -> "Release":
-        """Read a release that :meth:`save` wrote; checks version, names, shapes, types and checksum."""
+    def load(folder: str | Path, *, key: "PublicKey | str | Path | None" = None) -> "Release":
+        """Read a release that :meth:`save` wrote; checks version, names, shapes, types and checksum.
+
+        What it promises is recomputed from its ledger, and a signature must fit. ``key`` is a public key, or its file:
+        a release that this very key did not sign is refused.
+        """
         from discreet.models.storage import load
 
-        return load(Path(folder))
+        if isinstance(key, str | Path):
+            from discreet.privacy.signing import PublicKey
+
+            key = PublicKey.read(key)
+        return load(Path(folder), key)
 
 
 def _positions(what: str, values: Any, size: int, where: str) -> Indices:

@@ -12,7 +12,7 @@ Whoever stops after the second step has paid.
 import logging
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BudgetError, InputError, OverspentError, require
 from discreet.models.release import Release
@@ -20,6 +20,9 @@ from discreet.populations.population import Population
 from discreet.populations.rehearsal import rehearse
 from discreet.privacy.budget import Budget
 from discreet.types import Progress, no_progress
+
+if TYPE_CHECKING:
+    from discreet.privacy.signing import SigningKey
 
 _log = logging.getLogger("discreet")
 
@@ -32,6 +35,7 @@ def spend_and_release(
     budget: Budget,
     data: str,
     note: str = "",
+    sign: "SigningKey | None" = None,
     progress: Progress = no_progress,
 ) -> Release:
     """Fit a model and save its release, paid for from the budget of a data set.
@@ -50,6 +54,8 @@ def spend_and_release(
         Who pays, and for which data set.
     note
         A sentence for the card of the release.
+    sign
+        Key to sign it with.
     progress
         Called while fitting.
 
@@ -81,7 +87,7 @@ def spend_and_release(
             )
         progress(1, 1, "writing the release")  # the last moment to be stopped
         release = replace(release, note=note)
-        release.save(folder)
+        release.save(folder, sign=sign)
     except BaseException:
         _log.warning("no release was written, and what was booked for it stays spent: there are no refunds")
         raise

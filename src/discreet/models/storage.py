@@ -1,4 +1,8 @@
-"""A release on disk: a folder with one JSON card and one arrays file without pickle."""
+"""A release on disk: a folder with one JSON card, one arrays file without pickle and, if asked for, a signature.
+
+What a card promises is not believed but recomputed from its ledger whenever it is read. The signature is over the exact
+bytes of the card, which holds the checksum of the arrays: a changed byte in either is noticed.
+"""
 
 import dataclasses
 import hashlib
@@ -6,7 +10,7 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,15 +24,17 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
 from discreet.types import AnyArray
 
+if TYPE_CHECKING:
+    from discreet.privacy.signing import PublicKey, SigningKey
+
 FORMAT = 1
-CARD, ARRAYS = "card.json", "arrays.npz"
+CARD, ARRAYS, SIGNATURE = "card.json", "arrays.npz", "card.sig"
 CATALOGUE_PREFIX = "catalogue."
 
 
-def save(release: Release, folder: Path) -> None:
+def save(release: Release, folder: Path, sign: "SigningKey | None" = None) -> None:
     """Write beside the folder first and rename, so that a release is there whole or not at all."""
-    release.require_covered()
-    release.require_paid()
+    check_promise(release)
     name = next((name for name, kind in every_kind().items() if type(release.model) is kind), None)
     if name is None:
         raise InputError(f"{type(release.model).__name__} is not one of Discreet's models and cannot be saved")
@@ -59,9 +65,10 @@ def save(release: Release, folder: Path) -> None:
             "arrays": {key: {"shape": value.shape, "type": value.dtype.str} for key, value in arrays.items()},
             "arrays_sha256": _checksum(temporary / ARRAYS),
         }
-        (temporary / CARD).write_text(
-            json.dumps(card, indent=2, sort_keys=True, default=_plain) + "\n", encoding="utf-8"
-        )
+        content = (json.dumps(card, indent=2, sort_keys=True, default=_plain) + "\n").encode()
+        (temporary / CARD).write_bytes(content)
+        if sign is not None:
+            (temporary / SIGNATURE).write_bytes(sign.sign(content))
         temporary.chmod(0o755)
         if folder.exists():
             previous = temporary.with_name(temporary.name + ".previous")
@@ -75,10 +82,19 @@ def save(release: Release, folder: Path) -> None:
         raise
 
 
-def load(folder: Path) -> Release:
-    """Read a release, and refuse one that is damaged or from another version."""
+def load(folder: Path, key: "PublicKey | None" = None) -> Release:
+    """Read a release, and refuse one that is damaged, from another version, or that promises more than it paid for.
+
+    A signature that is there must fit; with ``key`` there must be one, and by this key.
+    """
+    content = _content(folder)
+    signer = _signer(folder, content)
+    if key is not None and signer is None:
+        raise ReleaseError(f"{folder} is not signed, and it should be by the key {key}")
+    if key is not None and signer != key:
+        raise ReleaseError(f"{folder} is signed by the key {signer}, and it should be by {key}")
     try:
-        return _load(folder, read_card(folder))
+        return _load(folder, _parsed(folder, content))
     except (KeyError, TypeError, InputError) as error:
         raise ReleaseError(f"{folder / CARD} is incomplete or damaged: {error}") from None
 
@@ -113,7 +129,7 @@ def _load(folder: Path, card: dict[str, Any]) -> Release:
         model = kinds[card["model"]](**card["settings"])
     except (TypeError, InputError) as error:
         raise ReleaseError(f"{folder} holds settings that this version cannot use: {error}") from None
-    return Release(
+    release = Release(
         model=model,
         arrays=arrays,
         catalogue=catalogue,
@@ -122,20 +138,66 @@ def _load(folder: Path, card: dict[str, Any]) -> Release:
         sources={name: tuple(looks) for name, looks in card["sources"].items()},
         note=str(card.get("note", "")),
     )
+    check_promise(release)
+    if card["guarantee"]["sentence"] != str(release.guarantee):
+        raise ReleaseError(f"{folder / CARD} promises something else in words than in numbers")
+    return release
+
+
+def check_promise(release: Release) -> None:
+    """Raise if a release promises what its own ledger does not pay for, or what its noise cannot keep."""
+    release.require_covered()
+    release.require_paid()
+    if release.guarantee.proven is not None and any(spend.seeded for spend in release.spends):
+        raise InputError(
+            f"this release promises {release.guarantee.proven}, but noise in its ledger was seeded: the promise is false"
+        )
 
 
 def read_card(folder: Path) -> dict[str, Any]:
     """The card alone, as it was written."""
+    return _parsed(folder, _content(folder))
+
+
+def signer_of(folder: Path) -> "PublicKey | None":
+    """Who signed a release; None if nobody did. A signature that does not fit is refused."""
+    return _signer(folder, _content(folder))
+
+
+def _content(folder: Path) -> bytes:
     path = folder / CARD
     try:
-        card = json.loads(path.read_text(encoding="utf-8"))
+        return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise ReleaseError(f"{folder} is not a release: it has no {CARD}") from None
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise ReleaseError(f"{path} cannot be read: {error}") from None
+
+
+def _parsed(folder: Path, content: bytes) -> dict[str, Any]:
+    try:
+        card = json.loads(content.decode())
+    except (ValueError, RecursionError) as error:
+        raise ReleaseError(f"{folder / CARD} cannot be read: {error}") from None
     if not isinstance(card, dict):
-        raise ReleaseError(f"{path} is not the card of a release")
+        raise ReleaseError(f"{folder / CARD} is not the card of a release")
     return card
+
+
+def _signer(folder: Path, content: bytes) -> "PublicKey | None":
+    path = folder / SIGNATURE
+    try:
+        signature = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be read: {error}") from None
+    from discreet.privacy.signing import PublicKey
+
+    try:
+        return PublicKey.of_signature(signature, content)
+    except InputError as error:
+        raise ReleaseError(f"{folder / CARD} is not what was signed: {error}") from None
 
 
 def _plain(setting: object) -> object:
