@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from discreet.audit.results import Audit as Audit
     from discreet.audit.runs import audit_by_runs as audit_by_runs
     from discreet.audit.sensitivity import check_sensitivity as check_sensitivity
+    from discreet.collect.client import make_report as make_report
     from discreet.collect.mechanisms import Piecewise as Piecewise
     from discreet.collect.mechanisms import RandomisedResponse as RandomisedResponse
     from discreet.collect.mechanisms import UniformNoise as UniformNoise
     from discreet.collect.presence import HiddenItems as HiddenItems
     from discreet.collect.reconstruction import reconstruct as reconstruct
     from discreet.collect.reconstruction import risk_of as risk_of
+    from discreet.collect.sent import sent_reports as sent_reports
     from discreet.collect.simulation import perturb_ratings as perturb_ratings
     from discreet.data.catalogue import Catalogue as Catalogue
     from discreet.data.catalogue import Scale as Scale
@@ -95,6 +97,8 @@ if TYPE_CHECKING:
     from discreet.privacy.quantiles import private_quantile as private_quantile
     from discreet.privacy.randomness import Randomness as Randomness
     from discreet.privacy.selection import choose as choose
+    from discreet.privacy.signing import PublicKey as PublicKey
+    from discreet.privacy.signing import SigningKey as SigningKey
     from discreet.privacy.spend import Spend as Spend
     from discreet.privacy.unit import Bound as Bound
     from discreet.privacy.unit import Rating as Rating
@@ -123,9 +127,11 @@ _HOMES = {
     "Piecewise": "collect.mechanisms",
     "RandomisedResponse": "collect.mechanisms",
     "UniformNoise": "collect.mechanisms",
+    "make_report": "collect.client",
     "perturb_ratings": "collect.simulation",
     "reconstruct": "collect.reconstruction",
     "risk_of": "collect.reconstruction",
+    "sent_reports": "collect.sent",
     "compare": "evaluation.comparison",
     "evaluate": "evaluation.comparison",
     "EachUser": "evaluation.protocols",
@@ -172,7 +178,9 @@ _HOMES = {
     "Rating": "privacy.unit",
     "User": "privacy.unit",
     "Loss": "privacy.guarantee",
+    "PublicKey": "privacy.signing",
     "Randomness": "privacy.randomness",
+    "SigningKey": "privacy.signing",
     "choose": "privacy.selection",
     "private_count": "privacy.quantiles",
     "private_mean": "privacy.quantiles",

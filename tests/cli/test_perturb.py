@@ -234,6 +234,18 @@ def test_reports_are_booked_once_however_often_they_are_used(discreet, private_r
     assert limit.code == 2 and "is kept for another unit" in limit.err
 
 
+def test_reports_that_were_made_again_are_booked_again(discreet, history, private_reports, tmp_path):
+    assert discreet("fit", "bias", private_reports, "-o", tmp_path / "one").code == 0
+    for name in "abc":
+        where = private_reports / f"{name}.json"
+        assert discreet("perturb", history, "--epsilon", 2, "-o", where, "--again").code == 0
+    assert "It is booked" in discreet("fit", "bias", private_reports, "-o", tmp_path / "two", "--replace").out
+    assert "costs their users no more" in discreet("fit", "popularity", private_reports, "-o", tmp_path / "three").out
+    document = json.loads(discreet("budget", private_reports, "--json").out)
+    assert len(document["spendings"]) == 2
+    assert document["spent"][0]["epsilon"] == pytest.approx(4)
+
+
 def test_a_fit_on_uniform_noise_has_no_finite_epsilon(discreet, reports, tmp_path):
     fitted = discreet("fit", "bias", reports, "-o", tmp_path / "release")
     assert "No privacy: it was made from reports perturbed by uniform (gamma 1.5)" in fitted.out

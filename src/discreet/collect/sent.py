@@ -143,10 +143,9 @@ def _alone(history: Path) -> Iterator[None]:
     except ImportError:  # Windows: the record is written whole there too, but two processes may both be the first
         yield
         return
-    try:
-        file = history.open("rb")
-    except OSError as error:
-        raise DataError(f"{history} cannot be read: {error.strerror}; nothing was written") from None
-    with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with history.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError as error:
+            raise InputError(f"{history} cannot be locked: {error.strerror}; nothing was written") from None
         yield

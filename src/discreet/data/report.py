@@ -300,6 +300,8 @@ def write_whole(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except OSError as error:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {error.strerror}; nothing was written") from None
+        if isinstance(error, OSError):
+            raise InputError(f"cannot write {path}: {error.strerror}; nothing was written") from None
+        raise

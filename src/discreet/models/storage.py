@@ -149,9 +149,8 @@ def check_promise(release: Release) -> None:
     release.require_covered()
     release.require_paid()
     if release.guarantee.proven is not None and any(spend.seeded for spend in release.spends):
-        raise InputError(
-            f"this release promises {release.guarantee.proven}, but noise in its ledger was seeded: the promise is false"
-        )
+        promised = release.guarantee.proven
+        raise InputError(f"this release promises {promised}, but noise in its ledger was seeded: the promise is false")
 
 
 def read_card(folder: Path) -> dict[str, Any]:
