@@ -14,7 +14,19 @@ SCALE = ("--scale", "1:5")
 @pytest.fixture
 def fit(discreet, table, items, tmp_path):
     def run(*options, model="popularity", output="release"):
-        return discreet("fit", model, table, *SCALE, "--items", items, "-o", tmp_path / output, "--replace", *options)
+        return discreet(
+            "fit",
+            model,
+            table,
+            *SCALE,
+            "--items",
+            items,
+            "--items-public",
+            "-o",
+            tmp_path / output,
+            "--replace",
+            *options,
+        )
 
     return run
 

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.data.labels import Labels
-from discreet.data.ratings import Ratings, sorting_order, stable_order
+from discreet.data.ratings import Ratings
+from discreet.data.sorting import sorting_order, stable_order
 from discreet.errors import InputError, UnknownNameError
 
 N_USERS, N_ITEMS = 5, 4
@@ -147,7 +148,9 @@ def test_merging(rows, rule, timed):
 
 def test_nothing_to_merge_is_no_copy():
     ratings = make([(0, 0, 1, 0)])
-    assert ratings.merge("mean") is ratings
+    merged = ratings.merge("mean")
+    assert merged.values is ratings.values and merged.item_index is ratings.item_index
+    assert merged.handling.merged == "mean" and merged.merge("last").handling.merged == "mean"
 
 
 def test_a_history_needs_single_ratings():

@@ -105,7 +105,7 @@ def perturb(
         again or not output.exists(),
         f"{output} exists: send it rather than a second report, which would give away more; --again replaces it",
     )
-    own = read_own_ratings(history, declared, items)
+    own = read_own_ratings(history, declared, items, items_public=items is not None)
     report = mechanism.perturb(own, Randomness())
     if output.exists():
         report = dataclasses.replace(report, id=UserReport.load(output).id)

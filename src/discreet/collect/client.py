@@ -13,7 +13,9 @@ from discreet.data.history import History
 from discreet.errors import DataError
 
 
-def read_own_ratings(path: str | Path, scale: Scale, items: str | Path | None = None) -> History:
+def read_own_ratings(
+    path: str | Path, scale: Scale, items: str | Path | None = None, *, items_public: bool = False
+) -> History:
     """Read one's own ratings: a CSV or TSV file with the columns ``item`` or ``title``, and ``rating``.
 
     Parameters
@@ -23,7 +25,9 @@ def read_own_ratings(path: str | Path, scale: Scale, items: str | Path | None = 
     scale
         The rating scale.
     items
-        Another file with a column ``item`` or ``title``: the public list of items. Without it, the rated ones.
+        Another file with a column ``item`` or ``title``: the list of items. Without it, the rated ones.
+    items_public
+        Say that this list is public: that it is the recommender's, and not made of one's own ratings.
 
     Examples
     --------
@@ -51,7 +55,7 @@ def read_own_ratings(path: str | Path, scale: Scale, items: str | Path | None = 
     if not ratings:
         raise DataError(f"{path} holds no rating")
     listed = ratings if public is None else public
-    return History.of(Catalogue.of(listed, scale, declared=public is not None), ratings)
+    return History.of(Catalogue.of(listed, scale, declared=public is not None and items_public), ratings)
 
 
 def _rows(path: Path, column: str | None = None) -> Iterator[tuple[int, str, str]]:
