@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.data.datasets import available as available
     from discreet.data.datasets import fetch as fetch
     from discreet.data.description import describe as describe
+    from discreet.data.handling import Handling as Handling
     from discreet.data.history import History as History
     from discreet.data.history_file import read_history as read_history
     from discreet.data.labels import Labels as Labels
@@ -104,6 +105,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Catalogue": "data.catalogue",
     "Scale": "data.catalogue",
+    "Handling": "data.handling",
     "History": "data.history",
     "Ratings": "data.ratings",
     "RatingsInParts": "data.parts",

@@ -12,7 +12,7 @@ from discreet.errors import InputError
 from discreet.privacy.unit import Rating
 
 SCALE = dc.Scale(1, 3)
-CATALOGUE = dc.Catalogue.of(["a", "b"], SCALE)
+CATALOGUE = dc.Catalogue.of(["a", "b"], SCALE, declared=True)
 
 
 def odds_of_reports(mechanism: dc.HiddenItems, secrets: tuple[int, ...]) -> dict[tuple[int, ...], float]:

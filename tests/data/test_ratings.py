@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -221,6 +223,16 @@ def test_histories_become_users():
         and np.diff(several.indptr).tolist() == [1, 2, 0]
     )
     assert repr(several) == "Ratings(3 ratings, 3 users, 4 items, scale 1 to 5)"
+
+
+def test_tags_and_handling_go_with_the_users():
+    ratings = make([(0, 1, 5, 0), (1, 2, 3, 0), (2, 0, 1, 0)]).merge("last")
+    tagged = replace(ratings, tags=np.arange(ratings.n_users, dtype=np.uint64))
+    for positions in ([0, 2], [1, 2], [1]):
+        some = tagged.select_users(np.array(positions))
+        assert some.tags.tolist() == positions and some.handling.merged == "last"
+    assert tagged.select(tagged.values > 2).tags is tagged.tags
+    assert tagged.with_users([*ratings.users, "new"]).tags is None  # for other users other tags are due
 
 
 def test_one_of_each_is_not_called_many():

@@ -163,7 +163,7 @@ def collect(
         mechanism = how.chosen()
         form = mechanism.form(declared) if isinstance(mechanism, HiddenItems) else form_of(mechanism, declared)
     with bar() as progress:
-        catalogue = None if items is None else public_items(items, declared)
+        catalogue = None if items is None else public_items(items, declared, items_public=True)
         found = read_reports(folder, catalogue, form=form, progress=progress)
     if json:
         document(

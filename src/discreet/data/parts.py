@@ -152,7 +152,7 @@ class RatingsInParts:
         for number, file in enumerate(self._files):
             part = self._read(file, scale, listed)
             if part.has_repeats:  # a pair that comes twice in one part is refused when it is read
-                raise DataError(f"{file}: some pairs are rated more than once")
+                raise DataError(f"{file}: some pairs are rated more than once; merge them, for example repeats='last'")
             both = np.concatenate([seen, _words(part.users)])
             seen = np.unique(both)
             if len(seen) < len(both):
