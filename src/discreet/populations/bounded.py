@@ -22,12 +22,15 @@ def prepared(
 ) -> Ratings | RatingsInParts:
     """The ratings with a secret tag for each user, and at most ``unit.max_ratings`` of each, chosen by the secret key.
 
-    Without a key one is drawn; from a seeded stream it is the same each time. Whatever is chosen at random among a
-    user's ratings later on is chosen by these tags, so nobody outside knows what it is. The cap costs nothing at user
-    level: see :func:`~discreet.privacy.bounding.keep_at_most`.
+    Without a key one is drawn. Whatever is chosen at random among a user's ratings later on is chosen by these tags, so
+    nobody outside knows what it is. The cap costs nothing at user level: see
+    :func:`~discreet.privacy.bounding.keep_at_most`. With seeded noise, which hides nothing, a cap's key comes from the
+    seed and any other is public: experiments can be repeated, and their noise does not depend on what needs a key.
     """
-    secret = secret_key(randomness) if key is None else key
     most = unit.max_ratings if isinstance(unit, User) else None
+    if key is None:
+        key = PUBLIC_KEY if randomness.is_seeded and most is None else secret_key(randomness)
+    secret = key
 
     def prepare(part: Ratings) -> Ratings:
         part = replace(part, tags=user_tags(part.users.names, secret))
