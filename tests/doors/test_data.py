@@ -237,7 +237,8 @@ def test_what_is_chosen_at_random_is_secret(door, tmp_path):
 
     one, other = choices(server()), choices(server())
     same = len(one & other) / len(one)
-    assert 0.3 < same < 0.7  # 540 choices at odds of 1/2 and 1/4: by chance with odds far below 1e-20 otherwise
+    # Of some 540 choices 42% agree by chance, with a deviation of 2%: above 70% with odds far below 1e-30.
+    assert same < 0.7
     assert choices(server(key=bytes(32))) == choices(server(key=bytes(32)))
     seeded = [choices(server(randomness=dc.Randomness(seed=7))) for _ in range(2)]
     assert seeded[0] == seeded[1]
