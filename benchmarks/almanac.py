@@ -372,7 +372,7 @@ def parts(count: int) -> int:
         del ratings, part, columns
         restart_peak_memory()
         start = time.perf_counter()
-        read = dc.RatingsInParts(folder / "parts", scale=(1, 5), items=folder / "items.csv")
+        read = dc.RatingsInParts(folder / "parts", scale=(1, 5), items=folder / "items.csv", items_public=True)
         print(f"{read}, checked in {time.perf_counter() - start:.0f} s", flush=True)
         return judge_fit(read, users, None, 1.5)
 

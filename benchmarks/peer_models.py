@@ -114,7 +114,9 @@ def discreet_ratings(data: Data, part: Part) -> Any:
     import discreet as dc
     from discreet.data.labels import Labels
 
-    catalogue = dc.Catalogue.of([str(item) for item in range(data.n_items)], dc.Scale(data.low, data.high))
+    catalogue = dc.Catalogue.of(
+        [str(item) for item in range(data.n_items)], dc.Scale(data.low, data.high), declared=True
+    )
     users = Labels.of([str(user) for user in range(data.n_users)], what="user")
     return dc.Ratings.of_columns(catalogue, users, part.users, part.items, part.values)
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from discreet.data.datasets import available as available
     from discreet.data.datasets import fetch as fetch
     from discreet.data.description import describe as describe
+    from discreet.data.handling import Handling as Handling
     from discreet.data.history import History as History
     from discreet.data.history_file import read_history as read_history
     from discreet.data.labels import Labels as Labels
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Catalogue": "data.catalogue",
     "Scale": "data.catalogue",
+    "Handling": "data.handling",
     "History": "data.history",
     "Ratings": "data.ratings",
     "RatingsInParts": "data.parts",

@@ -149,7 +149,7 @@ def test_an_audit_without_epsilon_says_what_is_missing(discreet, table):
 
 def test_covariances_are_audited_at_full_strength(discreet, table, items, few_explored):
     """Laplace and Gaussian noise in one ledger: mu is measured on the Gaussian part alone."""
-    where = (table, "--scale", "1:5", "--items", items)
+    where = (table, "--scale", "1:5", "--items", items, "--items-public")
     how = ("--epsilon", 5, "--delta", 1e-6, "--set", "covariance_share=0.8", "--runs", 80, "--seed", 3)
     document = json.loads(discreet("audit", "covariance-knn", *where, *how, "--json").out)
     assert document["exercised"] > 0.95 and not document["accuses"]

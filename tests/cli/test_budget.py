@@ -14,7 +14,19 @@ SCALE = ("--scale", "1:5")
 @pytest.fixture
 def fit(discreet, table, items, tmp_path):
     def run(*options, model="popularity", output="release"):
-        return discreet("fit", model, table, *SCALE, "--items", items, "-o", tmp_path / output, "--replace", *options)
+        return discreet(
+            "fit",
+            model,
+            table,
+            *SCALE,
+            "--items",
+            items,
+            "--items-public",
+            "-o",
+            tmp_path / output,
+            "--replace",
+            *options,
+        )
 
     return run
 
@@ -135,13 +147,21 @@ def test_a_fit_tells_machines_what_is_left(discreet, fit, table, own_budget):
     assert budget["limit"]["epsilon"] == 2 and budget["spent"][0]["remaining"] == pytest.approx(1.5)
 
 
+def test_a_list_of_items_that_nobody_calls_public_promises_nothing(discreet, table, items, tmp_path):
+    how = ("fit", "popularity", table, *SCALE, "--epsilon", "1", "-o", tmp_path / "release")
+    outcome = discreet(*how, "--items", items)
+    assert outcome.code == 2 and "with --items-public" in outcome.err
+    outcome = discreet(*how, "--items-public")
+    assert outcome.code == 2 and "--items-public goes with --items FILE" in outcome.err
+
+
 def test_a_list_of_items_that_was_read_off_the_ratings_promises_nothing(discreet, table, tmp_path):
     outcome = discreet("fit", "popularity", table, *SCALE, "--epsilon", "1", "-o", tmp_path / "release")
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith(
-        "discreet: with these data --epsilon would promise nothing: the list of items was read"
+        "discreet: with these data --epsilon would promise nothing: nobody declared the list of items public"
     )
-    assert "--items FILE" in outcome.err and outcome.err.count("\n") == 1
+    assert "--items FILE names, with --items-public" in outcome.err and outcome.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == [] and shown(discreet, table)["spendings"] == []
 
 

@@ -11,7 +11,7 @@ FEW = ("--models", "bias,popularity,own-taste,paper:hybrid-knn,mf", "--set", "mf
 
 
 def compare(discreet, table, items, folder, *options):
-    command = ("compare", table, *SCALE, "--items", items, "--test", 0.2, "--seed", 3, "-o", folder)
+    command = ("compare", table, *SCALE, "--items", items, "--items-public", "--test", 0.2, "--seed", 3, "-o", folder)
     return discreet(*command, *options)
 
 

@@ -36,7 +36,7 @@ def test_the_demo_goes_all_the_way_without_a_network(discreet, tmp_path, monkeyp
 
 def test_the_demo_spares_a_release_that_was_paid_for(discreet, tmp_path, table, items):
     folder = tmp_path / "demo" / "release"
-    private = ("--scale", "1:5", "--items", items, "--epsilon", 1)
+    private = ("--scale", "1:5", "--items", items, "--items-public", "--epsilon", 1)
     assert discreet("fit", "popularity", table, *private, "-o", folder).code == 0
     outcome = discreet("demo", "-o", tmp_path / "demo")
     assert outcome.code == 2

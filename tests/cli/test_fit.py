@@ -134,7 +134,9 @@ def test_an_interrupt_that_is_swallowed_takes_effect_before_anything_is_written(
 
     monkeypatch.setattr("discreet.models.popularity.Popularity.fit", compile_and_fit)
     before = signal.getsignal(signal.SIGINT)
-    outcome = discreet("fit", "popularity", table, *SCALE, "--items", items, "-o", tmp_path / "release", *options)
+    outcome = discreet(
+        "fit", "popularity", table, *SCALE, "--items", items, "--items-public", "-o", tmp_path / "release", *options
+    )
     assert (outcome.code, outcome.out) == (130, "")
     assert list(tmp_path.iterdir()) == []
     assert signal.getsignal(signal.SIGINT) is before
@@ -152,7 +154,7 @@ def test_a_full_disk_is_a_sentence(discreet, table, tmp_path, monkeypatch):
 
 
 def test_fit_and_certificate_say_that_covariances_were_left_out(discreet, table, items, tmp_path):
-    how = (*SCALE, "--items", items, "--audience", 2000, "--epsilon", 2, "-o", tmp_path / "release")
+    how = (*SCALE, "--items", items, "--items-public", "--audience", 2000, "--epsilon", 2, "-o", tmp_path / "release")
     fitted = discreet("fit", "covariance-knn", table, *how)
     assert fitted.code == 0 and "These are averages alone" in fitted.out
     assert "with --delta 1e-6 it could be smaller, and they would be published." in fitted.out

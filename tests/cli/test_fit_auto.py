@@ -12,7 +12,7 @@ PRIVATE = ("--epsilon", 1, "--unit", "user")
 
 @pytest.mark.parametrize("words", [(), ("auto",), ("--model", "auto")])
 def test_three_ways_to_let_it_choose(discreet, table, items, tmp_path, words):
-    data = (table, *SCALE, "--items", items)
+    data = (table, *SCALE, "--items", items, "--items-public")
     outcome = discreet("fit", *words, *data, *PRIVATE, "--audience", 60, "-o", tmp_path / "release", "--json")
     assert (outcome.code, outcome.err) == (0, "")
     document = json.loads(outcome.out)
@@ -24,7 +24,7 @@ def test_three_ways_to_let_it_choose(discreet, table, items, tmp_path, words):
 
 
 def test_the_reason_is_said_and_kept(discreet, table, items, tmp_path):
-    outcome = discreet("fit", table, *SCALE, "--items", items, *PRIVATE, "-o", tmp_path / "release")
+    outcome = discreet("fit", table, *SCALE, "--items", items, "--items-public", *PRIVATE, "-o", tmp_path / "release")
     assert outcome.code == 0, outcome.err
     reason = dc.Release.load(tmp_path / "release").note
     assert outcome.out.startswith(f"{reason}.\nFitted Almanac(audience=1000")
@@ -42,7 +42,7 @@ def test_the_users_of_the_table_are_not_counted(discreet, table, items, tmp_path
     documents = []
     for number, data in enumerate((table, fewer)):
         folder = tmp_path / f"release-{number}"
-        outcome = discreet("fit", data, *SCALE, "--items", items, *PRIVATE, "-o", folder, "--json")
+        outcome = discreet("fit", data, *SCALE, "--items", items, "--items-public", *PRIVATE, "-o", folder, "--json")
         documents.append(json.loads(outcome.out))
     first, second = documents
     assert (first["reason"], first["settings"]) == (second["reason"], second["settings"])
@@ -62,7 +62,7 @@ def test_a_name_can_be_an_option(discreet, table, tmp_path):
 
 
 def test_a_named_model_is_told_the_audience(discreet, table, items, tmp_path):
-    data = (table, *SCALE, "--items", items, *PRIVATE, "--json")
+    data = (table, *SCALE, "--items", items, "--items-public", *PRIVATE, "--json")
     announced = discreet("fit", "almanac", *data, "--audience", 77, "-o", tmp_path / "one")
     assert json.loads(announced.out)["settings"]["audience"] == 77
     written = discreet("fit", "almanac:audience=5", *data, "--audience", 77, "-o", tmp_path / "two")

@@ -11,7 +11,7 @@ SCALE = ("--scale", "1:5")
 
 @pytest.fixture
 def arguments(table, items):
-    return (table, *SCALE, "--items", items, "--epsilon", 4)
+    return (table, *SCALE, "--items", items, "--items-public", "--epsilon", 4)
 
 
 def test_writes_the_best_and_books_the_search(discreet, arguments, tmp_path):

@@ -14,7 +14,7 @@ from discreet.errors import InputError
 from discreet.privacy.unit import Rating
 
 STARS, HALVES = dc.Scale(1, 5), dc.Scale(0.5, 5)
-CATALOGUE = dc.Catalogue.of(["a", "b", "c"], STARS)
+CATALOGUE = dc.Catalogue.of(["a", "b", "c"], STARS, declared=True)
 HISTORY = dc.History.of(CATALOGUE, {"a": 1, "b": 3, "c": 5})
 PRIVATE = [
     dc.RandomisedResponse(epsilon=0.3),

@@ -37,14 +37,12 @@ def test_the_fingerprint_covers_everything():
 
 
 def test_where_the_list_came_from_is_kept_and_is_no_part_of_the_fingerprint():
-    stated, read_off = catalogue(), catalogue(declared=False)
+    stated, read_off = catalogue(declared=True), catalogue()
     assert stated.declared and not read_off.declared and not replace(read_off, scale=dc.Scale(0, 9)).declared
     stated.require_same(read_off)
     assert dc.Catalogue.of(["a", "b"], SCALE).fingerprint == FINGERPRINT
     assert repr(stated) == "Catalogue(3 items, scale 1 to 5)"
-    assert (
-        repr(dc.Catalogue.of(["1"], SCALE, declared=False)) == "Catalogue(1 item, scale 1 to 5, read off the ratings)"
-    )
+    assert repr(dc.Catalogue.of(["1"], SCALE)) == "Catalogue(1 item, scale 1 to 5, not declared)"
 
 
 def test_wrong_shapes_and_repeated_items():

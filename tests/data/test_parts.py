@@ -31,7 +31,7 @@ def items(tmp_path_factory):
 
 
 def in_parts(folder, items=None):
-    return dc.RatingsInParts(folder, scale=(1, 5), items=items)
+    return dc.RatingsInParts(folder, scale=(1, 5), items=items, items_public=items is not None)
 
 
 def test_says_what_it_holds(tmp_path, items):

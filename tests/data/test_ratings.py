@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -6,7 +8,8 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.data.labels import Labels
-from discreet.data.ratings import Ratings, sorting_order, stable_order
+from discreet.data.ratings import Ratings
+from discreet.data.sorting import sorting_order, stable_order
 from discreet.errors import InputError, UnknownNameError
 
 N_USERS, N_ITEMS = 5, 4
@@ -147,7 +150,9 @@ def test_merging(rows, rule, timed):
 
 def test_nothing_to_merge_is_no_copy():
     ratings = make([(0, 0, 1, 0)])
-    assert ratings.merge("mean") is ratings
+    merged = ratings.merge("mean")
+    assert merged.values is ratings.values and merged.item_index is ratings.item_index
+    assert merged.handling.merged == "mean" and merged.merge("last").handling.merged == "mean"
 
 
 def test_a_history_needs_single_ratings():
@@ -218,6 +223,16 @@ def test_histories_become_users():
         and np.diff(several.indptr).tolist() == [1, 2, 0]
     )
     assert repr(several) == "Ratings(3 ratings, 3 users, 4 items, scale 1 to 5)"
+
+
+def test_tags_and_handling_go_with_the_users():
+    ratings = make([(0, 1, 5, 0), (1, 2, 3, 0), (2, 0, 1, 0)]).merge("last")
+    tagged = replace(ratings, tags=np.arange(ratings.n_users, dtype=np.uint64))
+    for positions in ([0, 2], [1, 2], [1]):
+        some = tagged.select_users(np.array(positions))
+        assert some.tags.tolist() == positions and some.handling.merged == "last"
+    assert tagged.select(tagged.values > 2).tags is tagged.tags
+    assert tagged.with_users([*ratings.users, "new"]).tags is None  # for other users other tags are due
 
 
 def test_one_of_each_is_not_called_many():

@@ -16,7 +16,8 @@ from discreet.data.reports import read_reports
 from discreet.errors import DataError, InputError
 
 SCALE = dc.Scale(1, 5)
-CATALOGUE = dc.Catalogue.of(["1", "2", "3"], SCALE, titles=["Alien (1979)", "Heat (1995)", "Amélie (2001)"])
+TITLES = ["Alien (1979)", "Heat (1995)", "Amélie (2001)"]
+CATALOGUE = dc.Catalogue.of(["1", "2", "3"], SCALE, titles=TITLES, declared=True)
 MECHANISM = dc.UniformNoise(gamma=1.5)
 MECHANISMS = [MECHANISM, dc.RandomisedResponse(epsilon=0.7), dc.Piecewise(epsilon=0.7)]
 

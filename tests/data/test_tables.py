@@ -256,9 +256,12 @@ def test_the_catalogue_says_whether_it_was_read_off_the_ratings(tmp_path):
     ITEMS.write_csv(tmp_path / "items.csv")
     assert not dc.load(tmp_path / "r.csv", scale=SCALE, **COLUMNS).catalogue.declared
     assert not dc.from_frame(FRAME, scale=SCALE, **COLUMNS).catalogue.declared
-    assert dc.load(tmp_path / "r.csv", scale=SCALE, items=tmp_path / "items.csv", **COLUMNS).catalogue.declared
-    assert dc.from_frame(FRAME, scale=SCALE, items=ITEMS, **COLUMNS).catalogue.declared
-    assert read_catalogue(tmp_path / "items.csv", SCALE, "what").declared
+    for said in (False, True):  # that a list is public cannot be seen from it: whoever made it has to say so
+        listed = {"items_public": said, **COLUMNS}
+        loaded = dc.load(tmp_path / "r.csv", scale=SCALE, items=tmp_path / "items.csv", **listed)
+        assert loaded.catalogue.declared is said
+        assert dc.from_frame(FRAME, scale=SCALE, items=ITEMS, **listed).catalogue.declared is said
+        assert read_catalogue(tmp_path / "items.csv", SCALE, "what", items_public=said).declared is said
     assert dc.synthetic(users=5, items=8, ratings=20, seed=1).catalogue.declared
     parts = dc.from_frame(FRAME, scale=SCALE, **COLUMNS).split(test=0.5, seed=1)
     assert not any(part.catalogue.declared for part in parts)

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import InputError, OverspentError
-from discreet.evaluation.search import KEY, LONGEST, Search
+from discreet.evaluation.search import LONGEST, PURPOSE, Search
 from discreet.models.spending import spend_and_release
+from discreet.populations.bounded import tags_of
 from discreet.populations.rehearsal import rehearse
-from discreet.privacy.bounding import hold_out, user_tags
+from discreet.privacy.bounding import hold_out
 
 RATINGS = dc.synthetic(users=120, items=40, ratings=2400, seed=5)
 DAMPINGS = [dc.Bias(item_damping=damping) for damping in (0.1, 5, 500)]
@@ -93,7 +94,7 @@ class TestWhatIsAsked:
     def test_the_candidates_are_fitted_on_what_was_not_held_out(self):
         search = Search(candidates=[dc.Popularity(), dc.Popularity()], metric="ndcg@10", held_out=0.4)
         release = search.fit(dc.NoPrivacy(RATINGS))
-        held = hold_out(RATINGS.indptr, RATINGS.item_index, user_tags(RATINGS.users.names, KEY), 0.4, KEY)
+        held = hold_out(RATINGS.indptr, RATINGS.item_index, tags_of(RATINGS), 0.4, PURPOSE)
         expected = dc.Popularity().fit(dc.NoPrivacy(RATINGS.select(~held)))
         for name, array in expected.arrays.items():
             np.testing.assert_array_equal(release.arrays[name], array)
@@ -102,7 +103,7 @@ class TestWhatIsAsked:
         """The winner's arrays are those of its own fit on the same answers."""
         search = Search(candidates=DAMPINGS)
         release = search.fit(dc.NoPrivacy(RATINGS))
-        held = hold_out(RATINGS.indptr, RATINGS.item_index, user_tags(RATINGS.users.names, KEY), 0.1, KEY)
+        held = hold_out(RATINGS.indptr, RATINGS.item_index, tags_of(RATINGS), 0.1, PURPOSE)
         alone = release.model.fit(dc.NoPrivacy(RATINGS.select(~held)))
         for name, array in alone.arrays.items():
             np.testing.assert_array_equal(release.arrays[name], array)
@@ -126,7 +127,7 @@ class TestFinding:
     def test_agrees_with_the_scores_themselves(self):
         """Without noise: the candidate with the least bounded loss, user by user."""
         search = Search(candidates=DAMPINGS, held_out=0.3)
-        held = hold_out(RATINGS.indptr, RATINGS.item_index, user_tags(RATINGS.users.names, KEY), 0.3, KEY)
+        held = hold_out(RATINGS.indptr, RATINGS.item_index, tags_of(RATINGS), 0.3, PURPOSE)
         train, test = RATINGS.select(~held), RATINGS.select(held)
         releases = [model.fit(dc.NoPrivacy(train)) for model in DAMPINGS]
         expected = np.zeros(3)

@@ -25,9 +25,10 @@ GENRES = [["Drama"], ["Comedy"], ["Drama", "War"], ["War"], []]
 def catalogue_of(size, features=False):
     names = [f"i{n}" for n in range(size)]
     if not features:
-        return dc.Catalogue.of(names, SCALE)
+        return dc.Catalogue.of(names, SCALE, declared=True)
     genres = [GENRES[n % len(GENRES)] for n in range(size)]
-    return dc.Catalogue.of(names, SCALE, genres=genres, years=[1950 + 3 * n if n % 7 else 0 for n in range(size)])
+    years = [1950 + 3 * n if n % 7 else 0 for n in range(size)]
+    return dc.Catalogue.of(names, SCALE, genres=genres, years=years, declared=True)
 
 
 def world(users=80, items=30, seed=1, features=True):

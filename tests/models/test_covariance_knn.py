@@ -29,7 +29,7 @@ def asked(base, weighting, user_damping=None, clip=1.0, beside=BESIDE):
 
 
 def catalogue_of(size):
-    return dc.Catalogue.of([f"i{n}" for n in range(size)], SCALE)
+    return dc.Catalogue.of([f"i{n}" for n in range(size)], SCALE, declared=True)
 
 
 def one_user(values, size):

@@ -34,7 +34,7 @@ def block_world() -> Ratings:
     rated = rng.random((USERS, ITEMS)) < np.where(own, 0.66, 0.12)
     rated[:, :2] |= own[:, :2]
     user, item = np.nonzero(rated)
-    catalogue = dc.Catalogue.of([f"i{n}" for n in range(ITEMS)], dc.Scale(1, 5))
+    catalogue = dc.Catalogue.of([f"i{n}" for n in range(ITEMS)], dc.Scale(1, 5), declared=True)
     users = Labels.of([f"u{n}" for n in range(USERS)], what="user")
     return Ratings.of_columns(catalogue, users, user, item, np.where(own[user, item], 5.0, 1.0))
 

@@ -36,7 +36,7 @@ def asked(weighting, size=4, listed=None, factors=2, kept=2, spread=1.0, clip=1.
 
 
 def catalogue_of(size):
-    return dc.Catalogue.of([f"i{n}" for n in range(size)], SCALE)
+    return dc.Catalogue.of([f"i{n}" for n in range(size)], SCALE, declared=True)
 
 
 def private(ratings=RATINGS, epsilon=5.0, seed=None, **ledger):

@@ -132,7 +132,7 @@ def test_the_file_of_a_budget_names_no_user(budget, tmp_path):
     import polars as pl
 
     frame = pl.DataFrame({"user": users, "item": items, "rating": values})
-    ratings = dc.from_frame(frame, scale=(1, 5), items=frame.select("item").unique())
+    ratings = dc.from_frame(frame, scale=(1, 5), items=frame.select("item").unique(), items_public=True)
     asked = dc.TrustedServer(ratings, dc.Ledger(1.0))
     dc.spend_and_release(dc.Bias(), asked, tmp_path / "release", budget=budget, data="data")
     content = (tmp_path / "budget.sqlite").read_bytes()

@@ -93,12 +93,13 @@ the user has 2 ratings
     found = [_Worst(contribution.name, bound, neighbours) for bound in contribution.bounds]
     for number, row in enumerate(tables):
         table = row.reshape(users, -1)
-        total = totals.of(table)
+        total = totals.of(table, np.arange(users))
         if number % 50 == 0:
             totals.check_additive(table, total)
         for worst in found:
             for other, user in _neighbours(table, worst.bound.unit, neighbours, len(values)):
-                worst.see(total - totals.of(other), int(np.count_nonzero(table[user] != ABSENT)))
+                others = np.delete(np.arange(users), user) if len(other) < users else np.arange(users)
+                worst.see(total - totals.of(other, others), int(np.count_nonzero(table[user] != ABSENT)))
     return [Measured(worst.bound, worst.furthest, worst.cells, worst.pairs, exhaustive) for worst in found]
 
 
@@ -132,14 +133,16 @@ class _Totals:
     def __init__(self, contribution: Contribution, catalogue: Catalogue, values: Floats) -> None:
         self._contribution, self._catalogue, self._values = contribution, catalogue, values
 
-    def of(self, table: AnyArray) -> Doubles:
+    def of(self, table: AnyArray, users: AnyArray) -> Doubles:
+        """The total, with ``users`` the number of each row: whoever is left keeps their name."""
         user, item = np.nonzero(table != ABSENT)
-        names = Labels(np.arange(len(table)).astype(np.str_), what="user")
+        names = Labels(users.astype(np.str_), what="user")
         ratings = Ratings.of_columns(self._catalogue, names, user, item, self._values[table[user, item]])
         return exact_total(self._contribution, ratings)
 
     def check_additive(self, table: AnyArray, total: Doubles) -> None:
-        parts = sum((self.of(table[user : user + 1]) for user in range(len(table))), start=np.zeros_like(total))
+        alone = (self.of(table[[user]], np.array([user])) for user in range(len(table)))
+        parts = sum(alone, start=np.zeros_like(total))
         if not np.allclose(parts, total, rtol=1e-9, atol=1e-9):
             raise InputError(f"{self._contribution.name!r} is not a sum over users: it is not the sum of their totals")
 

@@ -248,7 +248,7 @@ def print_sweep(report: "Report") -> None:
     if any(row.promise == "claimed" for row in report.rows):
         say("Only claimed: a paper says so, and the proof does not hold; the page says why.")
     if any(row.epsilon and row.promise is None for row in report.rows):
-        say("None, in spite of an epsilon: the noise was seeded, or the items were read off the ratings.")
+        say("None, in spite of an epsilon: the noise was seeded, or the list of items is not public.")
     say(MEASURED)
 
 

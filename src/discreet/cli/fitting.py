@@ -169,7 +169,7 @@ def book(budget: "Budget", data: str, purpose: str, release: "Release") -> "Rese
 
 def check_promise(guarantee: "Guarantee") -> None:
     """Raise where privacy was asked for and cannot be promised for these data, whatever the model."""
-    hint = ", in a table that --items FILE names" if "items" in guarantee.reason else ""
+    hint = ", in a table that --items FILE names, with --items-public" if "items" in guarantee.reason else ""
     require(
         guarantee.proven is not None,
         f"with these data --epsilon would promise nothing: {guarantee.reason}{hint}; nothing was computed or spent",

@@ -61,6 +61,10 @@ class DataOptions:
     items: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A second table, of the items: title, genres, year.")
     ] = None
+    items_public: Annotated[
+        bool,
+        typer.Option("--items-public", help="That table is public: it was made without looking at the ratings."),
+    ] = False
     repeats: Annotated[
         str | None,
         typer.Option(metavar="RULE", help="How to merge several ratings of one item: last, mean or recency."),
@@ -73,6 +77,7 @@ class DataOptions:
 
         rules: dict[str | None, Repeats] = {None: "keep", "last": "last", "mean": "mean", "recency": "recency"}
         require(self.repeats in rules, f"--repeats must be last, mean or recency, got {self.repeats!r}")
+        require(self.items is not None or not self.items_public, "--items-public goes with --items FILE: name the file")
         scale = None if self.scale is None else Scale.parse(self.scale)
         self._check_options()
         try:
@@ -85,6 +90,7 @@ class DataOptions:
                 rating=self.rating_column or "rating",
                 time=self.time_column,
                 items=self.items,
+                items_public=self.items_public,
                 repeats=rules[self.repeats],
                 progress=progress,
             )

@@ -105,7 +105,8 @@ def perturb(
     require(hides_items == (items is not None), "--items goes with --mechanism hidden-items, which needs it")
     check_file(output)
     try:
-        made = make_report(history, mechanism, output, scale=declared, items=items, again=again)
+        public = items is not None  # as the option's help has it: the public list of items
+        made = make_report(history, mechanism, output, scale=declared, items=items, items_public=public, again=again)
     except InputError as error:  # the library speaks of arguments, the command line of options
         raise InputError(str(error).replace("again=True", "--again")) from None
     report, own, sent, guarantee = made.report, made.ratings, made.sent, mechanism.guarantee
@@ -163,7 +164,7 @@ def collect(
         mechanism = how.chosen()
         form = mechanism.form(declared) if isinstance(mechanism, HiddenItems) else form_of(mechanism, declared)
     with bar() as progress:
-        catalogue = None if items is None else public_items(items, declared)
+        catalogue = None if items is None else public_items(items, declared, items_public=True)
         found = read_reports(folder, catalogue, form=form, progress=progress)
     if json:
         document(

@@ -42,13 +42,14 @@ def make_report(
     *,
     scale: Scale,
     items: str | Path | None = None,
+    items_public: bool = False,
     again: bool = False,
 ) -> MadeReport:
     """Perturb one's own ratings, count the report beside them, and write it.
 
     Parameters
     ----------
-    path, scale, items
+    path, scale, items, items_public
         As for :func:`read_own_ratings`.
     mechanism
         How to perturb them.
@@ -73,7 +74,7 @@ def make_report(
         raise InputError(
             f"{output} exists: send it rather than a second report, which would give away more; again=True replaces it"
         )
-    own = read_own_ratings(path, scale, items)
+    own = read_own_ratings(path, scale, items, items_public=items_public)
     report = mechanism.perturb(own, Randomness())
     if output.exists():
         report = replace(report, id=UserReport.load(output).id)
@@ -82,7 +83,9 @@ def make_report(
     return MadeReport(report=report, ratings=len(own), sent=sent)
 
 
-def read_own_ratings(path: str | Path, scale: Scale, items: str | Path | None = None) -> History:
+def read_own_ratings(
+    path: str | Path, scale: Scale, items: str | Path | None = None, *, items_public: bool = False
+) -> History:
     """Read one's own ratings: a CSV or TSV file with the columns ``item`` or ``title``, and ``rating``.
 
     Parameters
@@ -92,7 +95,9 @@ def read_own_ratings(path: str | Path, scale: Scale, items: str | Path | None = 
     scale
         The rating scale.
     items
-        Another file with a column ``item`` or ``title``: the public list of items. Without it, the rated ones.
+        Another file with a column ``item`` or ``title``: the list of items. Without it, the rated ones.
+    items_public
+        Say that this list is public: that it is the recommender's, and not made of one's own ratings.
 
     Examples
     --------
@@ -120,7 +125,7 @@ def read_own_ratings(path: str | Path, scale: Scale, items: str | Path | None = 
     if not ratings:
         raise DataError(f"{path} holds no rating")
     listed = ratings if public is None else public
-    return History.of(Catalogue.of(listed, scale, declared=public is not None), ratings)
+    return History.of(Catalogue.of(listed, scale, declared=public is not None and items_public), ratings)
 
 
 def _rows(path: Path, column: str | None = None) -> Iterator[tuple[int, str, str]]:

@@ -81,16 +81,20 @@ class Catalogue:
     years
         Year of each item, 0 where it is not known.
     declared
-        Whether the list of items was stated by somebody, whatever the ratings are. Readers say False when they took
-        it from the ratings: then the list itself tells what was rated, and nothing that carries it is private.
+        Whether whoever made the list says that it is public: that it was made without looking at the ratings. A list
+        that was read off the ratings tells what was rated, and nothing that carries it is private. This cannot be seen
+        from the list, so without a word it is taken for such a one.
 
     Examples
     --------
-    >>> catalogue = Catalogue.of(["1", "2"], Scale(1, 5), titles=["Toy Story (1995)", "GoldenEye (1995)"])
+    >>> titles = ["Toy Story (1995)", "GoldenEye (1995)"]
+    >>> catalogue = Catalogue.of(["1", "2"], Scale(1, 5), titles=titles, declared=True)
     >>> catalogue.find("Toy Story (1995)")
     0
     >>> catalogue
     Catalogue(2 items, scale 1 to 5)
+    >>> Catalogue.of(["1", "2"], Scale(1, 5))
+    Catalogue(2 items, scale 1 to 5, not declared)
     """
 
     items: Labels
@@ -99,7 +103,7 @@ class Catalogue:
     genres: tuple[str, ...] = ()
     item_genres: Booleans = field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
     years: NDArray[np.int16] = field(default_factory=lambda: np.zeros(0, dtype=np.int16))
-    declared: bool = field(default=True, kw_only=True)
+    declared: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         size = len(self.items)
@@ -124,9 +128,9 @@ class Catalogue:
         titles: Sequence[str] | None = None,
         genres: Sequence[Sequence[str]] | None = None,
         years: Sequence[int] | None = None,
-        declared: bool = True,
+        declared: bool = False,
     ) -> "Catalogue":
-        """Build a catalogue from plain lists, one entry an item."""
+        """Build a catalogue from plain lists, one entry an item; ``declared`` says that the list is public."""
         labels = Labels.of(items, what="item")
         names = tuple(sorted({genre for row in genres or () for genre in row}))
         columns = {genre: column for column, genre in enumerate(names)}
@@ -147,7 +151,7 @@ class Catalogue:
         return len(self.items)
 
     def __repr__(self) -> str:
-        origin = "" if self.declared else ", read off the ratings"
+        origin = "" if self.declared else ", not declared"
         return f"Catalogue({counted(len(self), 'item')}, scale {self.scale}{origin})"
 
     @cached_property

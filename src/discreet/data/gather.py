@@ -12,8 +12,10 @@ import numpy as np
 import polars as pl
 
 from discreet.data.catalogue import Catalogue, Scale
+from discreet.data.handling import MergeRule
 from discreet.data.labels import Labels
-from discreet.data.ratings import MergeRule, Ratings, sorting_order
+from discreet.data.ratings import Ratings
+from discreet.data.sorting import sorting_order
 from discreet.errors import DataError
 from discreet.types import AnyArray, Indices, Names
 
@@ -22,6 +24,9 @@ Where = Callable[[int], str]
 
 Repeats = Literal["keep"] | MergeRule
 """What becomes of several ratings of one item by one user: all are kept, or they are merged by a rule."""
+
+LARGEST_EXACT = 2.0**53
+FLOAT_TEXT = r"^([0-9]+)\.0+$"
 
 
 def rows_of(label: str, first: int) -> Where:
@@ -86,12 +91,13 @@ class Numbering:
 
 @dataclass(frozen=True)
 class ItemFacts:
-    """What a file of items says, one entry an item."""
+    """What a file of items says, one entry an item; and whether somebody said that the list is public."""
 
     items: Sequence[str]
     titles: Sequence[str]
     genres: Sequence[Sequence[str]]
     years: Sequence[int]
+    declared: bool
 
 
 class Gatherer:
@@ -120,15 +126,12 @@ class Gatherer:
         """Check and keep a batch with the columns user, item, rating and perhaps time."""
         if batch.height == 0:
             return
-        for name in ("user", "item"):
-            missing = batch[name].is_null()
-            if bool(missing.any()):
-                raise DataError(f"{where(_first(missing))}: the {name} is missing")
+        user, item = (identifiers(batch[name], name, where) for name in ("user", "item"))
         self._parts["rating"].append(self._values(batch["rating"], where))
         if "time" in batch.columns:
             self._parts["time"].append(seconds(batch["time"], where))
-        self._parts["user"].append(self._users.encode(batch["user"]))
-        self._parts["item"].append(self._numbered_items(batch["item"], where))
+        self._parts["user"].append(self._users.encode(user))
+        self._parts["item"].append(self._numbered_items(item, where))
         self._wheres.append((self.size, where))
         self.size += batch.height
 
@@ -187,6 +190,8 @@ class Gatherer:
             raise DataError(f"{label} is empty: it holds no rating")
         users, renumber_users = self._users.finish()
         items, renumber_items = self._items.finish()
+        for names, what in ((users, "user"), (items, "item")):
+            refuse_two_spellings(names, what, label)
         user_index = self._column("user", renumber_users)
         item_index = self._column("item", renumber_items)
         values = self._column("rating")
@@ -253,6 +258,43 @@ class Gatherer:
         return where(position - start)
 
 
+def identifiers(column: pl.Series, what: str, where: Where) -> pl.Series:
+    """A column of names of users or items, in which the same one is always written in the same way.
+
+    Whole numbers in floating point, which tables with missing entries come with, are whole numbers again: else 1.0 here
+    and 1 there would be two users. Other numbers in floating point are no names.
+
+    >>> identifiers(pl.Series([1.0, 2.0]), "user", rows_of("it", 1)).to_list()
+    [1, 2]
+    """
+    if column.dtype.is_float() or column.dtype.is_decimal():
+        column = column.cast(pl.Float64).fill_nan(None)
+        wrong = ~((column == column.round()) & (column.abs() <= LARGEST_EXACT)).fill_null(True)
+        if bool(wrong.any()):
+            raise DataError(
+                f"{where(_first(wrong))}: the {what} is a number in floating point that is not whole, or too large to "
+                "be exact: name users and items by text or whole numbers"
+            )
+        column = column.cast(pl.Int64)
+    missing = column.is_null()
+    if bool(missing.any()):
+        raise DataError(f"{where(_first(missing))}: the {what} is missing")
+    return column
+
+
+def one_spelling(names: pl.Series) -> pl.Series:
+    """Text in which a whole number is written without ``.0`` behind it."""
+    return names.str.replace(FLOAT_TEXT, "$1")
+
+
+def refuse_two_spellings(names: Names, what: str, label: str) -> None:
+    """Raise where text names one user or item in two ways, 1 and 1.0: they would count as two."""
+    column = pl.Series(names.tolist(), dtype=pl.String)
+    as_floats = column.filter(column.str.contains(FLOAT_TEXT))
+    if len(as_floats) and one_spelling(column).n_unique() < len(column):
+        raise DataError(f"{label}: the same {what} is written as 1 and as 1.0, or the like: write each in one way")
+
+
 def seconds(times: pl.Series, where: Where) -> AnyArray:
     """Times as whole seconds since 1970: from numbers, dates, or text that holds either."""
     if times.dtype == pl.String:
@@ -299,4 +341,6 @@ def _catalogue(names: Names, scale: Scale, facts: ItemFacts | None) -> Catalogue
     """The catalogue of the list of items, or, without one, of the items that the ratings name."""
     if facts is None:
         return Catalogue(Labels(names, what="item"), scale, names, declared=False)
-    return Catalogue.of(names.tolist(), scale, titles=facts.titles, genres=facts.genres, years=facts.years)
+    return Catalogue.of(
+        names.tolist(), scale, titles=facts.titles, genres=facts.genres, years=facts.years, declared=facts.declared
+    )

@@ -26,6 +26,7 @@ def load(
     rating: str = "rating",
     time: str | None = None,
     items: str | Path | None = None,
+    items_public: bool = False,
     repeats: Repeats = "keep",
     progress: Progress = no_progress,
 ) -> Ratings:
@@ -46,6 +47,9 @@ def load(
     user, item, rating, time, items
         Columns of a table, and a table of items beside it: see :func:`discreet.data.tables.read_table`. For reports
         ``items`` may be a data set by name, whose scale is then theirs.
+    items_public
+        Say that the list in ``items`` is public: that it was made without looking at the ratings. Nothing can be proven
+        otherwise. Named data sets and folders of MovieLens or the Netflix Prize list their own items.
     repeats
         What becomes of several ratings of one item by one user: ``"keep"`` them (only at different times), or
         merge them by a rule (``"last"``, ``"mean"`` or ``"recency"``, see :meth:`discreet.Ratings.merge`).
@@ -77,10 +81,20 @@ def load(
     if place.is_file() and is_table(place):
         if declared is None:
             raise InputError(f"{place} does not say its rating scale: declare it, for example scale=Scale(1, 5)")
-        columns = {"user": user, "item": item, "rating": rating, "time": time, "items": items}
-        return read_table(place, scale=declared, repeats=repeats, progress=progress, **columns)  # type: ignore[arg-type]
+        return read_table(
+            place,
+            scale=declared,
+            user=user,
+            item=item,
+            rating=rating,
+            time=time,
+            items=items,
+            items_public=items_public,
+            repeats=repeats,
+            progress=progress,
+        )
     if holds_reports(place):
-        return _load_reports(place, declared, items, item, progress)
+        return _load_reports(place, declared, items, item, items_public, progress)
     ratings = _load_folder(place, repeats, progress)
     _check_scale(str(place), ratings.catalogue.scale, declared)
     return ratings
@@ -99,7 +113,9 @@ def _load_named(name: str, path: str | Path | None, repeats: Repeats, progress: 
     return ratings if repeats == "keep" else ratings.merge(repeats)
 
 
-def _load_reports(place: Path, scale: Scale | None, items: str | Path | None, item: str, progress: Progress) -> Ratings:
+def _load_reports(
+    place: Path, scale: Scale | None, items: str | Path | None, item: str, items_public: bool, progress: Progress
+) -> Ratings:
     """What users reported: their ratings on the declared scale, perturbed, with the public items of a table."""
     if items is None:
         return Ratings.from_reports(place, progress=progress)
@@ -107,11 +123,15 @@ def _load_reports(place: Path, scale: Scale | None, items: str | Path | None, it
         raise InputError(
             f"the reports in {place} need the scale of the ratings beside the table of items, for example 1:5"
         )
-    return Ratings.from_reports(place, public_items(items, scale, item), progress)
+    return Ratings.from_reports(place, public_items(items, scale, item, items_public=items_public), progress)
 
 
-def public_items(items: str | Path, scale: Scale | None = None, item: str = "item") -> Catalogue:
+def public_items(
+    items: str | Path, scale: Scale | None = None, item: str = "item", *, items_public: bool = False
+) -> Catalogue:
     """The catalogue of a data set by name, which has a scale of its own, or of a table of items.
+
+    Of a table, ``items_public`` says that it was made without looking at the ratings.
 
     >>> len(public_items("synthetic"))
     1700
@@ -121,7 +141,7 @@ def public_items(items: str | Path, scale: Scale | None = None, item: str = "ite
         return load(str(items)).catalogue
     require(scale is not None, f"{items} does not say its rating scale: declare it, for example 1:5")
     assert scale is not None
-    return read_catalogue(items, scale, item)
+    return read_catalogue(items, scale, item, items_public=items_public)
 
 
 def _load_folder(place: Path, repeats: Repeats, progress: Progress) -> Ratings:

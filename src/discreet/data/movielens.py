@@ -172,7 +172,8 @@ def item_facts(label: str, records: Iterator[tuple[int, str, str, Sequence[str]]
         raise DataError(f"{label} is empty: it lists no item")
     ordered = sorted(found, key=_natural)
     titles = [found[item][0] for item in ordered]
-    return ItemFacts(ordered, titles, [found[item][1] for item in ordered], [year_of(title) for title in titles])
+    of_items, years = [found[item][1] for item in ordered], [year_of(title) for title in titles]
+    return ItemFacts(ordered, titles, of_items, years, declared=True)
 
 
 def _items_of_100k(source: Source) -> ItemFacts:

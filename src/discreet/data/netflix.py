@@ -168,7 +168,7 @@ def _titles(source: Source) -> ItemFacts | None:
     ordered = sorted(found, key=int)
     named = [found[item] for item in ordered]
     titles = [f"{title} ({year})" if year else title for title, year in named]
-    return ItemFacts(ordered, titles, [()] * len(ordered), [year for _, year in named])
+    return ItemFacts(ordered, titles, [()] * len(ordered), [year for _, year in named], declared=True)
 
 
 def _numbers(names: pl.Series, known: AnyArray) -> AnyArray:

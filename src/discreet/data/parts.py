@@ -7,17 +7,22 @@ one user adds would hold; so this is checked first, in one pass over all parts.
 Readers are imported where files are read: whoever has all ratings in memory need not wait for them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.data.catalogue import Catalogue, Scale
+from discreet.data.handling import Handling
 from discreet.data.labels import Labels, counted
 from discreet.data.ratings import Ratings
-from discreet.errors import DataError, InputError
+from discreet.errors import DataError, InputError, require
 from discreet.types import AnyArray, Progress, no_progress
+
+if TYPE_CHECKING:
+    from discreet.data.gather import Repeats
 
 
 class RatingsInParts:
@@ -29,11 +34,13 @@ class RatingsInParts:
         A folder, whose tables are the parts, or a list of files: Parquet, Arrow, CSV or TSV.
     scale
         The rating scale. It is declared, never read off the data.
-    user, item, rating
-        Names of the columns.
-    items
-        Another table that lists all items, outside the folder: see :func:`discreet.data.tables.read_table`. Without it
-        the list is read off the ratings, and the catalogue is not ``declared``.
+    user, item, rating, time
+        Names of the columns; times matter only for merging.
+    items, items_public
+        Another table that lists all items, outside the folder, and whether that list is public: see
+        :func:`discreet.data.tables.read_table`. Without it the list is read off the ratings.
+    repeats
+        How several ratings of one item by one user are merged; ``"keep"`` refuses them.
     progress
         Called while all parts are read for the first time, to be checked.
 
@@ -61,17 +68,23 @@ class RatingsInParts:
         user: str = "user",
         item: str = "item",
         rating: str = "rating",
+        time: str | None = None,
         items: str | Path | None = None,
+        items_public: bool = False,
+        repeats: "Repeats" = "keep",
         progress: Progress = no_progress,
     ) -> None:
         from discreet.data.tables import read_catalogue
 
         self._files = _files(data)
-        self._columns = {"user": user, "item": item, "rating": rating}
+        self._columns = {"user": user, "item": item, "rating": rating} | ({} if time is None else {"time": time})
+        self._repeats: Repeats = repeats
         self._change: Callable[[Ratings], Ratings] | None = None
+        self._silent = Labels.of((), what="user")
+        self.handling = Handling() if repeats == "keep" else Handling(merged=repeats)
         scale = Scale(*scale) if isinstance(scale, tuple) else scale
-        listed = None if items is None else read_catalogue(items, scale, item)
-        self.catalogue, self.n_users, self._marks = self._checked(scale, listed, progress)
+        listed = None if items is None else read_catalogue(items, scale, item, items_public=items_public)
+        self.catalogue, self._seen, self._marks = self._checked(scale, listed, progress)
 
     def __len__(self) -> int:
         return sum(size for size, _ in self._marks)
@@ -79,6 +92,11 @@ class RatingsInParts:
     def __repr__(self) -> str:
         sizes = f"{counted(len(self), 'rating')}, {counted(self.n_users, 'user')}, {counted(self.n_items, 'item')}"
         return f"RatingsInParts({counted(len(self._files), 'part')}, {sizes}, scale {self.catalogue.scale})"
+
+    @property
+    def n_users(self) -> int:
+        """How many users there are, those without a rating included."""
+        return len(self._seen) + len(self._silent)
 
     @property
     def n_items(self) -> int:
@@ -91,29 +109,50 @@ class RatingsInParts:
             part = self._read(file, self.catalogue.scale, self.catalogue)
             if _mark(part) != mark:
                 raise DataError(f"{file} has changed since it was checked: nothing was computed from it")
-            yield from (part if self._change is None else self._change(part)).parts()
+            yield from self._changed(part).parts()
+        if len(self._silent):
+            none, times = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32) if "time" in self._columns else None
+            nothing = none, none, np.zeros(0, dtype=np.float32), times
+            yield from self._changed(Ratings(self.catalogue, self._silent, *nothing, handling=self.handling)).parts()
+
+    def with_users(self, names: Iterable[str]) -> "RatingsInParts":
+        """The same with everybody who takes part listed: see :meth:`discreet.Ratings.with_users`."""
+        listed = Labels.of(names, what="user")
+        words = _words(listed)
+        rated = np.isin(words, self._seen)
+        require(
+            len(np.unique(words)) == len(words) and int(rated.sum()) == len(self._seen),
+            "a user with ratings is not in the list of users: list everybody, each once",
+        )
+        silent = Labels(listed.names[~rated], what="user")
+        return self._with(_silent=silent, handling=self.handling.with_listed_users())
+
+    def _changed(self, part: Ratings) -> Ratings:
+        return part if self._change is None else self._change(part)
+
+    def _with(self, **changes: object) -> "RatingsInParts":
+        other = object.__new__(type(self))
+        other.__dict__ = self.__dict__ | changes
+        return other
 
     def changed(self, change: Callable[[Ratings], Ratings]) -> "RatingsInParts":
         """The same with every part changed as it is read, for example capped, user by user."""
-        other = object.__new__(type(self))
         before = self._change
-        both = change if before is None else lambda part: change(before(part))
-        other.__dict__ = self.__dict__ | {"_change": both}
-        return other
+        return self._with(_change=change if before is None else lambda part: change(before(part)))
 
     def _checked(
         self, scale: Scale, listed: Catalogue | None, progress: Progress
-    ) -> tuple[Catalogue, int, tuple[tuple[int, int], ...]]:
-        """Read everything once: the items (where no list is given), how many users, and what is known of each part."""
+    ) -> tuple[Catalogue, AnyArray, tuple[tuple[int, int], ...]]:
+        """Read everything once: the items (where no list is given), a word for each user, and a mark of each part."""
         import polars as pl
 
-        from discreet.data.gather import Numbering
+        from discreet.data.gather import Numbering, refuse_two_spellings
 
         seen, marks, numbering = np.zeros(0, dtype=np.uint64), [], Numbering()
         for number, file in enumerate(self._files):
             part = self._read(file, scale, listed)
             if part.has_repeats:  # a pair that comes twice in one part is refused when it is read
-                raise DataError(f"{file}: some pairs are rated more than once")
+                raise DataError(f"{file}: some pairs are rated more than once; merge them, for example repeats='last'")
             both = np.concatenate([seen, _words(part.users)])
             seen = np.unique(both)
             if len(seen) < len(both):
@@ -124,8 +163,9 @@ class RatingsInParts:
             progress(number + 1, len(self._files), "checking the parts")
         if listed is None:
             names, _ = numbering.finish()
+            refuse_two_spellings(names, "item", "these parts")
             listed = Catalogue(Labels(names, what="item"), scale, names, declared=False)
-        return listed, len(seen), tuple(marks)
+        return listed, seen, tuple(marks)
 
     def _read(self, file: Path, scale: Scale, catalogue: Catalogue | None) -> Ratings:
         from discreet.data.gather import Gatherer
@@ -134,7 +174,7 @@ class RatingsInParts:
         gatherer = Gatherer(scale, items=None if catalogue is None else catalogue.items.names.tolist())
         for batch, where in table_batches(file, self._columns):
             gatherer.add(batch, where)
-        ratings = gatherer.finish(str(file))
+        ratings = replace(gatherer.finish(str(file), repeats=self._repeats), handling=self.handling)
         return ratings if catalogue is None else replace(ratings, catalogue=catalogue)
 
 
@@ -159,7 +199,12 @@ def _mark(part: Ratings) -> tuple[int, int]:
 
 
 def _words(users: Labels) -> AnyArray:
-    """A word of 64 bits for every user, to find those who come again without keeping all names."""
+    """A word of 64 bits for every user, to find those who come again without keeping all names.
+
+    Text that names a user as 1.0 in one part and as 1 in another has the same word: that is one user in two parts.
+    """
     import polars as pl
 
-    return pl.Series(users.names.tolist(), dtype=pl.String).hash().to_numpy()
+    from discreet.data.gather import one_spelling
+
+    return one_spelling(pl.Series(users.names.tolist(), dtype=pl.String)).hash().to_numpy()

@@ -1,25 +1,26 @@
 """Ratings as columns: who, what, how much, when."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from discreet.data.catalogue import Catalogue
+from discreet.data.handling import Handling, MergeRule
 from discreet.data.history import History
 from discreet.data.labels import Labels, counted
 from discreet.data.report import ReportForm
+from discreet.data.sorting import Columns, narrow, pair_starts, placed, shuffled, sorting_order, stable_order
 from discreet.errors import InputError, require
-from discreet.types import AnyArray, Booleans, Floats, Indices, Offsets, Progress, no_progress
+from discreet.types import AnyArray, Floats, Indices, Offsets, Progress, no_progress
 
 if TYPE_CHECKING:
     import polars as pl
-
-MergeRule = Literal["last", "mean", "recency"]
 
 BLOCK = 1 << 15
 """Users who are summed over at once: what is made of their ratings on the way stays small beside the ratings."""
@@ -49,6 +50,10 @@ class Ratings:
     report_digest
         Which collection of reports they are part of, where they are perturbed: a fresh collection from the same users
         is a new spend, and has another digest.
+    handling
+        What was done to them before: merged, split, … Guarantees depend on it.
+    tags
+        A secret word for each user, set by a population, by which ratings are chosen at random; None before.
 
     Examples
     --------
@@ -70,11 +75,14 @@ class Ratings:
     user_facts: Mapping[str, AnyArray] = field(default_factory=dict)
     perturbed: ReportForm | None = None
     report_digest: str | None = None
+    handling: Handling = field(default=Handling(), kw_only=True)
+    tags: AnyArray | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         columns = [self.user_index, self.item_index, self.values, *self.user_facts.values()]
-        for column in columns if self.times is None else [*columns, self.times]:
-            column.setflags(write=False)
+        for column in (*columns, self.times, self.tags):
+            if column is not None:
+                column.setflags(write=False)
 
     @classmethod
     def of_columns(
@@ -91,7 +99,7 @@ class Ratings:
         user_index = np.asarray(user_index, dtype=np.int32)
         item_index = np.asarray(item_index, dtype=np.int32)
         values = np.asarray(values, dtype=np.float32)
-        times = None if times is None else _narrow(np.asarray(times))
+        times = None if times is None else narrow(np.asarray(times))
         order = sorting_order(user_index, item_index, len(users), len(catalogue))
         if order is not None:
             user_index, item_index, values = user_index[order], item_index[order], values[order]
@@ -105,7 +113,11 @@ class Ratings:
 
     @classmethod
     def of_histories(cls, histories: Sequence[History]) -> "Ratings":
-        """Several nameless users, in the order given."""
+        """Several nameless users, in the order given.
+
+        They get random names. Were they numbered, one history more would rename all that follow, and so change whatever
+        is chosen by name.
+        """
         require(len(histories) > 0, "at least one history is needed")
         catalogue = histories[0].catalogue
         for history in histories:
@@ -113,10 +125,11 @@ class Ratings:
         lengths = [len(history) for history in histories]
         return cls(
             catalogue=catalogue,
-            users=Labels(np.arange(len(histories)).astype(np.str_), what="user"),
+            users=Labels(np.array([secrets.token_hex(12) for _ in histories], dtype=np.str_), what="user"),
             user_index=np.repeat(np.arange(len(histories), dtype=np.int32), lengths),
             item_index=np.concatenate([history.items for history in histories]),
             values=np.concatenate([history.values for history in histories]),
+            handling=Handling(users_listed=True, nameless=True),
         )
 
     @classmethod
@@ -160,7 +173,7 @@ class Ratings:
         return sp.csr_array((self.values, self.item_index, self.indptr), shape=shape, copy=False)
 
     @cached_property
-    def by_item(self) -> "Columns":
+    def by_item(self) -> Columns:
         """The same ratings item by item; within an item by user."""
         order = stable_order(self.item_index, self.n_items)
         counts = np.bincount(self.item_index, minlength=self.n_items)
@@ -170,7 +183,7 @@ class Ratings:
     @cached_property
     def has_repeats(self) -> bool:
         """Whether some user rated some item more than once."""
-        return not bool(_starts(self.user_index, self.item_index).all())
+        return not bool(pair_starts(self.user_index, self.item_index).all())
 
     def history(self, user: str) -> History:
         """The own ratings of one user, named by label."""
@@ -228,6 +241,7 @@ class Ratings:
         return replace(
             kept,
             users=Labels(self.users.names[chosen], what=self.users.what),
+            tags=None if self.tags is None else self.tags[chosen],
             user_index=renumber[kept.user_index],
             user_facts={name: column[chosen] for name, column in self.user_facts.items()},
         )
@@ -238,11 +252,41 @@ class Ratings:
         return replace(
             self,
             users=Labels(self.users.names[first:end], what=self.users.what),
+            tags=None if self.tags is None else self.tags[first:end],
             user_index=self.user_index[rows] - np.int32(first),
             item_index=self.item_index[rows],
             values=self.values[rows],
             times=None if self.times is None else self.times[rows],
             user_facts={name: column[first:end] for name, column in self.user_facts.items()},
+        )
+
+    def with_users(self, names: Iterable[str]) -> "Ratings":
+        """The same ratings with everybody who takes part listed, whether they rated anything or not.
+
+        A table names only those who have a rating, so taking back one's only rating would take one off the list. Where
+        that must not show (:class:`~discreet.LocalDevices` with the unit rating), list the users. They come in the
+        order of ``names``; a rating of somebody who is not listed is an error.
+
+        >>> import discreet as dc
+        >>> some = dc.synthetic(users=2, items=8, ratings=4, seed=1).with_users(["1", "2", "3"])
+        >>> some.n_users, some.handling.users_listed
+        (3, True)
+        """
+        listed = Labels.of(names, what="user")
+        places = np.array([listed.positions.get(name, -1) for name in self.users], dtype=np.int32)
+        require(bool((places >= 0).all()), "a user with ratings is not in the list of users: list everybody")
+        user_index = places[self.user_index]
+        order = stable_order(user_index, len(listed))  # within a user the order by item stays
+        return replace(
+            self,
+            users=listed,
+            user_index=user_index[order],
+            item_index=self.item_index[order],
+            values=self.values[order],
+            times=None if self.times is None else self.times[order],
+            user_facts={name: placed(column, places, len(listed)) for name, column in self.user_facts.items()},
+            handling=self.handling.with_listed_users(),
+            tags=None,
         )
 
     def parts(self) -> Iterator["Ratings"]:
@@ -253,22 +297,29 @@ class Ratings:
         for first in range(0, self.n_users, BLOCK):
             yield self._user_block(first, min(first + BLOCK, self.n_users))
 
-    # ── Splitting. Seeds are fine here: nothing private depends on them. ──
+    # ── Splitting. Seeds are fine here: nothing private depends on them. But one rating more deals all others anew, so
+    # what is learned from a part can promise something about that part alone: it is marked. ──
+
+    def of_split(self) -> "Ratings":
+        """The same, marked as one part of a random split."""
+        return replace(self, handling=self.handling.after_split())
 
     def split(self, test: float, seed: int) -> tuple["Ratings", "Ratings"]:
         """Hold out a share of all ratings at random: ``(train, test)`` over the same users."""
         require(0 < test < 1, f"test must be a share between 0 and 1, got {test}")
         held_out = np.zeros(len(self), dtype=np.bool_)
-        held_out[_shuffled(len(self), seed)[: round(test * len(self))]] = True
-        return self.select(~held_out), self.select(held_out)
+        held_out[shuffled(len(self), seed)[: round(test * len(self))]] = True
+        both = self.of_split()
+        return both.select(~held_out), both.select(held_out)
 
     def folds(self, count: int, seed: int) -> Iterator[tuple["Ratings", "Ratings"]]:
         """``count`` pairs ``(train, test)``; every rating is in exactly one test set."""
         require(count >= 2, f"folds must be at least 2, got {count}")
         fold = np.empty(len(self), dtype=np.uint8 if count <= 256 else np.int32)
-        fold[_shuffled(len(self), seed)] = np.resize(np.arange(count, dtype=fold.dtype), len(self))
+        fold[shuffled(len(self), seed)] = np.resize(np.arange(count, dtype=fold.dtype), len(self))
+        both = self.of_split()
         for number in range(count):
-            yield self.select(fold != number), self.select(fold == number)
+            yield both.select(fold != number), both.select(fold == number)
 
     def split_each_user(self, shares: Sequence[float], seed: int) -> tuple["Ratings", ...]:
         """Split the ratings of every user by the same shares, for example ``(0.8, 0.1, 0.1)``.
@@ -280,9 +331,9 @@ class Ratings:
             f"shares must be at least two positive numbers that sum to 1, got {tuple(shares)}",
         )
         # Shuffle within users: sort by a random permutation, then stably by user.
-        shuffled = _shuffled(len(self), seed)
-        order = shuffled[stable_order(self.user_index[shuffled], self.n_users)]
-        del shuffled
+        mixed = shuffled(len(self), seed)
+        order = mixed[stable_order(self.user_index[mixed], self.n_users)]
+        del mixed
         # Which of the user's ratings each one is, in the shuffled order; then the first few go to the last part.
         sizes = np.diff(self.indptr)
         part = np.zeros(len(self), dtype=np.uint8)
@@ -294,15 +345,17 @@ class Ratings:
             np.add.at(chosen, ends, -1)
             part[order[np.cumsum(chosen[:-1], dtype=np.int8).view(np.bool_)]] = number
             begins = ends
-        return tuple(self.select(part == number) for number in range(len(shares)))
+        every = self.of_split()
+        return tuple(every.select(part == number) for number in range(len(shares)))
 
     def split_users(self, test: int | float, seed: int) -> tuple["Ratings", "Ratings"]:
         """Hold out whole users: a share of them, or a number. Users are renumbered in both parts."""
         count = round(test * self.n_users) if isinstance(test, float) else test
         require(0 < count < self.n_users, f"test must hold out at least one user, and not all of them, got {test}")
         held_out = np.zeros(self.n_users, dtype=np.bool_)
-        held_out[_shuffled(self.n_users, seed)[:count]] = True
-        return self.select_users(np.flatnonzero(~held_out)), self.select_users(np.flatnonzero(held_out))
+        held_out[shuffled(self.n_users, seed)[:count]] = True
+        both = self.of_split()
+        return both.select_users(np.flatnonzero(~held_out)), both.select_users(np.flatnonzero(held_out))
 
     # ── Several ratings of one item by one user ──
 
@@ -311,7 +364,8 @@ class Ratings:
 
         ``last`` keeps the latest, ``mean`` averages, and ``recency`` weights the t-th of m ratings in
         order of time by 2t / (m(m+1)). Ratings of equal time, or without times, keep the order in which
-        they were read. The merged rating carries the latest time.
+        they were read. The merged rating carries the latest time. The result is marked as merged even if no pair came
+        twice, so that the mark says nothing about the ratings.
 
         >>> from discreet.data.catalogue import Catalogue, Scale
         >>> catalogue = Catalogue.of(["a"], Scale(1, 5))
@@ -320,13 +374,14 @@ class Ratings:
         [[5.0], [3.5], [4.0]]
         """
         require(rule in ("last", "mean", "recency"), f"merge takes 'last', 'mean' or 'recency', got {rule!r}")
+        handling = self.handling.merged_by(rule)
         if not self.has_repeats:
-            return self
+            return replace(self, handling=handling)
         values, times = self.values, self.times
         if times is not None:
             order = np.lexsort((times, self.item_index, self.user_index))
             values, times = values[order], times[order]
-        starts = np.flatnonzero(_starts(self.user_index, self.item_index))
+        starts = np.flatnonzero(pair_starts(self.user_index, self.item_index))
         sizes = np.diff(np.append(starts, len(self)))
         lasts = starts + sizes - 1
         if rule == "last":
@@ -342,65 +397,5 @@ class Ratings:
             item_index=self.item_index[starts],
             values=merged,
             times=None if times is None else times[lasts],
+            handling=handling,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """Ratings item by item: item ``i`` was rated by ``users[indptr[i]:indptr[i + 1]]``."""
-
-    indptr: Offsets
-    users: Indices
-    values: Floats
-
-    def __post_init__(self) -> None:
-        for column in (self.users, self.values):
-            column.setflags(write=False)
-
-
-def stable_order(keys: AnyArray, size: int) -> AnyArray:
-    """Positions that sort ``keys`` (each below ``size``), equal keys in their old order, in linear time.
-
-    A matrix with one entry in each row, at column ``keys[row]``, is transposed: that is a counting sort.
-
-    >>> stable_order(np.array([1, 0, 1, 0]), 2).tolist()
-    [1, 3, 0, 2]
-    """
-    count = len(keys)
-    rows = sp.csr_array(
-        (np.zeros(count, dtype=np.int8), keys, np.arange(count + 1, dtype=np.int32 if count < 2**31 else np.int64)),
-        shape=(count, size),
-        copy=False,
-    )
-    return rows.tocsc().indices
-
-
-def sorting_order(user: AnyArray, item: AnyArray, users: int, items: int) -> AnyArray | None:
-    """Positions that sort ratings by user and then by item, stably; None when they are sorted already.
-
-    >>> sorting_order(np.array([1, 0, 0]), np.array([0, 1, 0]), 2, 2).tolist()
-    [2, 1, 0]
-    """
-    if bool(np.all((user[1:] > user[:-1]) | ((user[1:] == user[:-1]) & (item[1:] >= item[:-1])))):
-        return None
-    order = stable_order(item, items)
-    return np.asarray(order[stable_order(user[order], users)])
-
-
-def _starts(user: Indices, item: Indices) -> Booleans:
-    """Where the ratings of another pair begin."""
-    starts = np.ones(len(user), dtype=np.bool_)
-    starts[1:] = (user[1:] != user[:-1]) | (item[1:] != item[:-1])
-    return starts
-
-
-def _narrow(times: AnyArray) -> AnyArray:
-    """Whole seconds in 4 bytes where they fit."""
-    fits = len(times) == 0 or (times.min() >= -(2**31) and times.max() < 2**31)
-    return times.astype(np.int32 if fits else np.int64)
-
-
-def _shuffled(count: int, seed: int) -> AnyArray:
-    positions = np.arange(count, dtype=np.uint32)
-    np.random.default_rng(seed).shuffle(positions)
-    return positions

@@ -23,6 +23,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.data.catalogue import Catalogue, Scale
+from discreet.data.handling import Handling
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
@@ -194,6 +195,7 @@ def synthetic(
         genres=tuple(GENRES),
         item_genres=item_genres,
         years=years,
+        declared=True,
     )
     columns = _draw(
         indptr,
@@ -211,7 +213,7 @@ def synthetic(
     user_index, item_index, opinions, times = columns
     _cut(opinions, levels)
     names = Labels(np.arange(1, users + 1).astype(np.str_), what="user")
-    return Ratings(catalogue, names, user_index, item_index, opinions, times)
+    return Ratings(catalogue, names, user_index, item_index, opinions, times, handling=Handling(users_listed=True))
 
 
 def _levels(scale: Scale, step: float) -> Floats:

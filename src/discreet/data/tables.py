@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from discreet.data.catalogue import Catalogue, Scale
-from discreet.data.gather import Gatherer, ItemFacts, Repeats, Where, rows_of
+from discreet.data.gather import Gatherer, ItemFacts, Repeats, Where, identifiers, rows_of
 from discreet.data.history_file import read_history as read_history  # the command line looks for it here
 from discreet.data.movielens import NO_GENRE, year_of
 from discreet.data.ratings import Ratings
@@ -36,6 +36,7 @@ def read_table(
     rating: str = "rating",
     time: str | None = None,
     items: str | Path | None = None,
+    items_public: bool = False,
     repeats: Repeats = "keep",
     progress: Progress = no_progress,
 ) -> Ratings:
@@ -53,7 +54,10 @@ def read_table(
     items
         Another table that lists all items: a column of the same name as ``item``, and any of ``title``, ``genres``
         (separated by ``|``) and ``year``. A rating of an item that it does not list is an error. Without it the list
-        is read off the ratings, and the catalogue is not ``declared``.
+        is read off the ratings.
+    items_public
+        Say that the list of items is public: that it was made without looking at the ratings, from a shop's stock for
+        example. Nothing can be proven otherwise, and nobody can see it from the list.
     repeats
         What becomes of several ratings of one item by one user: ``"keep"`` them (only at different times), or
         merge them by a rule (``"last"``, ``"mean"`` or ``"recency"``, see :meth:`discreet.Ratings.merge`).
@@ -67,9 +71,7 @@ def read_table(
     Ratings(2 ratings, 2 users, 1 item, scale 1 to 5)
     """
     path = Path(path)
-    facts = (
-        None if items is None else _facts_of(_read_small(Path(items), item), item, str(items), first_row=_head(items))
-    )
+    facts = None if items is None else _facts_of_file(items, item, items_public)
     gatherer = Gatherer(scale, items=facts.items if facts else None)
     columns = {"user": user, "item": item, "rating": rating} | ({} if time is None else {"time": time})
     for batch, where in table_batches(path, columns, progress):
@@ -86,6 +88,7 @@ def from_frame(
     rating: str = "rating",
     time: str | None = None,
     items: Any = None,
+    items_public: bool = False,
     repeats: Repeats = "keep",
 ) -> Ratings:
     """Take ratings from a frame of polars or pandas or a table of pyarrow; the parameters are those of a file.
@@ -101,7 +104,10 @@ def from_frame(
     items
         Another frame that lists all items: a column of the same name as ``item``, and any of ``title``, ``genres``
         (lists, or text separated by ``|``) and ``year``. A rating of an item that it does not list is an error.
-        Without it the list is read off the ratings, and the catalogue is not ``declared``.
+        Without it the list is read off the ratings.
+    items_public
+        Say that the list of items is public: that it was made without looking at the ratings, from a shop's stock for
+        example. Nothing can be proven otherwise, and nobody can see it from the list.
     repeats
         ``"keep"`` several ratings of one item by one user (only at different times), or merge them by a rule.
 
@@ -117,18 +123,20 @@ def from_frame(
     facts = None
     if items is not None:
         described = _to_polars(items, [name for name in (item, *FACTS) if name in items_columns(items)])
-        facts = _facts_of(described, item, "the frame of items", first_row=1)
+        facts = _facts_of(described, item, "the frame of items", 1, items_public)
     columns = {"user": user, "item": item, "rating": rating} | ({} if time is None else {"time": time})
     whole = _to_polars(frame, list(columns.values()))
     gatherer = Gatherer(scale, items=facts.items if facts else None)
     for first in range(0, whole.height, BATCH):
         part = whole.slice(first, BATCH).select(pl.col(name).alias(role) for role, name in columns.items())
-        gatherer.add(_readable(part), rows_of("the frame", first + 1))
+        gatherer.add(part, rows_of("the frame", first + 1))
     return gatherer.finish("the frame", facts=facts, repeats=repeats)
 
 
-def read_catalogue(path: str | Path, scale: Scale, item: str = "item") -> Catalogue:
-    """Read the public items from a table: a column of identifiers, and any of ``title``, ``genres`` and ``year``.
+def read_catalogue(path: str | Path, scale: Scale, item: str = "item", *, items_public: bool = False) -> Catalogue:
+    """Read the list of items from a table: a column of identifiers, and any of ``title``, ``genres`` and ``year``.
+
+    ``items_public`` says that the list was made without looking at the ratings.
 
     Examples
     --------
@@ -138,8 +146,10 @@ def read_catalogue(path: str | Path, scale: Scale, item: str = "item") -> Catalo
     >>> read_catalogue(file, Scale(1, 5)).find("Toy Story (1995)")
     0
     """
-    facts = _facts_of(_read_small(Path(path), item), item, str(path), first_row=_head(path))
-    return Catalogue.of(facts.items, scale, titles=facts.titles, genres=facts.genres, years=facts.years)
+    facts = _facts_of_file(path, item, items_public)
+    return Catalogue.of(
+        facts.items, scale, titles=facts.titles, genres=facts.genres, years=facts.years, declared=items_public
+    )
 
 
 # ── Files ──
@@ -168,7 +178,7 @@ def table_batches(
         lazy = lazy.select(pl.col(name).alias(role) for role, name in columns.items())
         height = int(lazy.select(pl.len()).collect().item())
         for first in range(0, height, BATCH):
-            yield _readable(lazy.slice(first, BATCH).collect()), rows_of(str(path), first + 1)
+            yield lazy.slice(first, BATCH).collect(), rows_of(str(path), first + 1)
             progress(min(first + BATCH, height), height, f"reading {path.name}")
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(f"{path} cannot be read as {kind[1:]}: it is cut off or damaged ({_one_line(error)})") from None
@@ -215,14 +225,18 @@ def _head(path: str | Path) -> int:
     return 2 if ending(Path(path)) in SEPARATORS else 1
 
 
-def _facts_of(frame: pl.DataFrame, item: str, label: str, first_row: int) -> ItemFacts:
+def _facts_of_file(path: str | Path, item: str, declared: bool) -> ItemFacts:
+    return _facts_of(_read_small(Path(path), item), item, str(path), _head(path), declared)
+
+
+def _facts_of(frame: pl.DataFrame, item: str, label: str, first_row: int, declared: bool) -> ItemFacts:
     """Titles, genres and years out of a table of items, in the order of the table."""
     if item not in frame.columns:
         raise DataError(f"{label}: there is no column {item!r}; {columns_there(frame.columns)}")
-    names = _readable(frame.select(pl.col(item).alias("item")))["item"].cast(pl.String)
-    for mask, what in ((names.is_null(), "has no identifier"), (~names.is_first_distinct(), "is listed twice")):
-        if bool(mask.any()):
-            raise DataError(f"{label}, row {first_row + int(mask.arg_max() or 0)}: this item {what}")
+    names = identifiers(frame[item], "item", rows_of(label, first_row)).cast(pl.String)
+    twice = ~names.is_first_distinct()
+    if bool(twice.any()):
+        raise DataError(f"{label}, row {first_row + int(twice.arg_max() or 0)}: this item is listed twice")
     items = names.to_list()
     titles = items
     if "title" in frame.columns:
@@ -238,7 +252,7 @@ def _facts_of(frame: pl.DataFrame, item: str, label: str, first_row: int) -> Ite
         years = numbers.cast(pl.Int16, strict=False).fill_null(0).to_list()
     else:
         years = [year_of(title) for title in titles]
-    return ItemFacts(items, titles, genres, years)
+    return ItemFacts(items, titles, genres, years, declared)
 
 
 # ── Frames ──
@@ -282,16 +296,6 @@ def _from_pandas(series: Any, name: str) -> pl.Series:
     values = pl.Series(name, [None if value is None else str(value) for value in distinct], dtype=pl.String)
     places = pl.Series(codes.astype(np.int64))
     return values.gather(places.set(places < 0, None))
-
-
-def _readable(batch: pl.DataFrame) -> pl.DataFrame:
-    """Identifiers that pandas made floating point because some were missing are whole numbers again."""
-    for name in ("user", "item"):
-        if name in batch.columns and batch[name].dtype.is_float():
-            column = batch[name].fill_nan(None)
-            if bool((column == column.round()).all()):
-                batch = batch.with_columns(column.cast(pl.Int64))
-    return batch
 
 
 def _one_line(error: Exception) -> str:

@@ -200,7 +200,7 @@ def _warm_up(model: Any, terms: Terms) -> bool:
     rng = np.random.default_rng(0)
     pairs = np.sort(rng.choice(users * items, size=60, replace=False))
     tiny = Ratings.of_columns(
-        Catalogue.of([str(item) for item in range(items)], Scale(1, 5)),
+        Catalogue.of([str(item) for item in range(items)], Scale(1, 5), declared=True),
         Labels.of([str(user) for user in range(users)], what="user"),
         pairs // items,
         pairs % items,

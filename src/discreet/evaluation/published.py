@@ -56,6 +56,7 @@ class PublishedRatings:
 
     def splits(self, ratings: Ratings) -> Iterator[Split]:
         """The one split."""
+        ratings = ratings.of_split()
         in_train = _sampled(len(ratings), 0.8, self.seed)
         others = np.flatnonzero(~in_train)
         in_test = np.zeros(len(ratings), dtype=np.bool_)
@@ -114,7 +115,7 @@ class PublishedRanking:
 
     def splits(self, ratings: Ratings) -> Iterator[Split]:
         """The one split."""
-        likings = ratings.select(ratings.values > self.above)
+        likings = ratings.of_split().select(ratings.values > self.above)
         likings = likings.select_users(np.flatnonzero(np.diff(likings.indptr) >= self.at_least))
         if likings.n_users <= 2 * self.held_out:
             raise InputError(

@@ -3,7 +3,7 @@
 The best of a grid is a release: which settings fit best says something about the ratings. The defaults of our models
 were chosen on other data, so they cost nothing; whoever wants to search on their own ratings pays for it here.
 
-**In order.** (1) Every rating is held out with odds ``held_out``, by a fixed hash of its user's name and its item. (2)
+**In order.** (1) Every rating is held out with odds ``held_out``, by a hash of its user's tag and its item. (2)
 Each candidate is fitted on the others. Candidates that would ask the same questions are asked for once, and all are
 made of the same answers: settings that matter only after the noise (factors, ridges, dampings) cost nothing. Which
 ones these are is found out by a dress rehearsal on made-up ratings. (3) One further sum says how well each candidate
@@ -13,11 +13,12 @@ x_u scaled down to L2 norm 1/10 at most, the sum of x_u over all users, with noi
 the release that is already there is the result. The ledger's limit is split: ``share`` for step 3, the rest in equal
 parts for the different questions of step 2.
 
-**Guarantee.** Whether a rating is held out depends on its user's name and its item and on nothing else, so data sets
-that differ in a unit differ in at most that unit in either part: bounds that hold on all ratings hold on the first
-part (2). In (3) the releases are fixed: they were paid for. A user's row depends on that user's ratings alone, and is
-never longer than 1/10. A user more or less moves the sum by at most 1/10; a rating more or less changes one row, both
-ends of which lie in that ball, so it moves the sum by at most 2/10 (L2; in L1 by √m times as much, for m candidates).
+**Guarantee.** Whether a rating is held out depends on its user's tag and its item and on no other rating; a tag is a
+function of the user's name and of the population's secret key. So for every key data sets that differ in a unit differ
+in at most that unit in either part: bounds that hold on all ratings hold on the first part (2). In (3) the releases are
+fixed: they were paid for. A user's row depends on that user's ratings alone, and is never longer than 1/10. A user more
+or less moves the sum by at most 1/10; a rating more or less changes one row, both ends of which lie in that ball, so it
+moves the sum by at most 2/10, and so does a rating of another value (L2; in L1 by √m times as much, for m candidates).
 This holds to the last bit: users are scored one at a time, since in a batch the last bits of a matrix product depend on
 who else is in it, and where items score alike they decide on ranks; and rows are rounded towards 0 to multiples of
 2⁻³⁰, so that their sums are exact. The winner and its release are made from these sums: post-processing. So the search
@@ -45,10 +46,11 @@ from discreet.models.bias import on_lattice
 from discreet.models.fitting import check_population, needs_raw_ratings
 from discreet.models.release import Model, RatingModel, Release
 from discreet.populations.around import Around
+from discreet.populations.bounded import tags_of
 from discreet.populations.contribution import Contribution
 from discreet.populations.local import LocalDevices
 from discreet.populations.population import Population, exact_total
-from discreet.privacy.bounding import clip_rows, hold_out, user_tags
+from discreet.privacy.bounding import clip_rows, hold_out
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Bound
@@ -56,8 +58,8 @@ from discreet.types import Doubles, Progress, no_progress
 
 LONGEST = 0.1
 """No user says more than this about which candidate is better: L2 norm of a row of scores about their mean."""
-KEY = hashlib.sha256(b"discreet: what a search holds out").digest()
-"""Public. What is proven holds for every key, and the rehearsal of a fit must hold out what the fit does."""
+PURPOSE = hashlib.sha256(b"discreet: what a search holds out").digest()
+"""Public, to tell what is held out from what else is chosen by the users' secret tags."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +146,7 @@ class Search:
             (count,),
             total,
             tuple(
-                Bound(unit, norm, factor * value)  # type: ignore[arg-type]
+                Bound(unit, norm, factor * value, replace=2 * value)  # type: ignore[arg-type]
                 for unit, factor in (("user", 1.0), ("rating", 2.0))
                 for norm, value in norms.items()
             ),
@@ -176,8 +178,7 @@ class Search:
 
     def _parts(self, ratings: Ratings) -> tuple[Ratings, Ratings]:
         """What is learned from, and what is held out."""
-        tags = user_tags(ratings.users.names, KEY)
-        held = hold_out(ratings.indptr, ratings.item_index, tags, self.held_out, KEY)
+        held = hold_out(ratings.indptr, ratings.item_index, tags_of(ratings), self.held_out, PURPOSE)
         return ratings.select(~held), ratings.select(held)
 
     def _classes(self, population: Population) -> tuple[list[list[int]], float, bool]:

@@ -14,22 +14,23 @@ other alive, the more factors the worse.
 
 Which ratings are kept, and the weights, in three ways (c from public or released counts, so both cost nothing more):
 
-    uniform     at most k of a user's, drawn at random                                      c_i = 1
+    uniform     at most k of a user's, drawn at random by the population's secret tags      c_i = 1
     tail        the k whose items are rated least                                           c_i = 1
     adaptive    all                                                                         c_i = count_i^−exponent
 
 As published, ‖p_u‖ is clipped and the squares of weights sum to a constant; here weights follow what a user's M and
 y really are, so that everybody's whole answer has the same length.
 
-**L2, one user: 1.** The cells of different items are different cells, and the squares of a user's cells sum to
-w_u² Σ_i c_i² (κ² ‖M‖² + y_ui² ‖z‖²) = 1, or to 0 for a user who keeps no rating. Rounding cells towards 0 shortens it.
-p_u, S_u, w_u and what is kept come from the user's own ratings and from what was public or released before, so no other
-user's answer changes. ∎ No cap on ‖p_u‖ is needed: clipping it would bend the equations, a weight does not. Where a
-regression at home leaves the range of its numbers, what is no number counts 0: it would show through any noise.
+**L2, one user: 1.** The cells of different items are different cells, and the squares of a user's cells sum to w_u² Σ_i
+c_i² (κ² ‖M‖² + y_ui² ‖z‖²) = 1, or to 0 for a user who keeps no rating. Rounding cells towards 0 shortens it. p_u, S_u,
+w_u and what is kept come from the user's own ratings and tag (a function of the user's name and a key that is drawn
+beforehand) and from what was public or released before, so no other user's answer changes. ∎ No cap on ‖p_u‖ is needed:
+clipping it would bend the equations, a weight does not. Where a regression at home leaves the range of its numbers,
+what is no number counts 0: it would show through any noise.
 
 **L2, one rating: 2.** One rating moves p_u, and so everything that u says: a vector of length 1 becomes another one.
-(They can be nearly opposite: with one rating left of two, y may change its sign.) A rating costs as much as
-replacing a user, so there is no cheaper form for it. ∎
+(They can be nearly opposite: with one rating left of two, y may change its sign.) So does a rating that is replaced. A
+rating costs as much as replacing a user, so there is no cheaper form for it. ∎
 """
 
 import hashlib
@@ -43,8 +44,9 @@ from discreet.kernels.pairs import pair_products
 from discreet.kernels.statistics import bounded_statistics
 from discreet.models.at_home import Covariates
 from discreet.models.folding import fixed
+from discreet.populations.bounded import tags_of
 from discreet.populations.contribution import Contribution
-from discreet.privacy.bounding import keep_at_most, user_tags
+from discreet.privacy.bounding import keep_at_most
 from discreet.privacy.unit import Bound
 from discreet.types import AnyArray, Booleans, Doubles, Floats, Indices
 
@@ -101,7 +103,7 @@ class FactorSums:
         """The sum, for a population: one row for each listed item."""
         d = self.factors + 1
         shape = (len(self.listed), d * (d + 1) // 2 + d)
-        bounds = (Bound("user", "l2", 1.0), Bound("rating", "l2", 2.0))
+        bounds = (Bound("user", "l2", 1.0), Bound("rating", "l2", 2.0, replace=2.0))
         return Contribution("what users' own factors say about each item", shape, self._total, bounds, "gaussian")
 
     @property
@@ -170,8 +172,9 @@ class FactorSums:
         indptr = before[ratings.indptr].astype(np.int64)
         items = ratings.item_index[rows]
         if self.weighting == "uniform":
+            # The draw is public and the users' tags are the population's secret.
             key = hashlib.sha256(f"which ratings are kept, {self.draw}".encode()).digest()
-            kept = keep_at_most(indptr, items, user_tags(ratings.users.names, key), self.kept, key)
+            kept = keep_at_most(indptr, items, tags_of(ratings), self.kept, key)
         else:
             rarity = np.empty(len(self.listed), dtype=np.int64)
             rarity[np.argsort(self.counts[self.listed], kind="stable")] = np.arange(len(self.listed))

@@ -8,7 +8,8 @@ With y_ui = (r_ui − base_i) in half widths of the scale, cut to ±1, and a con
     unit user, Gaussian noise     w_u = 1/√Σ_i (1 + c² y_ui²)    everyone's vector has length 1 (or 0) in L2
     unit user, Laplace noise      w_u = 1/Σ_i (1 + c |y_ui|)     everyone's vector has length 1 (or 0) in L1
 
-The bounds are immediate: entries of different items are different cells, and base and c are public.
+The bounds are immediate: entries of different items are different cells, and base and c are public. A rating of another
+value moves one sum by at most 2c, and no count.
 
 **Behind the noise**, of known deviations s on counts and s' on sums (in points of the scale), by empirical Bayes, from
 noisy values and public constants alone:
@@ -95,7 +96,10 @@ class ItemSums:
         c = self.beside
         bounds: tuple[Bound, ...] = (Bound("user", "l2" if self.scaling == "user, l2" else "l1", 1.0),)
         if self.scaling == "rating":
-            bounds = (Bound("rating", "l1", 1 + c, cells=2), Bound("rating", "l2", math.sqrt(1 + c**2), cells=2))
+            bounds = (
+                Bound("rating", "l1", 1 + c, cells=2, replace=2 * c),
+                Bound("rating", "l2", math.sqrt(1 + c**2), cells=2, replace=2 * c),
+            )
         name = "how often each item was rated, and its ratings' sum"
         return Contribution(name, (2, len(self.base)), self._total, bounds)
 

@@ -17,7 +17,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.data.ratings import Ratings, stable_order
+from discreet.data.ratings import Ratings
+from discreet.data.sorting import stable_order
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.sgd import deal, grid_for, sgd_epoch
 from discreet.models.fitting import check_ratings

@@ -65,6 +65,6 @@ def with_claim(model: Any, epsilon: float | None) -> Any:
 
 def try_out(model: Any, terms: Terms) -> Ledger:
     """Rehearse a fit on these terms: what it would spend. Raises what the fit itself would raise."""
-    catalogue = Catalogue.of([str(item) for item in range(ITEMS)], Scale(1, 5))
+    catalogue = Catalogue.of([str(item) for item in range(ITEMS)], Scale(1, 5), declared=True)
     nobody = Ratings.of_columns(catalogue, Labels.of(["0"], what="user"), *np.zeros((3, 0)))
     return rehearse(model, terms.population(nobody))

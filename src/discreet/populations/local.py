@@ -34,7 +34,10 @@ class LocalDevices(Paying):
     noise. Nobody can tell it from a device with other data: with the unit user its whole history may be
     another, which moves the total by what the contribution proves about that, or else by twice its bound (once down to
     nothing, once up again); with the unit rating one rating is present or absent, which moves it by the bound. Whoever
-    receives a message sees who sent it, so *that* a device takes part cannot be hidden, nor how many do.
+    receives a message sees who sent it, so *that* a device takes part cannot be hidden, nor how many do. A device
+    without ratings sends noise like any other. But a table names only users with a rating, so there that a device takes
+    part says that it has one: list all users (:meth:`Ratings.with_users`), or the guarantee says that this is not
+    hidden.
 
     Examples
     --------
@@ -59,11 +62,20 @@ class LocalDevices(Paying):
             self.ledger,
             protects_from=("the recommender", "the public", "other users"),
             exposed_to=("whoever ran the devices in one process",),
-            public=("which devices take part",),
+            public=self.public,
             tuning=self.tuning,
             seeded=self._randomness.is_seeded,
             doubts=self.doubts,
+            notes=self.notes,
         )
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """Who takes part; and, where only users with ratings are there, that each of them has one."""
+        taking_part = "which devices take part"
+        if self.unit.name == "rating" and not self._ratings.handling.users_listed:
+            taking_part += ", and that each of them has at least one rating"
+        return (taking_part, *super().public)
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The sum of what the devices send; booked before it is computed."""

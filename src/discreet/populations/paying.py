@@ -7,8 +7,9 @@ from discreet.data.history import History
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.populations.bounded import capped, needs_rating_bound
+from discreet.populations.bounded import needs_rating_bound, prepared
 from discreet.populations.contribution import Contribution
+from discreet.populations.handled import not_hidden, notes_on
 from discreet.populations.plan import Noise, Plan, plan_noise
 from discreet.populations.population import check_ratings_of_population, exact_total
 from discreet.privacy.guarantee import Tuning
@@ -18,7 +19,10 @@ from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
 from discreet.types import Doubles
 
-UNDECLARED = "the list of items was read off the ratings, so the list itself says what was rated; declare all items"
+UNDECLARED = (
+    "nobody declared the list of items public, and a list that was read off the ratings says what was rated; "
+    "declare all items"
+)
 
 
 class Paying:
@@ -46,7 +50,7 @@ class Paying:
         self._share = share
         self._noise = noise
         self._randomness = Randomness() if randomness is None else randomness
-        self._ratings = capped(ratings, ledger.unit, self._randomness, key)
+        self._ratings = prepared(ratings, ledger.unit, self._randomness, key)
 
     @property
     def catalogue(self) -> Catalogue:
@@ -68,12 +72,27 @@ class Paying:
         """Why nothing could be proven, whatever the ledger says."""
         return () if self.catalogue.declared else (UNDECLARED,)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else has to be said for the promise to be read rightly."""
+        return notes_on(self._ratings.handling, self.unit)
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """What is not hidden from anyone."""
+        return not_hidden(self.unit)
+
     def plan(self, contribution: Contribution, share: float = 1.0) -> Plan:
         """The noise that one sum would get, and what it would cost. Public: no rating is looked at."""
         if needs_rating_bound(contribution, self.unit):
             self._check_nobody_counts_nothing(contribution)
         return plan_noise(
-            contribution, share * self._share, self.ledger, self._noise, seeded=self._randomness.is_seeded
+            contribution,
+            share * self._share,
+            self.ledger,
+            self._noise,
+            self._ratings.handling,
+            seeded=self._randomness.is_seeded,
         )
 
     def _check_nobody_counts_nothing(self, contribution: Contribution) -> None:

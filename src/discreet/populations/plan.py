@@ -7,13 +7,15 @@ from typing import Literal
 
 import numpy as np
 
+from discreet.data.handling import Handling
 from discreet.errors import InputError, require
-from discreet.populations.bounded import bound_for
+from discreet.populations.bounded import moved_by_unit
 from discreet.populations.contribution import Contribution
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise import SAMPLER_DISTANCE, add_gaussian, add_laplace, grid_of
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
+from discreet.privacy.unit import Norm
 from discreet.types import Doubles
 
 Noise = Literal["laplace", "gaussian"]
@@ -48,13 +50,19 @@ def noise_for(ledger: Ledger) -> Noise:
 
 
 def plan_noise(
-    contribution: Contribution, share: float, ledger: Ledger, noise: Noise | None, *, seeded: bool = False
+    contribution: Contribution,
+    share: float,
+    ledger: Ledger,
+    noise: Noise | None,
+    handling: Handling,
+    *,
+    seeded: bool = False,
 ) -> Plan:
     """The least noise with which a contribution costs its share of the ledger's limit.
 
     Shares add up: of epsilon for Laplace noise; of μ² for Gaussian noise, where μ = sensitivity / σ, since
     the squares of μ add up. Replacing a unit moves a statistic twice, once down and once up again, unless its bound
-    says that it is less.
+    says that it is less; and so may one event more, where repeats were merged (``handling``).
 
     Where no noise is asked for, it is the one for the ledger. Beside Laplace noise, a contribution that is bounded in
     L2 alone gets Gaussian noise if the ledger has a delta: then all shares are of epsilon, and all of delta goes to it.
@@ -68,12 +76,11 @@ def plan_noise(
         noise = noise_for(ledger)
         if noise == "laplace" and ledger.delta > 0 and {bound.norm for bound in contribution.bounds} == {"l2"}:
             noise, part_of_epsilon = "gaussian", True
-    factor = 2 if ledger.unit.neighbours == "replace" else 1
-    bound = bound_for(contribution, ledger.unit, "l1" if noise == "laplace" else "l2")
+    norm: Norm = "l1" if noise == "laplace" else "l2"
+    moved, cells = moved_by_unit(contribution, ledger.unit, norm, handling)
     size = math.prod(contribution.shape)
-    cells = factor * (bound.cells or size)
     reach = cells if noise == "laplace" else math.sqrt(cells)  # what rounding adds, in grid steps
-    sensitivity = bound.moved(ledger.unit.neighbours) * (1 + FLOAT_MARGIN)
+    sensitivity = moved * (1 + FLOAT_MARGIN)
     if noise == "laplace":
         multiplier = 1 / (share * ledger.epsilon)
     elif part_of_epsilon:
@@ -85,7 +92,7 @@ def plan_noise(
     spend = Spend(
         what=contribution.name,
         mechanism=noise,
-        norm=bound.norm,
+        norm=norm,
         sensitivity=sensitivity,
         scale=sensitivity * multiplier,
         slack=float(np.minimum(size * SAMPLER_DISTANCE, 0.5)),

@@ -23,15 +23,16 @@ class TrustedServer(Paying):
     tuning
         Whether the settings of the model were chosen by looking at these ratings; see :class:`Guarantee`.
     key
-        Secret with which a user's ratings are chosen where the unit has ``max_ratings``; drawn if not given. The same
-        key chooses the same ratings again.
+        Secret with which a user's ratings are chosen, where the unit has ``max_ratings`` or a model takes some of
+        them; drawn if not given. The same key chooses the same ratings again.
     share
         How much of the ledger's limit the sums may take, where something else is paid from it too.
 
     **Guarantee.** Each sum is the total of a contribution, rounded to a public lattice, plus noise whose scale is
     fitted to the bound that the contribution itself proves, rounding included. What a model makes of the
     sums is post-processing, so the release costs what the ledger says, and no more. Neighbours differ in *these*
-    ratings: if they are one part of a random split, the guarantee is about that part.
+    ratings: if they are one part of a random split, the guarantee is about that part, and says so. Where repeats were
+    merged, they differ in one event (:func:`~discreet.populations.bounded.moved_by_unit`).
 
     Examples
     --------
@@ -49,9 +50,11 @@ class TrustedServer(Paying):
             self.ledger,
             protects_from=("the public", "other users"),
             exposed_to=(f"the recommender, who holds the {self._held}",),
+            public=self.public,
             tuning=self.tuning,
             seeded=self._randomness.is_seeded,
             doubts=self.doubts,
+            notes=self.notes,
         )
 
     @property

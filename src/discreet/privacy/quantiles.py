@@ -2,9 +2,9 @@
 
 Each takes an array with the numbers of all units, charges the ledger first and then answers. ``per_unit`` says
 how many of the numbers one unit of the ledger may have given: 1 for one number a user at user level (how many
-ratings each has, say) or for one a rating at rating level. It must hold by construction, for instance by
-:func:`~discreet.privacy.bounding.keep_at_most`. Where the ledger's neighbours replace a unit, all bounds count
-twice.
+ratings each has, say) or for one a rating at rating level (2 where repeats were merged: one event more may replace a
+merged rating). It must hold by construction, for instance by :func:`~discreet.privacy.bounding.keep_at_most`. Where
+the ledger's neighbours replace a unit, all bounds count twice.
 """
 
 import math

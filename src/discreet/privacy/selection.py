@@ -65,7 +65,8 @@ def choose(
         ratings; whatever else it uses must be public or released already. (A model that was fitted for this must
         have been paid for; else its training ratings move the score as well, and the bound is void.)
     sensitivity
-        How far adding or removing one unit of the ledger moves any one score.
+        How far adding or removing one unit of the ledger moves any one score. Where repeats were merged, a rating is an
+        event that may replace a merged value: how far that moves it.
     ledger, share
         What pays, and how much of its limit; see :func:`pure_share`.
     randomness

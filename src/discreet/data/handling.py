@@ -1,0 +1,51 @@
+"""What was done to ratings before anyone asks for a sum of them."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+MergeRule = Literal["last", "mean", "recency"]
+"""How several ratings of one item by one user become one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handling:
+    """What was done to ratings. A guarantee is about ratings as they were given, so it has to know.
+
+    None of these marks depends on a rating: ratings that were to be merged are marked even if none came twice. Else one
+    rating more would change what is printed.
+
+    Parameters
+    ----------
+    merged
+        The rule by which several ratings of one item by one user were made one; None where they were not.
+    split
+        Whether these are one part of a random split, which deals all ratings anew when there is one more.
+    users_listed
+        Whether the users were listed by somebody, whatever they rated. Else they are those who have a rating.
+    nameless
+        Whether the users came without names, and have random ones.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> ratings.merge("last").split(test=0.2, seed=1)[0].handling
+    Handling(merged='last', split=True, users_listed=True, nameless=False)
+    """
+
+    merged: MergeRule | None = None
+    split: bool = False
+    users_listed: bool = False
+    nameless: bool = False
+
+    def merged_by(self, rule: MergeRule) -> "Handling":
+        """After merging. What was merged before is not merged again: there is one rating of each pair."""
+        return self if self.merged is not None else replace(self, merged=rule)
+
+    def after_split(self) -> "Handling":
+        """After a random split."""
+        return replace(self, split=True)
+
+    def with_listed_users(self) -> "Handling":
+        """After somebody listed the users."""
+        return replace(self, users_listed=True)

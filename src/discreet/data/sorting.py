@@ -1,0 +1,77 @@
+"""Putting columns of ratings in order, in linear time."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from discreet.types import AnyArray, Booleans, Floats, Indices, Offsets
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Ratings item by item: item ``i`` was rated by ``users[indptr[i]:indptr[i + 1]]``."""
+
+    indptr: Offsets
+    users: Indices
+    values: Floats
+
+    def __post_init__(self) -> None:
+        for column in (self.users, self.values):
+            column.setflags(write=False)
+
+
+def stable_order(keys: AnyArray, size: int) -> AnyArray:
+    """Positions that sort ``keys`` (each below ``size``), equal keys in their old order, in linear time.
+
+    A matrix with one entry in each row, at column ``keys[row]``, is transposed: that is a counting sort.
+
+    >>> stable_order(np.array([1, 0, 1, 0]), 2).tolist()
+    [1, 3, 0, 2]
+    """
+    count = len(keys)
+    rows = sp.csr_array(
+        (np.zeros(count, dtype=np.int8), keys, np.arange(count + 1, dtype=np.int32 if count < 2**31 else np.int64)),
+        shape=(count, size),
+        copy=False,
+    )
+    return rows.tocsc().indices
+
+
+def sorting_order(user: AnyArray, item: AnyArray, users: int, items: int) -> AnyArray | None:
+    """Positions that sort ratings by user and then by item, stably; None when they are sorted already.
+
+    >>> sorting_order(np.array([1, 0, 0]), np.array([0, 1, 0]), 2, 2).tolist()
+    [2, 1, 0]
+    """
+    if bool(np.all((user[1:] > user[:-1]) | ((user[1:] == user[:-1]) & (item[1:] >= item[:-1])))):
+        return None
+    order = stable_order(item, items)
+    return np.asarray(order[stable_order(user[order], users)])
+
+
+def pair_starts(user: Indices, item: Indices) -> Booleans:
+    """Where the ratings of another pair begin."""
+    starts = np.ones(len(user), dtype=np.bool_)
+    starts[1:] = (user[1:] != user[:-1]) | (item[1:] != item[:-1])
+    return starts
+
+
+def placed(column: AnyArray, places: Indices, size: int) -> AnyArray:
+    """A column with one entry a user, moved to their new places; empty where nothing is known."""
+    moved = np.zeros(size, dtype=column.dtype)
+    moved[places] = column
+    return moved
+
+
+def narrow(times: AnyArray) -> AnyArray:
+    """Whole seconds in 4 bytes where they fit."""
+    fits = len(times) == 0 or (times.min() >= -(2**31) and times.max() < 2**31)
+    return times.astype(np.int32 if fits else np.int64)
+
+
+def shuffled(count: int, seed: int) -> AnyArray:
+    """The numbers below ``count`` in random order."""
+    positions = np.arange(count, dtype=np.uint32)
+    np.random.default_rng(seed).shuffle(positions)
+    return positions

@@ -1,0 +1,38 @@
+"""What a guarantee has to say about how the ratings were handled before, and about its unit."""
+
+from discreet.data.handling import Handling
+from discreet.privacy.unit import Unit
+
+
+def notes_on(handling: Handling, unit: Unit) -> tuple[str, ...]:
+    """Sentences without which the promise would be misread.
+
+    >>> from discreet.privacy.unit import Rating
+    >>> notes_on(Handling(merged="last"), Rating())
+    ('A rating means an event: several ratings of one item by one user were merged (last), and noise is made for one \
+event more or less.',)
+    """
+    found = []
+    if handling.merged is not None and unit.name == "rating":
+        found.append(
+            f"A rating means an event: several ratings of one item by one user were merged ({handling.merged}), and "
+            "noise is made for one event more or less."
+        )
+    if handling.split:
+        found.append(
+            "This is about one part of a random split, not about all ratings: with one rating more all others would be "
+            "dealt anew."
+        )
+    if handling.nameless and unit.name == "user":
+        found.append("Users came without names: whoever is in the data twice counts as two users.")
+    return tuple(found)
+
+
+def not_hidden(unit: Unit) -> tuple[str, ...]:
+    """What a unit leaves unprotected.
+
+    >>> from discreet.privacy.unit import Rating
+    >>> not_hidden(Rating("replace"))
+    ('which items a user rated',)
+    """
+    return ("which items a user rated",) if unit.name == "rating" and unit.neighbours == "replace" else ()
