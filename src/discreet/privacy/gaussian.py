@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
+from scipy.special import erf, erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
 
 HAIR = 1e-12
 _SMALL = 1e-3
@@ -107,6 +107,17 @@ def mu_of_pure(epsilon: float) -> float:
     if epsilon < 1:
         return 2 * math.sqrt(2) * float(erfinv(math.tanh(epsilon / 2))) * (1 + HAIR)
     return 2 * math.sqrt(2) * float(erfcinv(2 / (1 + math.exp(epsilon)))) * (1 + HAIR)
+
+
+def pure_of_mu(mu: float) -> float:
+    """The pure ε whose μ this is: the inverse of :func:`mu_of_pure`, ln(Φ(μ/2)/Φ(−μ/2)).
+
+    >>> round(pure_of_mu(mu_of_pure(1.0)), 9)
+    1.0
+    """
+    if mu < 1:
+        return 2 * math.atanh(float(erf(mu / (2 * math.sqrt(2))))) * (1 - 2 * HAIR)
+    return float(log_ndtr(mu / 2) - log_ndtr(-mu / 2)) * (1 - 2 * HAIR)
 
 
 def _mills(x: float) -> float:
