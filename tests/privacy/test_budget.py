@@ -161,17 +161,14 @@ def test_a_limit_for_ratings_pays_twice_for_users(url):
         r"where 0\.0625 of 1 is left: together that comes to 1\.125",
     ):
         budget.reserve("data", laplace(0.125, User()), "users")
-    for unit in (Rating("replace"),):
-        with pytest.raises(InputError, match="kept for another unit"):
-            budget.reserve("data", laplace(0.1, unit), "values")
+    with pytest.raises(InputError, match="kept for another unit"):
+        budget.reserve("data", laplace(0.1, Rating("replace")), "values")
 
 
-@pytest.mark.parametrize("fit", [laplace(0.3), gaussian(), gaussian(3.0)], ids=["laplace", "gaussian", "more"])
+@pytest.mark.parametrize("fit", [laplace(0.3, User()), gaussian(), gaussian(3.0)], ids=["laplace", "gaussian", "more"])
 @pytest.mark.parametrize("before", [(), (laplace(0.1, User()),), (gaussian(), laplace(0.1, User()))])
 def test_what_is_left_can_be_asked_for_and_no_more(url, fit, before):
     """In epsilon for one more fit like the last, and how many of those; tried out against the budget itself."""
-    if not isinstance(fit.unit, User):
-        fit = laplace(0.3, User())
     budget = Budget(url)
     budget.declare("data", epsilon=3.0, delta=DELTA, unit=User())
     assert budget.report("data").one_more() == OneMore(epsilon=3.0, fits=1)

@@ -50,7 +50,8 @@ def proven(batches, epsilon, delta):
             else:
                 p += spend.times * once
         switched = switched or "gaussian" in kinds
-    return p <= epsilon * (1 + 1e-8) and math.sqrt(mu_squared) <= mu_of(max(0.0, epsilon - p), delta) * (1 + 1e-6) + 1e-9
+    most = mu_of(max(0.0, epsilon - p), delta) * (1 + 1e-6) + 1e-9
+    return p <= epsilon * (1 + 1e-8) and math.sqrt(mu_squared) <= most
 
 
 @given(batches=batches)

@@ -71,8 +71,8 @@ class Rehearsal(Around):
 def rehearse(model: Any, population: Population) -> Ledger:
     """The ledger that fitting ``model`` on ``population`` will leave behind; the ratings are not looked at.
 
-    It holds the spends as a plan, unless something was spent before. A plan that exceeds the population's own limit raises
-    :class:`OverspentError`.
+    It holds the spends as a plan, unless something was spent before. A plan that exceeds the population's own limit
+    raises :class:`OverspentError`.
 
     Examples
     --------

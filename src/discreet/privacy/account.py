@@ -1,9 +1,9 @@
 """What may be spent on one data set by all fits together, and what was: the rules of a budget, without its database.
 
-Each fit is planned as a whole, and chosen after the releases before it. So all of them together go through the filter of
-:mod:`discreet.privacy.composition`, and what is promised is the declared limit. Without a limit there is nothing
-to promise: what is shown as spent is a tally. A limit should be declared before the first release: one that is chosen
-after seeing releases is itself chosen by them.
+Each fit is planned as a whole, and chosen after the releases before it. So all of them together go through the filter
+of :mod:`discreet.privacy.composition`, and what is promised is the declared limit. Without a limit there is nothing to
+promise: what is shown as spent is a tally. A limit should be declared before the first release: one that is declared
+later may have been chosen by what the releases say.
 """
 
 import math
@@ -194,8 +194,8 @@ class Account:
             )
         if math.isinf(total):
             return OverspentError(
-                f"{purpose} cannot be had of {self.data} at delta {self.delta:g}: the samplers alone are off with larger "
-                "odds; nothing was computed or spent"
+                f"{purpose} cannot be had of {self.data} at delta {self.delta:g}: the samplers alone are off with "
+                "larger odds; nothing was computed or spent"
             )
         assert self.epsilon is not None
         left = greatest_epsilon(self._filter(self.accounting_delta), plan.spends, price, plan.delta)

@@ -5,23 +5,23 @@ Then pure losses add up to p, the squares of μ = sensitivity / σ of Gaussian n
 p + ε(μ, δ) at δ, in whatever order. A pure mechanism may also count as Gaussian noise, which it is no worse than
 (:func:`~discreet.privacy.gaussian.mu_of_pure`). The realised cost is what is proven.
 
-**Chosen on the way.** Whether and how to look again is decided after seeing answers. Then p + ε(μ, δ) of what was done in
-the end is not proven: whoever spends pure epsilon only where an answer was lucky gets a larger delta (tests/doors shows
-it). What is proven is a filter, which refuses whatever would exceed a limit (ε, δ) that is fixed in advance; the limit
-is the promise, however little was used. Ours has two phases, with P and Q the laws of all answers under neighbours:
+**Chosen on the way.** Whether and how to look again is decided after seeing answers. Then p + ε(μ, δ) of what was done
+in the end is not proven: whoever spends pure epsilon only where an answer was lucky gets a larger delta (tests/doors
+shows it). What is proven is a filter, which refuses whatever would exceed a limit (ε, δ) that is fixed in advance; the
+limit is the promise, however little was used. Ours has two phases; P and Q are the laws of all answers on neighbours:
 
 1. Pure spends only. Whatever the path h of answers, P(h) ≤ e^p·Q(h) with the p spent on it.
-2. From the first Gaussian noise on, what is left, (ε − p, δ), belongs to a filter of Gaussian privacy: it refuses when the
-   sum of μ² is over the square of the μ that is (ε − p, δ)-private, and then all of this phase is (ε − p, δ)-private
+2. From the first Gaussian noise on, what is left, (ε − p, δ), belongs to a filter of Gaussian privacy: it refuses when
+   the sum of μ² is over the square of the μ that is (ε − p, δ)-private. Then all of this phase is (ε − p, δ)-private,
    however it was chosen (Smith & Thakurta 2022; Koskela, Tobaben & Honkela 2022). A pure spend counts with its μ.
 
 Both together: P(S) = Σ P(h)·P(S|h) ≤ Σ P(h)·(e^(ε−p)·Q(S|h) + δ) ≤ Σ e^p·Q(h)·e^(ε−p)·Q(S|h) + δ = e^ε·Q(S) + δ.
 
-What is charged at once is a planned batch. It can be simulated from one draw for each of its mechanisms (Blackwell), so its
-pure draws may be taken to come first: with the first Gaussian noise they still count in phase 1.
+What is charged at once is a planned batch. It can be simulated from one draw for each of its mechanisms (Blackwell), so
+its pure draws may be taken to come first: with the first Gaussian noise they still count in phase 1.
 
-**Sampled Gaussian noise** has no useful μ: one batch of it is (e, d)-private by the distribution of its loss, with d half
-of the delta that is left. In phase 1 e and d add up: let m(h) = min(P(h), e^e·Q(h)), so that Σ (P − m) ≤ d; then
+**Sampled Gaussian noise** has no useful μ: one batch of it is (e, d)-private by the distribution of its loss, with d
+half of the delta that is left. In phase 1 e and d add up: let m(h) = min(P(h), e^e·Q(h)), so that Σ (P − m) ≤ d; then
 P(S) ≤ d + Σ m(h)·(e^(ε−e)·Q(S|h) + δ − d) ≤ e^ε·Q(S) + δ. In phase 2 it can be simulated by a mechanism that tells all
 with probability d and is pure e-private else (Kairouz, Oh & Viswanath 2015), and counts with the μ of e; these d come
 out of a part of delta that is set aside from the start.

@@ -96,8 +96,9 @@ def mu_of_pure(epsilon: float) -> float:
     """The μ of Gaussian noise that tells at least as much as any pure ε-private mechanism: 2·Φ⁻¹(e^ε/(1 + e^ε)).
 
     A test of false positive rate α misses at least f(α) = max(1 − e^ε·α, (1 − α)/e^ε) against a pure mechanism, and
-    G(α) = Φ(Φ⁻¹(1 − α) − μ) against Gaussian noise. f consists of two chords: from (0, 1) to (a, a),
-    where a = 1/(1 + e^ε), and on to (1, 0). G is convex and goes through the same three points, Φ(−μ/2) = a, so it lies below f.
+    G(α) = Φ(Φ⁻¹(1 − α) − μ) against Gaussian noise. f consists of two chords: from (0, 1) to (a, a), where
+    a = 1/(1 + e^ε), and on to (1, 0). G is convex and goes through the same three points, since Φ(−μ/2) = a: so it
+    lies below f.
 
     >>> round(mu_of_pure(1.0), 4)
     1.232

@@ -136,7 +136,7 @@ class Guarantee:
     ) -> "Guarantee":
         """What a ledger proves, unless the noise was seeded, the settings tuned for free, or there are other doubts.
 
-        That is what its plan costs; without a plan it is its limit, as soon as anything was spent (see :class:`Ledger`).
+        That is what its plan costs, or else its limit, as soon as anything was spent (see :class:`Ledger`).
         """
         require(tuning in _TUNING, f"tuning must be 'public', 'paid' or 'unpaid', got {tuning!r}")
         chosen = any(spend.chooses for spend in ledger.spends)

@@ -93,8 +93,8 @@ class Spend:
     def for_group(self, size: int) -> "Spend":
         """The same look at ``size`` units together, each added or removed: they move the statistic that much further.
 
-        Amplification by sampling is proven for one unit, so Gaussian noise is counted without it: a sample tells no more
-        than everything would. For a pure loss ln(1 + q(e^kε − 1)) is at least k times ln(1 + q(e^ε − 1)).
+        Amplification by sampling is proven for one unit, so Gaussian noise is counted without it: a sample tells no
+        more than everything would. For a pure loss ln(1 + q(e^kε − 1)) is at least k times ln(1 + q(e^ε − 1)).
         """
         require(size >= 1, f"a group has at least 1 member, got {size}")
         if size == 1:
