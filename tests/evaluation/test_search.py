@@ -48,7 +48,10 @@ class Doubled(dc.Bias):
                 doubled = replace(
                     contribution,
                     total=lambda ratings: 2 * total(ratings),
-                    bounds=tuple(replace(bound, value=2 * bound.value) for bound in bounds),
+                    bounds=tuple(
+                        replace(bound, value=2 * bound.value, replace=bound.replace and 2 * bound.replace)
+                        for bound in bounds
+                    ),
                 )
                 return population.sum(doubled, share) / 2
 

@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InputError, OverspentError
-from discreet.populations.rehearsal import rehearse
+from discreet.populations.rehearsal import follow, rehearse
 
 RATINGS = dc.synthetic(users=40, items=30, ratings=500, seed=1)
 
@@ -39,8 +39,10 @@ def test_the_plan_is_what_the_fit_then_spends(model, unit, population):
     asked = population(RATINGS, dc.Ledger(1.0, 1e-6, unit))
     plan = rehearse(model, asked)
     assert asked.spends == ()
-    model.fit(asked)
+    follow(plan, asked)
+    release = model.fit(asked)
     assert plan.to_json() == asked.ledger.to_json()
+    assert release.guarantee.proven.epsilon == plan.spent
     assert len(plan.spends) == 1
 
 
@@ -71,6 +73,38 @@ def test_what_was_spent_before_is_in_the_plan():
         rehearse(Looks(0.75), server)
     assert [spend.what for spend in rehearse(Looks(0.5), server).spends] == ["before", "look 0.5"]
     assert ledger.spends == (before,)
+
+
+def test_who_follows_a_plan_answers_nothing_else():
+    server = dc.TrustedServer(RATINGS, dc.Ledger(2.0))
+    follow(rehearse(Looks(0.25, 0.75), server), server)
+    with pytest.raises(OverspentError, match=r"'look 0\.75' is not what was planned next; nothing was computed"):
+        Looks(0.75, 0.25).fit(server)
+    assert server.spends == ()
+    with pytest.raises(InputError, match="NoPrivacy hides nothing"):
+        follow(rehearse(Looks(1.0), dc.TrustedServer(RATINGS, dc.Ledger(2.0))), dc.NoPrivacy(RATINGS))
+
+
+def test_a_plan_is_not_made_for_a_ledger_that_was_used():
+    server = dc.TrustedServer(RATINGS, dc.Ledger(2.0))
+    plan = rehearse(dc.Popularity(), server)
+    dc.Popularity().fit(server)
+    with pytest.raises(InputError, match="start with a fresh ledger"):
+        follow(plan, server)
+
+
+def test_gaussian_first_and_laplace_later_is_one_plan():
+    """Chosen on the way, Laplace noise after Gaussian costs more; planned together the order does not matter."""
+    late = dc.Spend(what="late", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0)
+    early = dc.Spend(what="early", mechanism="gaussian", norm="l2", sensitivity=1, scale=8.0)
+    planned, on_the_way = dc.Ledger(1.2, 1e-6), dc.Ledger(1.2, 1e-6)
+    planned.plan(early, late)
+    for spend in (early, late):
+        planned.charge(spend)
+    on_the_way.charge(early)
+    with pytest.raises(OverspentError, match="'late' would bring the spending to epsilon"):
+        on_the_way.charge(late)
+    assert planned.spent == pytest.approx(0.5 + on_the_way.spent)
 
 
 def test_zeros_do_not_disturb():

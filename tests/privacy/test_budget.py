@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import BudgetError, InputError, OverspentError
 from discreet.privacy import budget as budget_module
-from discreet.privacy.account import Account, Spending
+from discreet.privacy.account import Account, OneMore, Spending
 from discreet.privacy.budget import Budget, default_path
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.spend import Spend
@@ -122,21 +122,85 @@ def test_units_do_not_mix(url):
     assert len(budget.report("data").spendings) == 2
 
 
-def test_without_a_limit_units_are_kept_apart(url):
+def test_without_a_limit_a_release_for_users_costs_ratings_too(url):
     budget = Budget(url)
     budget.reserve("data", laplace(1.0), "ratings")
     budget.reserve("data", gaussian(), "users")
     budget.reserve("data", laplace(2.0), "ratings")
     account = budget.report("data")
+    ratings = Ledger(100.0, DELTA)
+    ratings.charge(*laplace(1.0).spends)
+    ratings.charge(*(spend.for_group(2) for spend in gaussian().spends))
+    ratings.charge(*laplace(2.0).spends)
     assert account.unit is None
-    assert [(part.unit, len(part.spendings)) for part in account.parts] == [(Rating(), 2), (User(), 1)]
-    assert [part.spent for part in account.parts] == [3.0, gaussian().spent]
-    assert [line.total for line in account.spendings] == [1.0, gaussian().spent, 3.0]
+    assert [(part.unit, part.bounds_its_unit) for part in account.parts] == [(Rating(), True), (User(), False)]
+    assert [part.spent for part in account.parts] == [ratings.spent, float("inf")]  # many ratings bound no user
+    assert [line.total for line in account.spendings] == [1.0, float("inf"), ratings.spent]
+    assert [part["epsilon"] for part in account.summary()["spent"]] == [ratings.spent, None]
     with pytest.raises(InputError, match="data was spent for several units, which do not add up: see its parts"):
         _ = account.spent
-    for unit in (Rating(), User(), None):
-        with pytest.raises(InputError, match="kept for another unit"):
-            budget.declare("data", epsilon=100.0, delta=DELTA, unit=unit)
+    with pytest.raises(InputError, match=r"data was spent for another unit before \(one rating, present or absent\)"):
+        budget.declare("data", epsilon=100.0, delta=DELTA, unit=User())
+    budget.declare("data", epsilon=100.0, delta=DELTA)
+    account = budget.report("data")
+    assert (account.unit, account.spent) == (Rating(), ratings.spent)
+
+
+def test_a_limit_for_ratings_pays_twice_for_users(url):
+    budget = Budget(url)
+    budget.declare("data", epsilon=1.0)
+    budget.reserve("data", laplace(0.25, User()), "users")
+    budget.reserve("data", laplace(0.25), "ratings")
+    budget.reserve("data", laplace(0.125, User(neighbours="replace")), "users, replaced")
+    account = budget.report("data")
+    assert account.spent == 0.875
+    assert [(line.epsilon, line.total) for line in account.spendings] == [(0.25, 0.5), (0.25, 0.75), (0.125, 0.875)]
+    with pytest.raises(
+        OverspentError,
+        match=r"users asks for epsilon 0\.125 of data \(for one rating, present or absent it counts 2 times\), "
+        r"where 0\.0625 of 1 is left: together that comes to 1\.125",
+    ):
+        budget.reserve("data", laplace(0.125, User()), "users")
+    with pytest.raises(InputError, match="kept for another unit"):
+        budget.reserve("data", laplace(0.1, Rating("replace")), "values")
+
+
+@pytest.mark.parametrize("fit", [laplace(0.3, User()), gaussian(), gaussian(3.0)], ids=["laplace", "gaussian", "more"])
+@pytest.mark.parametrize("before", [(), (laplace(0.1, User()),), (gaussian(), laplace(0.1, User()))])
+def test_what_is_left_can_be_asked_for_and_no_more(url, fit, before):
+    """In epsilon for one more fit like the last, and how many of those; tried out against the budget itself."""
+    budget = Budget(url)
+    budget.declare("data", epsilon=3.0, delta=DELTA, unit=User())
+    assert budget.report("data").one_more() == OneMore(epsilon=3.0, fits=1)
+    for plan in (*before, fit):
+        budget.reserve("data", plan, "it")
+    left = budget.report("data").one_more()
+    assert budget.report("data").remaining == left.epsilon
+
+    def scaled(noise):
+        ledger = Ledger(100.0, fit.delta, User())
+        ledger.plan(*(replace(spend, scale=spend.scale * noise) for spend in fit.spends))
+        ledger.charge(*ledger.planned)
+        return ledger
+
+    low, high = 0.01, 100.0
+    for _ in range(60):
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if scaled(middle).spent <= left.epsilon * (1 + 1e-9) else (middle, high)
+    with pytest.raises(OverspentError):
+        budget.report("data").total_with(scaled(high * 0.99999), "more")
+    budget.report("data").total_with(scaled(high * 1.00001), "it")
+    for _ in range(left.fits):
+        budget.reserve("data", fit, "again")
+    with pytest.raises(OverspentError):
+        budget.reserve("data", fit, "once too often")
+    assert budget.report("data").one_more().fits == 0
+
+
+def test_without_a_limit_there_is_no_telling_what_is_left(url):
+    budget = Budget(url)
+    budget.reserve("data", laplace(1.0), "it")
+    assert budget.report("data").one_more() is None
 
 
 def test_what_is_spent_is_composed_and_not_added_up(url):

@@ -108,6 +108,17 @@ def test_damaged_or_contradictory_json_is_refused(damage):
 def test_of_a_ledger():
     ledger = Ledger(epsilon=2.0, unit=Rating())
     ledger.charge(Spend(what="x", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0))
-    assert Guarantee.of_ledger(ledger, protects_from=("the public",)).proven == Loss(0.5)
+    proven = Guarantee.of_ledger(ledger, protects_from=("the public",)).proven
+    assert proven.epsilon == 2.0 and proven.delta < 1e-20  # whether to look again was decided after an answer
     for bad in ({"seeded": True}, {"tuning": "unpaid"}):
         assert Guarantee.of_ledger(ledger, protects_from=("the public",), **bad).proven is None
+
+
+def test_of_a_ledger_with_a_plan():
+    spends = [Spend(what=what, mechanism="laplace", norm="l1", sensitivity=1, scale=4.0) for what in "xy"]
+    ledger = Ledger(epsilon=2.0)
+    ledger.plan(*spends)
+    assert Guarantee.of_ledger(ledger, protects_from=("the public",)).proven == Loss(0.0)
+    ledger.charge(spends[0])
+    assert Guarantee.of_ledger(ledger, protects_from=("the public",)).proven == Loss(0.5)  # all of the plan
+    assert Guarantee.of_ledger(Ledger(epsilon=2.0), protects_from=("the public",)).proven == Loss(0.0)

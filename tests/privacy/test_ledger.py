@@ -90,7 +90,7 @@ def test_survives_json(unit):
     assert again.unit == unit and again.spent == ledger.spent
 
 
-@pytest.mark.parametrize("damage", [lambda d: d.pop("unit"), lambda d: d["spends"][0].update(colour="red")])
+@pytest.mark.parametrize("damage", [lambda d: d.pop("unit"), lambda d: d["spends"][0][0].update(colour="red")])
 def test_damaged_json_is_refused(damage):
     ledger = Ledger(epsilon=2.0)
     ledger.charge(laplace(0.1))
@@ -138,7 +138,7 @@ def test_what_was_not_planned_together_is_not_composed_as_if_it_were():
     ledger = Ledger(epsilon=3.0, delta=1e-6)
     ledger.charge(laplace(1.0))
     ledger.charge(GAUSSIAN)
-    apart = 1.0 + epsilon_of([GAUSSIAN], 1e-6)
+    apart = 1.0 + epsilon_of([GAUSSIAN], 0.999e-6)  # a thousandth of delta is set aside for the samplers
     assert ledger.spent == pytest.approx(apart, rel=1e-6)
     assert epsilon_of(ledger.spends, 1e-6) < apart
 

@@ -73,12 +73,12 @@ class Mechanism:
 
     def proven(self, seen: Seen) -> Loss | None:
         """What the ledger of a fit adds up to, seeded or not; None where nothing was booked, or only claimed."""
-        from discreet.privacy.accounting import adaptive_epsilon_of
+        from discreet.privacy.composition import composed_epsilon
 
         delta = self.limit.delta
         if not seen.spends or only_claims(self.model):
             return None
-        return Loss(adaptive_epsilon_of(seen.spends, delta), delta)
+        return Loss(composed_epsilon(seen.spends, delta), delta)
 
 
 def check_claim(model: Any, terms: Terms) -> None:
@@ -107,7 +107,7 @@ def exercised(seen: Seen, adversary: Adversary, delta: float) -> float | None:
 
     In deviations where all noise is Gaussian, else in epsilon. None where not every look has one line in the ledger.
     """
-    from discreet.privacy.accounting import adaptive_epsilon_of
+    from discreet.privacy.composition import composed_epsilon
 
     if not seen.looks or any(len(look.spends) != 1 for look in seen.looks):
         return None
@@ -120,7 +120,7 @@ def exercised(seen: Seen, adversary: Adversary, delta: float) -> float | None:
     allowed, shown = mu_of(seen.spends), mu_of(moved)
     if allowed is not None and all(spend.mechanism == "gaussian" for spend in seen.spends):
         return (shown or 0.0) / allowed
-    return adaptive_epsilon_of(moved, delta) / adaptive_epsilon_of(seen.spends, delta) if moved else 0.0
+    return composed_epsilon(moved, delta) / composed_epsilon(seen.spends, delta) if moved else 0.0
 
 
 def faults_of(seen: Seen, adversary: Adversary) -> tuple[str, ...]:
@@ -142,12 +142,12 @@ def unbooked(seen: Seen) -> tuple[str, ...]:
 
 def beyond_claim(seen: Seen) -> tuple[str, ...]:
     """Whether the lines of a publication, taken as it has them, add up to more than it claims."""
-    from discreet.privacy.accounting import adaptive_epsilon_of
+    from discreet.privacy.composition import composed_epsilon
 
     claimed = seen.release.guarantee.claimed
     if claimed is None or not seen.spends:
         return ()
-    together = adaptive_epsilon_of(seen.spends, claimed.delta)
+    together = composed_epsilon(seen.spends, claimed.delta)
     if together <= claimed.epsilon * (1 + 1e-9):
         return ()
     return (f"the noise of its {len(seen.spends)} sums adds up to epsilon {together:.3g}, where {claimed} is claimed",)

@@ -156,6 +156,8 @@ def print_left(account: "Account") -> None:
 def _spent(part: "Account") -> str:
     if not part.spendings:
         return "nothing"
+    if not part.bounds_its_unit:
+        return f"not bounded for {part.unit}: a release that protects single ratings bounds nothing for a user"
     return f"epsilon {part.spent:.4g}{_delta(part)} for {part.unit}"
 
 

@@ -41,7 +41,7 @@ class OwnTaste:
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     >>> release = dc.OwnTaste().fit(dc.TrustedServer(ratings, dc.Ledger(epsilon=1.0)))
     >>> dict(release.arrays), release.guarantee.proven.epsilon
-    ({}, 0)
+    ({}, 0.0)
     >>> len(release.recommend(ratings.history_at(0), k=3))
     3
     """

@@ -119,13 +119,16 @@ class Release:
                 )
 
     def require_paid(self) -> None:
-        """Raise if a guarantee is proven that its own ledger does not add up to. Loads the accountant."""
-        from discreet.privacy.accounting import adaptive_epsilon_of
+        """Raise if a guarantee is proven that its own ledger does not add up to. May load the accountant.
+
+        What is proven is the cost of a plan, or the limit of a ledger: never less than what its spends cost together.
+        """
+        from discreet.privacy.composition import composed_epsilon
 
         proven = self.guarantee.proven
         if proven is None:
             return
-        spent = adaptive_epsilon_of(self.spends, proven.delta)
+        spent = composed_epsilon(self.spends, proven.delta)
         if spent > proven.epsilon * (1 + 1e-6):
             raise InputError(
                 f"this release promises {proven}, but its ledger adds up to epsilon {spent:.4g}: the promise is false"

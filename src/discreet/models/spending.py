@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import BudgetError, InputError, OverspentError, require
 from discreet.models.release import Release
 from discreet.populations.population import Population
-from discreet.populations.rehearsal import rehearse
+from discreet.populations.rehearsal import follow, rehearse
 from discreet.privacy.budget import Budget
 from discreet.types import Progress, no_progress
 
@@ -79,6 +79,7 @@ def spend_and_release(
     require(not population.spends, "the ledger of this population was used before: start with a fresh one")
     plan = rehearse(model, population)
     reservation = budget.reserve(data, plan, repr(model))
+    follow(plan, population)
     try:
         release: Release = model.fit(population, progress)
         if population.spends != plan.spends:

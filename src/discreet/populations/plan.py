@@ -66,7 +66,8 @@ def plan_noise(
 
     Where no noise is asked for, it is the one for the ledger. Beside Laplace noise, a contribution that is bounded in
     L2 alone gets Gaussian noise if the ledger has a delta: then all shares are of epsilon, and all of delta goes to it.
-    One such sum and any number of Laplace ones together cost the sum of their epsilons, and delta once.
+    One such sum and any number of Laplace ones before it together cost the sum of their epsilons, and delta once; in
+    another order they do so only where they are planned together (:mod:`discreet.privacy.composition`).
     """
     require(0 < share <= 1, f"the share of a budget lies in (0, 1], got {share}")
     part_of_epsilon = False
@@ -106,8 +107,9 @@ def plan_noise(
 @lru_cache(maxsize=64)
 def _gaussian_multiplier(epsilon: float, delta: float) -> float:
     from discreet.privacy.accounting import gaussian_noise_multiplier
+    from discreet.privacy.composition import SET_ASIDE
 
     if delta == 0:
         raise InputError("Gaussian noise needs a delta above 0, for example 1e-6; with delta 0 use Laplace noise")
-    # A thousandth of delta is kept for the samplers, and a hair of noise for the last digit of the search.
-    return gaussian_noise_multiplier(epsilon, delta * 0.999) * (1 + 1e-9)
+    # A thousandth of delta is set aside for the samplers, and a hair of noise for the last digit of the search.
+    return gaussian_noise_multiplier(epsilon, delta * (1 - SET_ASIDE)) * (1 + 1e-9)

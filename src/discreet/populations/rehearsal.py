@@ -38,9 +38,9 @@ class Rehearsal(Around):
 
     def __init__(self, population: PayingPopulation) -> None:
         super().__init__(population)
-        limit = population.ledger
-        self.ledger = Ledger(limit.epsilon, limit.delta, limit.unit)
-        self.ledger.charge(*limit.spends)
+        self._before = population.ledger
+        self._asked: tuple[Spend, ...] = ()
+        self.ledger = self._before.copy()
         self._plan = population.plan
 
     @property
@@ -54,8 +54,13 @@ class Rehearsal(Around):
         return Guarantee.none("this was a rehearsal on made-up answers")
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
-        """Zeros, charged as the sum itself."""
-        self.ledger.charge(self._plan(contribution, share).spend)
+        """Zeros, charged as the sum itself. No answer came before, so all that was asked is one plan."""
+        asked = (*self._asked, self._plan(contribution, share).spend)
+        ledger = self._before.copy()
+        if ledger.planned is None and not ledger.spends:
+            ledger.plan(*asked)
+        ledger.charge(*asked)
+        self._asked, self.ledger = asked, ledger
         return np.zeros(contribution.shape)
 
     def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
@@ -66,7 +71,8 @@ class Rehearsal(Around):
 def rehearse(model: Any, population: Population) -> Ledger:
     """The ledger that fitting ``model`` on ``population`` will leave behind; the ratings are not looked at.
 
-    A plan that exceeds the population's own limit raises :class:`OverspentError`.
+    It holds the spends as a plan, unless something was spent before. A plan that exceeds the population's own limit
+    raises :class:`OverspentError`.
 
     Examples
     --------
@@ -85,3 +91,20 @@ def rehearse(model: Any, population: Population) -> Ledger:
     with np.errstate(all="ignore"):  # what becomes of zeros is nobody's concern
         model.fit(rehearsal)
     return rehearsal.ledger
+
+
+def follow(plan: Ledger, population: Population) -> None:
+    """Fix the plan of a rehearsal in the population's own ledger: it answers what was planned, in that order.
+
+    What is proven then is what the plan costs, and not the whole limit.
+
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> server = dc.TrustedServer(ratings, dc.Ledger(epsilon=1.0))
+    >>> follow(rehearse(dc.Popularity(), server), server)
+    >>> round(dc.Popularity().fit(server).guarantee.proven.epsilon, 6)
+    1.0
+    """
+    if not isinstance(population, PayingPopulation):
+        raise InputError(f"{type(population).__name__} hides nothing, so it has no ledger that could follow a plan")
+    population.ledger.plan(*plan.spends)

@@ -1,14 +1,23 @@
-"""What may be spent on one data set by all fits together, and what was: the rules of a budget, without its database."""
+"""What may be spent on one data set by all fits together, and what was: the rules of a budget, without its database.
+
+Each fit is planned as a whole, and chosen after the releases before it. So all of them together go through the filter
+of :mod:`discreet.privacy.composition`, and what is promised is the declared limit. Without a limit there is nothing to
+promise: what is shown as spent is a tally. A limit should be declared before the first release: one that is declared
+later may have been chosen by what the releases say.
+"""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import InputError, OverspentError, require
 from discreet.privacy.ledger import ROUNDING, Ledger
 from discreet.privacy.spend import Spend
-from discreet.privacy.unit import Rating, Unit, User
+from discreet.privacy.unit import Rating, Unit, User, units_changed
+
+if TYPE_CHECKING:
+    from discreet.privacy.composition import Filter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +64,27 @@ class Spending:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OneMore:
+    """What can still be asked of a data set.
+
+    Parameters
+    ----------
+    epsilon
+        The greatest epsilon of one more fit like the last: the same looks, with all their noise scaled alike.
+    fits
+        How many more fits exactly like the last there can be.
+    """
+
+    epsilon: float
+    fits: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Account:
     """What may be spent on one data set, and what was.
+
+    A spend for users also costs ratings (:func:`~discreet.privacy.unit.units_changed`), and counts with twice its
+    sensitivity in an account that is kept for ratings. A spend for ratings bounds nothing for a user as a whole.
 
     Parameters
     ----------
@@ -95,46 +123,101 @@ class Account:
 
     @property
     def parts(self) -> tuple["Account", ...]:
-        """Only without a limit can there be several: what was spent for each unit."""
+        """Only without a limit can there be several: what everything costs each unit that was spent for."""
         units = dict.fromkeys(line.unit for line in self.spendings if line.unit is not None)
-        return (self,) if len(units) <= 1 else tuple(self._part(unit) for unit in units)
+        if self.unit is not None or len(units) <= 1:
+            return (self,)
+        return tuple(replace(self, unit=unit) for unit in units)
+
+    @property
+    def bounds_its_unit(self) -> bool:
+        """Whether everything that was spent has a price for the unit: false after an exact release, and for users after
+        a release that protects single ratings."""
+        return not self.exact and all(_priced(line.spends, self.unit, line.unit) is not None for line in self.spendings)
 
     @property
     def spent(self) -> float:
-        """The epsilon that everything costs together; infinite after a release without privacy."""
-        if self.exact:
-            return math.inf
+        """The epsilon that everything costs together; infinite where not all of it has a price for the unit."""
         require(len(self.parts) == 1, f"{self.data} was spent for several units, which do not add up: see its parts")
-        return _epsilon_of(self.spends, self.accounting_delta)
+        return self._filter(self.accounting_delta).spent if self.bounds_its_unit else math.inf
 
     @property
     def remaining(self) -> float | None:
-        """How much epsilon is left; None without a limit."""
-        return None if self.epsilon is None else max(0.0, self.epsilon - self.spent)
+        """The greatest epsilon of one more fit like the last; None without a limit."""
+        left = self.one_more()
+        return None if left is None else left.epsilon
+
+    def one_more(self) -> OneMore | None:
+        """What can still be asked for; None without a limit. Before the first fit it is all of the limit, once."""
+        from discreet.privacy.remaining import greatest_epsilon, how_often
+
+        if self.epsilon is None:
+            return None
+        fits = [line for line in self.spendings if line.spends]
+        if not fits:
+            return OneMore(epsilon=self.epsilon, fits=1)
+        last, used = fits[-1], self._filter(self.accounting_delta)
+        assert self.unit is not None and last.unit is not None
+        price = units_changed(self.unit, last.unit)
+        assert price is not None
+        return OneMore(
+            epsilon=greatest_epsilon(used, last.spends, price, last.delta),
+            fits=how_often(used, last.spends, price),
+        )
 
     def total_with(self, plan: Ledger, purpose: str) -> float:
         """What everything would cost together with ``plan``; raises where that is over the limit."""
+        unit = bare_unit(plan.unit)
         if self.epsilon is None:
-            before = self._part(bare_unit(plan.unit))
-            if before.exact:
+            before = replace(self, unit=unit)
+            if not before.bounds_its_unit:
                 return math.inf
-            return _epsilon_of((*before.spends, *plan.spends), max(before.accounting_delta, plan.delta))
-        self._check_unit(plan.unit)
-        delta = self.accounting_delta
-        total = _epsilon_of((*self.spends, *plan.spends), delta)
-        if math.isinf(total):
-            raise OverspentError(
+            return before._filter(max(before.accounting_delta, plan.delta)).after(plan.spends).spent
+        assert self.unit is not None
+        price = units_changed(bare_unit(self.unit), unit)
+        if price is None:
+            raise self._other_unit(unit)
+        used = self._filter(self.accounting_delta)
+        total = used.after([spend.for_group(price) for spend in plan.spends]).spent
+        if total > self.epsilon * (1 + ROUNDING):
+            raise self._refusal(plan, price, total, purpose)
+        return total
+
+    def _refusal(self, plan: Ledger, price: int, total: float, purpose: str) -> OverspentError:
+        from discreet.privacy.composition import composed_epsilon
+        from discreet.privacy.remaining import greatest_epsilon
+
+        if self.delta == 0 and any(spend.mechanism == "gaussian" for spend in plan.spends):
+            return OverspentError(
                 f"{purpose} adds Gaussian noise, which needs a delta above 0, and the limit of {self.data} has none; "
                 "nothing was computed or spent"
             )
-        if total > self.epsilon * (1 + ROUNDING):
-            raise OverspentError(
-                f"{purpose} asks for epsilon {_epsilon_of(plan.spends, delta):.4g} of {self.data}, "
-                f"where {self.remaining:.4g} of {self.epsilon:g} is left: "
-                f"together that comes to {total:.4g}, {total - self.epsilon:.4g} over the limit; "
-                "nothing was computed or spent"
+        if math.isinf(total):
+            return OverspentError(
+                f"{purpose} cannot be had of {self.data} at delta {self.delta:g}: the samplers alone are off with "
+                "larger odds; nothing was computed or spent"
             )
-        return total
+        assert self.epsilon is not None
+        left = greatest_epsilon(self._filter(self.accounting_delta), plan.spends, price, plan.delta)
+        asked = composed_epsilon(plan.spends, plan.delta)
+        dear = f" (for {self.unit} it counts {price} times)" if price > 1 else ""
+        return OverspentError(
+            f"{purpose} asks for epsilon {asked:.4g} of {self.data}{dear}, "
+            f"where {left:.4g} of {self.epsilon:g} is left: "
+            f"together that comes to {total:.4g}, {total - self.epsilon:.4g} over the limit; "
+            "nothing was computed or spent"
+        )
+
+    def _filter(self, delta: float) -> "Filter":
+        """What is used up by all lines, each a planned batch at its price for the unit."""
+        from discreet.privacy.composition import Filter
+
+        used = Filter(epsilon=self.epsilon, delta=delta)
+        for line in self.spendings:
+            priced = _priced(line.spends, self.unit, line.unit)
+            assert priced is not None
+            used = used.after(priced)
+        return used
 
     def check_unlimited(self, purpose: str) -> None:
         """Raise where a limit was declared: what has no privacy costs more than any limit."""
@@ -153,9 +236,14 @@ class Account:
                 "what it tells is bounded by no epsilon, so no limit can be kept any more"
             )
         unit = bare_unit(unit or self.unit or Rating())
-        self._check_unit(unit)
-        for part in self.parts:
-            part._check_unit(unit)
+        if self.epsilon is not None and self.unit is not None and bare_unit(self.unit) != unit:
+            raise self._other_unit(unit)
+        for line in self.spendings:
+            if line.unit is not None and units_changed(unit, line.unit) is None:
+                raise InputError(
+                    f"{self.data} was spent for another unit before ({line.unit}), which bounds nothing for this one "
+                    f"({unit}), so no limit can be kept for it"
+                )
         delta = (self.delta or 0.0) if delta is None else delta
         Ledger(epsilon, delta, unit)  # checks epsilon and delta
         if self.epsilon is not None and self.delta is not None and (epsilon > self.epsilon or delta > self.delta):
@@ -171,15 +259,11 @@ class Account:
             )
         return account
 
-    def _part(self, unit: Unit) -> "Account":
-        return replace(self, unit=unit, spendings=tuple(line for line in self.spendings if line.unit in (unit, None)))
-
-    def _check_unit(self, unit: Unit) -> None:
-        if self.unit is not None and bare_unit(self.unit) != bare_unit(unit):
-            raise InputError(
-                f"the budget of {self.data} is kept for another unit ({self.unit}), and an epsilon for this one "
-                f"({unit}) does not add up with it; nothing was computed or spent"
-            )
+    def _other_unit(self, unit: Unit) -> InputError:
+        return InputError(
+            f"the budget of {self.data} is kept for another unit ({self.unit}), and an epsilon for this one "
+            f"({unit}) does not add up with it; nothing was computed or spent"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """As plain data, with every line."""
@@ -187,14 +271,16 @@ class Account:
 
     def summary(self) -> dict[str, Any]:
         """The limit, what was spent and what is left, as plain data."""
+        left = self.one_more()
         return {
             "data": self.data,
             "limit": None if self.epsilon is None else {"epsilon": self.epsilon, "delta": self.delta},
+            "one_more": None if left is None else {"epsilon": left.epsilon, "fits": left.fits},
             "released_without_privacy": bool(self.exact),
             "spent": [
                 {
                     "unit": None if part.unit is None else _unit_to_json(part.unit),
-                    "epsilon": None if part.exact else part.spent,
+                    "epsilon": _finite(part.spent),
                     "delta": part.accounting_delta,
                     "remaining": part.remaining,
                 }
@@ -221,7 +307,9 @@ def _unit_to_json(unit: Unit) -> dict[str, Any]:
     return {"name": unit.name, "neighbours": unit.neighbours}
 
 
-def _epsilon_of(spends: Sequence[Spend], delta: float) -> float:
-    from discreet.privacy.accounting import adaptive_epsilon_of
-
-    return adaptive_epsilon_of(spends, delta)
+def _priced(spends: Sequence[Spend], kept: Unit | None, counted: Unit | None) -> list[Spend] | None:
+    """What spends count in an account for the unit ``kept``; None where they bound nothing for it."""
+    if not spends or kept is None or counted is None:
+        return list(spends)
+    price = units_changed(bare_unit(kept), bare_unit(counted))
+    return None if price is None else [spend.for_group(price) for spend in spends]

@@ -1,4 +1,8 @@
-"""What a list of spends costs together. The one home of dp-accounting, which is loaded only where pure sums do not do.
+"""What a list of spends costs together, where the list was fixed before any answer.
+
+The one home of dp-accounting, which is slow to load and is needed only for distributions of the privacy loss: noise on
+samples, and Laplace noise at a delta. Pure losses add up, and Gaussian noise has its closed form. What spends cost
+that were chosen on the way is in :mod:`discreet.privacy.composition`.
 
 Every mechanism is described to the library under the add-or-remove relation with its true sensitivity: with the
 replace relation its accountants disagree about who doubles what.
@@ -39,25 +43,6 @@ def epsilon_of(spends: Sequence[Spend], delta: float) -> float:
     return min(composed, pure_or_nothing(spends, delta))
 
 
-def adaptive_epsilon_of(spends: Sequence[Spend], delta: float) -> float:
-    """As :func:`epsilon_of`, for spends that were not planned together: each may depend on the answers before it.
-
-    The privacy loss distributions of steps that are chosen on the way do not simply convolve. What does hold is that
-    pure losses add up, that the squares of 1 / noise multiplier of Gaussian ones do, and that two such accounts
-    together cost the sum of their epsilons and of their deltas. Steps with sampling are accounts of their own.
-    Laplace noise counts with its pure loss, which is exact on a lattice too (its loss distribution is not).
-    """
-    always = [spend for spend in spends if spend.mechanism != "gaussian"]
-    full = [spend for spend in spends if spend.mechanism == "gaussian" and spend.sampling_rate == 1]
-    sampled = [spend for spend in spends if spend.mechanism == "gaussian" and spend.sampling_rate < 1]
-    groups = [group for group in (full, *([spend] for spend in sampled)) if group]
-    pure = sum(spend.pure_epsilon for spend in always)
-    if not groups:
-        return pure_or_nothing(always, delta)
-    part = (delta - sampler_delta(always, pure)) / len(groups)
-    return pure + sum(epsilon_of(group, part) if part > 0 else math.inf for group in groups)
-
-
 def pure_or_nothing(spends: Sequence[Spend], delta: float) -> float:
     """The sum of pure losses; infinite if the samplers alone take more than a positive delta."""
     pure = sum(spend.pure_epsilon for spend in spends)
@@ -66,8 +51,12 @@ def pure_or_nothing(spends: Sequence[Spend], delta: float) -> float:
 
 def sampler_delta(spends: Sequence[Spend], epsilon: float) -> float:
     """What the samplers add to delta: one that is off with odds s adds (1 + e^ε)·s."""
-    off = sum(spend.slack * spend.times for spend in spends)
-    return min(1.0, off * (1 + math.exp(min(epsilon, 700.0))))
+    return delta_of_odds(sum(spend.slack * spend.times for spend in spends), epsilon)
+
+
+def delta_of_odds(odds: float, epsilon: float) -> float:
+    """What samplers that are off with these odds, all together, add to delta: (1 + e^ε)·odds."""
+    return min(1.0, odds * (1 + math.exp(min(epsilon, 700.0))))
 
 
 def delta_of(spends: Sequence[Spend], epsilon: float) -> float:
@@ -75,7 +64,16 @@ def delta_of(spends: Sequence[Spend], epsilon: float) -> float:
     taken = sampler_delta(spends, epsilon)
     if sum(spend.pure_epsilon for spend in spends) <= epsilon:
         return taken
+    if _all_gaussian(spends):
+        from discreet.privacy.gaussian import delta_of_mu
+
+        return min(1.0, delta_of_mu(gaussian_mu(spends), epsilon) + taken)
     return min(1.0, float(_loss(tuple(spends)).get_delta_for_epsilon(epsilon)) + taken)
+
+
+def gaussian_mu(spends: Sequence[Spend]) -> float:
+    """The μ of Gaussian noise without sampling, all together: the squares of sensitivity / σ add up."""
+    return math.sqrt(math.fsum(spend.times / spend.noise_multiplier**2 for spend in spends))
 
 
 def gaussian_noise_multiplier(epsilon: float, delta: float) -> float:
@@ -86,9 +84,9 @@ def gaussian_noise_multiplier(epsilon: float, delta: float) -> float:
     """
     if not 0 < delta < 1:
         raise InputError(f"Gaussian noise needs a delta between 0 and 1, got {delta}")
-    import dp_accounting
+    from discreet.privacy.gaussian import mu_of
 
-    return float(dp_accounting.get_sigma_gaussian(epsilon, delta))
+    return 1 / mu_of(epsilon, delta)
 
 
 def calibrate(spends: Callable[[float], Sequence[Spend]], epsilon: float, delta: float) -> float:
@@ -115,14 +113,16 @@ def calibrate(spends: Callable[[float], Sequence[Spend]], epsilon: float, delta:
     return high
 
 
+def _all_gaussian(spends: Sequence[Spend]) -> bool:
+    return all(spend.mechanism == "gaussian" and spend.sampling_rate == 1 for spend in spends)
+
+
 @lru_cache(maxsize=256)
 def _composed(spends: tuple[Spend, ...], delta: float) -> float:
-    import dp_accounting
+    if _all_gaussian(spends):
+        from discreet.privacy.gaussian import epsilon_of_mu
 
-    if all(spend.mechanism == "gaussian" and spend.sampling_rate == 1 for spend in spends):
-        # Gaussians compose to a Gaussian; the library has its exact epsilon.
-        precision = sum(spend.times / spend.noise_multiplier**2 for spend in spends)
-        return float(dp_accounting.get_epsilon_gaussian(1 / math.sqrt(precision), delta))
+        return epsilon_of_mu(gaussian_mu(spends), delta)
     return float(_loss(spends).get_epsilon_for_delta(delta))
 
 

@@ -134,7 +134,10 @@ class Guarantee:
         doubts: tuple[str, ...] = (),
         notes: tuple[str, ...] = (),
     ) -> "Guarantee":
-        """What a ledger proves, unless the noise was seeded, the settings tuned for free, or there are other doubts."""
+        """What a ledger proves, unless the noise was seeded, the settings tuned for free, or there are other doubts.
+
+        That is what its plan costs, or else its limit, as soon as anything was spent (see :class:`Ledger`).
+        """
         require(tuning in _TUNING, f"tuning must be 'public', 'paid' or 'unpaid', got {tuning!r}")
         chosen = any(spend.chooses for spend in ledger.spends)
         require(
@@ -143,7 +146,11 @@ class Guarantee:
         )
         if chosen and tuning == "public":
             tuning = "paid"
-        delta = max(ledger.delta, ledger.sampler_delta) if ledger.spends else 0.0  # no look cannot go wrong
+        epsilon, delta = ledger.epsilon if ledger.planned is None else ledger.spent, 0.0
+        if ledger.spends:
+            delta = max(ledger.delta, ledger.sampler_delta)
+        else:  # no look tells nothing, and cannot go wrong
+            epsilon = 0.0
         seeded = seeded or any(spend.seeded for spend in ledger.spends)
         doubt = doubts[0] if doubts else ""
         if seeded:
@@ -151,10 +158,10 @@ class Guarantee:
         elif tuning == "unpaid":
             doubt = "the settings were tuned on these ratings, and that was not paid for"
         elif delta >= 1:
-            doubt = f"an epsilon of {ledger.spent:.4g} is so large that it promises nothing"
+            doubt = f"an epsilon of {epsilon:.4g} is so large that it promises nothing"
         return cls(
             reason=doubt or "every look at the ratings is in the ledger, with noise fitted to its proven sensitivity",
-            proven=None if doubt else Loss(ledger.spent, delta),
+            proven=None if doubt else Loss(epsilon, delta),
             unit=ledger.unit,
             protects_from=protects_from,
             exposed_to=exposed_to,

@@ -3,6 +3,7 @@
 import math
 import os
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from discreet.errors import InputError, OverspentError, is_number, require, require_type
@@ -30,6 +31,11 @@ class Ledger:
     items has the bound of a single entry. Ask for them in one contribution, which is one spend; two sums over half
     the items each are two spends. A user touches many items: for users there is nothing parallel about it.
 
+    **Guarantee.** With a plan (:meth:`plan`), what the planned spends cost together. Without one the limit, as soon as
+    anything was spent: whether to look once more is then decided after seeing answers, so what was spent in the end is
+    itself an answer. (A ledger without spends has told nothing: the first look is decided on before any answer.) The
+    proofs are in :mod:`discreet.privacy.composition`.
+
     Examples
     --------
     >>> ledger = Ledger(epsilon=1.0, unit=Rating())
@@ -56,18 +62,24 @@ nothing was computed
         require(0 <= delta < 1, f"delta must lie in [0, 1), got {delta}")
         self.epsilon, self.delta = float(epsilon), float(delta)
         self.unit: Unit = Rating() if unit is None else unit
-        self._spends: tuple[Spend, ...] = ()
+        self._batches: tuple[tuple[Spend, ...], ...] = ()
+        self._plan: tuple[Spend, ...] | None = None
         self._process = os.getpid()
         self._lock = threading.Lock()
 
     @property
     def spends(self) -> tuple[Spend, ...]:
         """Every look at the data, in order."""
-        return self._spends
+        return tuple(spend for batch in self._batches for spend in batch)
+
+    @property
+    def planned(self) -> tuple[Spend, ...] | None:
+        """What will have been spent in the end, where that was fixed before the first look; else None."""
+        return self._plan
 
     @property
     def spent(self) -> float:
-        """The epsilon that all spends cost together at the ledger's delta."""
+        """What the plan costs, all of it; without a plan how much of the limit is used up, at the ledger's delta."""
         return self.cost()
 
     @property
@@ -77,49 +89,107 @@ nothing was computed
 
     @property
     def sampler_delta(self) -> float:
-        """What the samplers add to delta; all the delta there is in an otherwise pure guarantee."""
-        from discreet.privacy.accounting import sampler_delta
+        """What the samplers add to delta; all the delta there is in an otherwise pure guarantee.
 
-        return sampler_delta(self._spends, self.spent)
+        Without a plan and with a delta of 0 it is what all samplers together are allowed.
+        """
+        from discreet.privacy.accounting import delta_of_odds, sampler_delta
+        from discreet.privacy.composition import SAMPLER_ODDS
+
+        if self._plan is not None:
+            return sampler_delta(self._plan, self.spent)
+        if self.delta == 0:
+            return delta_of_odds(SAMPLER_ODDS, self.epsilon)
+        return sampler_delta(self.spends, self.epsilon)
 
     def cost(self, weight: float = 1.0) -> float:
-        """What the spends cost a unit that takes part with ``weight`` times the full contribution."""
-        from discreet.privacy.accounting import adaptive_epsilon_of
+        """As :attr:`spent`, for a unit that takes part with ``weight`` times the full contribution."""
+        from discreet.privacy.composition import composed_epsilon
 
-        return adaptive_epsilon_of([spend.for_weight(weight) for spend in self._spends], self.delta)
+        if self._plan is not None:
+            return composed_epsilon([spend.for_weight(weight) for spend in self._plan], self.delta)
+        return self._filtered([[spend.for_weight(weight) for spend in batch] for batch in self._batches])
+
+    def plan(self, *spends: Spend) -> None:
+        """Fix what will be spent, before the first look; every charge must then be what is next in the plan.
+
+        >>> ledger = Ledger(epsilon=1.0)
+        >>> ledger.plan(Spend(what="counts", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0))
+        >>> ledger.charge(Spend(what="sums", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0))
+        Traceback (most recent call last):
+        discreet.errors.OverspentError: 'sums' is not what was planned next; nothing was computed
+        """
+        from discreet.privacy.composition import composed_epsilon
+
+        self._check_process()
+        self._check_sampling(spends)
+        with self._lock:
+            require(
+                self._plan is None and not self._batches,
+                "a plan is made before the first look, and once: start with a fresh ledger",
+            )
+            self._check_limit(spends, composed_epsilon(spends, self.delta))
+            self._plan = tuple(spends)
 
     def charge(self, *spends: Spend) -> None:
-        """Book spends, all or none; one that would exceed the limit is refused and nothing is booked."""
-        from discreet.privacy.accounting import adaptive_epsilon_of
+        """Book spends, all or none; one that would exceed the limit is refused and nothing is booked.
 
+        What is charged at once counts as planned together.
+        """
+        self._check_process()
+        self._check_sampling(spends)
+        with self._lock:
+            if self._plan is None:
+                self._check_limit(spends, self._filtered((*self._batches, spends)))
+            else:
+                done = len(self.spends)
+                if self._plan[done : done + len(spends)] != spends:
+                    raise OverspentError(f"{_names(spends)} is not what was planned next; nothing was computed")
+            if spends:
+                self._batches = (*self._batches, spends)
+
+    def copy(self) -> "Ledger":
+        """Another ledger with the same limit, plan and spends."""
+        ledger = Ledger(self.epsilon, self.delta, self.unit)
+        ledger._batches, ledger._plan = self._batches, self._plan
+        return ledger
+
+    def _filtered(self, batches: Sequence[Sequence[Spend]]) -> float:
+        from discreet.privacy.composition import filtered_epsilon
+
+        return filtered_epsilon(batches, self.delta, self.epsilon)
+
+    def _check_process(self) -> None:
         require(
             os.getpid() == self._process,
             "this ledger belongs to another process, and a copy of it cannot keep count: "
             "make one in each process, and let a Budget keep count of all",
         )
+
+    def _check_sampling(self, spends: Sequence[Spend]) -> None:
         require(
             self.unit.neighbours == "add-or-remove" or all(spend.sampling_rate == 1 for spend in spends),
             "amplification by sampling is proven for adding or removing a unit, not for replacing it",
         )
-        with self._lock:
-            after = adaptive_epsilon_of((*self._spends, *spends), self.delta)
-            if after > self.epsilon * (1 + ROUNDING):
-                names = ", ".join(repr(spend.what) for spend in spends)
-                if math.isinf(after) and self.delta > 0:
-                    raise OverspentError(
-                        f"{names} cannot be had at epsilon {self.epsilon:g} and delta {self.delta:g}: "
-                        "the samplers alone are off with larger odds; nothing was computed"
-                    )
-                if math.isinf(after):
-                    raise OverspentError(
-                        f"{names} adds Gaussian noise, which needs a delta above 0, and the ledger has delta 0; "
-                        "nothing was computed"
-                    )
-                raise OverspentError(
-                    f"{names} would bring the spending to epsilon {after:.4g}, which is "
-                    f"{after - self.epsilon:.4g} over the limit of {self.epsilon:g}; nothing was computed"
-                )
-            self._spends = (*self._spends, *spends)
+
+    def _check_limit(self, spends: Sequence[Spend], after: float) -> None:
+        if after <= self.epsilon * (1 + ROUNDING):
+            return
+        names = _names(spends)
+        if math.isinf(after) and (self.delta > 0 or all(spend.mechanism != "gaussian" for spend in spends)):
+            raise OverspentError(
+                f"{names} cannot be had at epsilon {self.epsilon:g} and delta {self.delta:g}: "
+                "the samplers alone are off with larger odds; nothing was computed"
+            )
+        if math.isinf(after):
+            raise OverspentError(
+                f"{names} adds Gaussian noise, which needs a delta above 0, and the ledger has delta 0; "
+                "nothing was computed"
+            )
+        raise OverspentError(
+            f"{names} would bring the spending to epsilon {after:.4g}, which is "
+            f"{after - self.epsilon:.4g} over the limit of {self.epsilon:g}; nothing was computed"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
@@ -127,7 +197,8 @@ nothing was computed
             "epsilon": self.epsilon,
             "delta": self.delta,
             "unit": unit_to_json(self.unit),
-            "spends": [spend.to_json() for spend in self._spends],
+            "plan": None if self._plan is None else [spend.to_json() for spend in self._plan],
+            "spends": [[spend.to_json() for spend in batch] for batch in self._batches],
         }
 
     @classmethod
@@ -135,10 +206,18 @@ nothing was computed
         """Back from plain data; a ledger that exceeds its own limit is refused."""
         try:
             ledger = cls(data["epsilon"], data["delta"], unit_from_json(data["unit"]))
-            ledger.charge(*(Spend.from_json(line) for line in data["spends"]))
+            if data["plan"] is not None:
+                ledger.plan(*(Spend.from_json(line) for line in data["plan"]))
+            for batch in data["spends"]:
+                ledger.charge(*(Spend.from_json(line) for line in batch))
         except (KeyError, TypeError) as error:
             raise InputError(f"this is not a ledger: {error}") from None
         return ledger
 
     def __repr__(self) -> str:
-        return f"Ledger(epsilon={self.epsilon:g}, delta={self.delta:g}, unit={self.unit}, {len(self._spends)} spends)"
+        return f"Ledger(epsilon={self.epsilon:g}, delta={self.delta:g}, unit={self.unit}, {len(self.spends)} spends)"
+
+
+def _names(spends: Sequence[Spend]) -> str:
+    names = [repr(spend.what) for spend in spends]
+    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"

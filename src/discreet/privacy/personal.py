@@ -49,8 +49,11 @@ def weights_for(epsilons: AnyArray, base: float, delta: float = 0.0) -> Doubles:
     if delta > 0:
         from discreet.privacy.accounting import gaussian_noise_multiplier
 
-        # A thousandth of delta is left to the samplers, as populations do.
-        levels = np.array([1 / gaussian_noise_multiplier(float(level), delta * 0.999) for level in levels])
+        # A thousandth of delta is left to the samplers, as populations do; and another one to whoever takes part
+        # with less, because rounding to the lattice does not shrink with the weight.
+        shares = [0.998] * (len(levels) - 1) + [0.999]
+        mus = [1 / gaussian_noise_multiplier(*at) for at in zip(levels, delta * np.array(shares), strict=True)]
+        levels = np.array(mus)
     weights = levels / levels[-1] * (1 - 1e-9)
     weights[-1] = 1.0
     return np.asarray(weights[place[:-1]].reshape(epsilons.shape), dtype=np.float64)

@@ -156,7 +156,8 @@ def pure_share(ledger: Ledger, share: float) -> float:
     """The epsilon of a pure mechanism that takes a share of a ledger's limit.
 
     With delta 0, or the whole, this is that share of epsilon. Otherwise the rest may go to Gaussian noise, whose shares
-    add up in other units: then it is what fits beside Gaussian noise with all other shares, which is less.
+    add up in other units: then it is what fits before Gaussian noise with all other shares, which is less; and after
+    Gaussian noise, where it counts as such, less still (:mod:`discreet.privacy.composition`).
 
     >>> pure_share(Ledger(epsilon=2.0), 0.25)
     0.5
@@ -164,6 +165,10 @@ def pure_share(ledger: Ledger, share: float) -> float:
     require(0 < share <= 1, f"the share of a budget lies in (0, 1], got {share}")
     if ledger.delta == 0 or share == 1:
         return share * ledger.epsilon
+    if any(spend.mechanism == "gaussian" for spend in ledger.spends):
+        from discreet.privacy.gaussian import mu_of, pure_of_mu
+
+        return min(share * ledger.epsilon, pure_of_mu(mu_of(ledger.epsilon, ledger.delta * 0.999) * share**0.5))
     return min(share * ledger.epsilon, _beside_gaussian(ledger.epsilon, ledger.delta, share))
 
 

@@ -90,6 +90,18 @@ class Spend:
         # Rounding to the lattice does not shrink with the weight.
         return replace(self, sensitivity=(self.sensitivity - self.rounding) * weight + self.rounding)
 
+    def for_group(self, size: int) -> "Spend":
+        """The same look at ``size`` units together, each added or removed: they move the statistic that much further.
+
+        Amplification by sampling is proven for one unit, so Gaussian noise is counted without it: a sample tells no
+        more than everything would. For a pure loss ln(1 + q(e^kε − 1)) is at least k times ln(1 + q(e^ε − 1)).
+        """
+        require(size >= 1, f"a group has at least 1 member, got {size}")
+        if size == 1:
+            return self
+        rate = 1.0 if self.mechanism == "gaussian" else self.sampling_rate
+        return replace(self, sensitivity=self.sensitivity * size, rounding=self.rounding * size, sampling_rate=rate)
+
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
         return dataclasses.asdict(self)

@@ -67,6 +67,27 @@ class User:
 Unit = Rating | User
 
 
+def units_changed(kept: Unit, counted: Unit) -> int | None:
+    """How many units of the kind ``counted`` change at most where one of the kind ``kept`` does; None if any number.
+
+    So a spend that was made for ``counted`` costs the unit ``kept`` as much as a group of so many (group privacy).
+
+    Adding, removing or changing one rating exchanges one user's history for another: that is one user replaced, or
+    two added or removed, since the user leaves and comes back with the other history. (Where it was the user's only
+    rating, the user leaves or comes, which moves no statistic further than being replaced does: see :class:`Bound`.)
+    Likewise a rating of another value is one rating removed and one added, and a user replaced is one user removed and
+    one added. A user may have any number of ratings, and what hides a value or a history does not hide that it exists.
+
+    >>> units_changed(Rating(), User()), units_changed(User(), Rating())
+    (2, None)
+    """
+    if counted.name == "rating" and kept.name == "user":
+        return None
+    if counted.neighbours == "replace":
+        return 1 if kept.neighbours == "replace" or counted.name != kept.name else None
+    return 1 if counted.name == kept.name and kept.neighbours == "add-or-remove" else 2
+
+
 def unit_to_json(unit: Unit) -> dict[str, Any]:
     """As plain data."""
     return {"name": unit.name, **dataclasses.asdict(unit)}
@@ -106,6 +127,10 @@ class Bound:
                 math.isfinite(value) and value > 0,
                 f"the bound of a statistic must be positive and finite, got {value}",
             )
+        require(
+            self.unit == "rating" or self.replace is None or self.replace >= self.value,
+            f"replacing a user by one without ratings moves a statistic by up to {self.value}, and not {self.replace}",
+        )
 
     def moved(self, neighbours: Neighbours) -> float:
         """How far neighbours lie apart at most."""
