@@ -16,6 +16,7 @@ from discreet.models.at_home import Covariates
 from discreet.models.features import item_features
 from discreet.models.fitting import fit_on
 from discreet.models.item_sums import SPREADS, STRAY, ItemSums, likely_biases, likely_counts
+from discreet.populations.held import held_by
 from discreet.populations.rehearsal import rehearse
 
 SCALE = dc.Scale(1, 5)
@@ -313,7 +314,7 @@ def test_pairs_as_they_are_asked_for_keep_their_bounds(unit, products):
     pairs, wanted = plan.pair_sums(population, np.arange(3, dtype=np.int32), np.array([3.1, 2.5, 4.2], np.float32))
     found = dc.check_sensitivity(wanted, catalogue_of(3), [1, 3, 5], users=1)
     assert all(measured.exhaustive for measured in found)
-    assert pairs.matrices(wanted.total(population._ratings))[0].any() == products
+    assert pairs.matrices(wanted.total(held_by(population)))[0].any() == products
 
 
 def test_factors_are_in_points_of_the_scale():

@@ -49,15 +49,17 @@ def test_shares_of_gaussian_noise_add_up_to_the_limit():
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_what_is_no_number_is_not_released_as_one(population, wrong):
     broken = dc.Contribution("broken", (1,), lambda ratings: np.array([wrong]), (dc.Bound("rating", "l1", 1.0),))
-    with pytest.raises(InputError, match="'broken' adds up to what is no finite number"):
-        population(RATINGS, dc.Ledger(epsilon=1.0)).sum(broken)
+    ledger = dc.Ledger(epsilon=1.0)
+    with pytest.raises(InputError, match="'broken' of a user without ratings is no finite number"):
+        population(RATINGS, ledger).sum(broken)
+    assert ledger.spends == ()
 
 
 @every_population
 def test_refuses_before_it_computes(population):
     looked = []
     spying = dc.Contribution(
-        "spy", (1,), lambda ratings: looked.append(1) or np.zeros(1), (dc.Bound("rating", "l1", 1.0),)
+        "spy", (1,), lambda ratings: looked.extend(ratings.values) or np.zeros(1), (dc.Bound("rating", "l1", 1.0),)
     )
     ledger = dc.Ledger(epsilon=1.0)
     ledger.charge(dc.Spend(what="before", mechanism="laplace", norm="l1", sensitivity=1, scale=1.25))

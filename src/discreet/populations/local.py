@@ -8,6 +8,7 @@ from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.populations.contribution import Contribution
+from discreet.populations.held import held_by
 from discreet.populations.paying import Paying
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.ledger import Ledger
@@ -63,17 +64,18 @@ class LocalDevices(Paying):
             tuning=self.tuning,
             seeded=self._randomness.is_seeded,
             doubts=self.doubts,
+            notes=self.notes,
         )
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The sum of what the devices send; booked before it is computed."""
         plan = self._charged(contribution, share)
         received = np.zeros(contribution.shape)
-        for part in self._ratings.parts():
+        for part in held_by(self).parts():
             for position in range(part.n_users):
                 received += self._noisy(contribution, part.select_users(np.array([position])), plan)
         return received
 
     def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
         """Standard deviation of all devices' noise together on each cell."""
-        return self.plan(contribution, share).deviation * float(np.sqrt(self._ratings.n_users))
+        return self.plan(contribution, share).deviation * float(np.sqrt(held_by(self).n_users))
