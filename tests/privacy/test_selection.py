@@ -254,7 +254,7 @@ def test_a_score_that_is_no_number_is_the_worst_and_no_error(wrong):
 
 def test_a_score_that_fails_does_not_say_why():
     ledger = dc.Ledger(1.0)
-    with pytest.raises(InputError, match="^a score could not be computed, and what was booked") as error:
+    with pytest.raises(InputError, match=r"^a score could not be computed, and what was booked") as error:
         choose([1, 2], lambda x: {}["rating 4"], 1.0, ledger)
     assert error.value.__context__ is None and error.value.__cause__ is None
     assert len(ledger.spends) == 1

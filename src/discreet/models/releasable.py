@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import InputError
+from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
 from discreet.types import AnyArray
 
@@ -23,6 +24,15 @@ NOT_REPEATABLE = (
     "the model makes something else of them each time."
 )
 _ABOUT_REPLAY = (CHECKED, UNCHECKED, TOO_LARGE, NOT_REPEATABLE)
+
+
+def unreplayed(population: Population) -> Guarantee:
+    """What a population promises, with the sentence that no replay checked it yet.
+
+    What is made of reports needs none: it tells no more than they do, whatever it was made of.
+    """
+    answers = getattr(population, "answered", None) is not None
+    return with_note_on_replay(population.guarantee, UNCHECKED) if answers else population.guarantee
 
 
 def with_note_on_replay(guarantee: Guarantee, note: str) -> Guarantee:

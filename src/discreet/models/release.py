@@ -17,7 +17,7 @@ from discreet.models.recommendations import Reason as Reason
 from discreet.models.recommendations import Recommendations as Recommendations
 from discreet.models.recommendations import Suggestion as Suggestion
 from discreet.models.recommendations import best_items
-from discreet.models.releasable import UNCHECKED, check_arrays, with_note_on_replay
+from discreet.models.releasable import check_arrays, unreplayed
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
@@ -143,7 +143,7 @@ class Release:
         Of the arrays only kind and shape are checked here. Whether they come from the answers alone shows in a replay
         (:mod:`discreet.models.replay`), by which releases that a budget pays for are checked; the guarantee says so.
         """
-        guarantee = with_note_on_replay(population.guarantee, UNCHECKED)
+        guarantee = unreplayed(population)
         check_arrays(model, population, arrays, guarantee.proven is not None)
         spends = population.spends
         looks = tuple(dict.fromkeys(spend.what for spend in spends))
