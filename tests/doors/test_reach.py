@@ -152,8 +152,9 @@ def test_a_fit_outside_of_a_budget_says_that_it_was_not_replayed(door):
 @pytest.mark.parametrize(
     "model", [dc.Popularity(), dc.Almanac(), dc.ALS(), dc.CovarianceKNN()], ids=lambda model: type(model).__name__
 )
-def test_models_are_checked_by_replay(model, tmp_path):
-    ledger = dc.Ledger(4.0, 1e-6, dc.User())
+@pytest.mark.parametrize("ledger", [(4.0, 1e-6, dc.Rating()), (4.0, 1e-6, dc.User())], ids=["rating", "user"])
+def test_models_are_checked_by_replay(model, ledger, tmp_path):
+    ledger = dc.Ledger(*ledger)
     release = paid(model, tmp_path, dc.TrustedServer(RATINGS, ledger))
     assert release.guarantee.notes[-1] == "That it was made of the answers to these looks alone was checked by replay."
 

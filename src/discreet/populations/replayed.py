@@ -1,12 +1,13 @@
 """The answers of a fit, written down and given again by a population that holds no ratings."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
-from discreet.errors import InputError
+from discreet.errors import DiscreetError, InputError
 from discreet.populations.around import Around
 from discreet.populations.contribution import Contribution
 from discreet.populations.guarded import nobody
@@ -16,16 +17,18 @@ from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
 from discreet.types import Doubles
 
+T = TypeVar("T")
+
 MOST_BYTES = 256 << 20
 """Answers that take more memory are not kept."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A question, what was answered, and all looks that were booked by then."""
+    """A question, what was answered (a refusal is an answer too), and all looks that were booked by then."""
 
     question: tuple[Any, ...]
-    value: Doubles | float
+    value: Doubles | DiscreetError
     spends: tuple[Spend, ...]
 
 
@@ -58,22 +61,27 @@ class Recorded(Around):
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The population's answer, kept."""
-        answer = self._population.sum(contribution, share)
-        self._room -= answer.nbytes
-        if self._room < 0:
-            self.answers = None
-        if self.answers is not None:
-            kept = Answer(_question("sum", contribution, share), answer.copy(), self._population.spends)
-            self.answers.append(kept)
-        return answer
+        return self._kept("sum", self._population.sum, contribution, share)
 
     def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
         """As the population says, kept."""
-        answer = self._population.deviation(contribution, share)
-        if self.answers is not None:
-            question = _question("deviation", contribution, share)
-            self.answers.append(Answer(question, answer, self._population.spends))
+        return self._kept("deviation", self._population.deviation, contribution, share)
+
+    def _kept(self, kind: str, ask: Callable[[Contribution, float], T], contribution: Contribution, share: float) -> T:
+        try:
+            answer = ask(contribution, share)
+        except DiscreetError as error:  # a model may ask whether it can have something, and do without
+            self._keep(_question(kind, contribution, share), error)
+            raise
+        self._keep(_question(kind, contribution, share), np.array(answer, dtype=np.float64))
         return answer
+
+    def _keep(self, question: tuple[Any, ...], value: Doubles | DiscreetError) -> None:
+        self._room -= value.nbytes if isinstance(value, np.ndarray) else 0
+        if self._room < 0:
+            self.answers = None
+        if self.answers is not None:
+            self.answers.append(Answer(question, value, self._population.spends))
 
 
 class Replayed:
@@ -109,6 +117,8 @@ class Replayed:
         if answer is None or answer.question != _question(kind, contribution, share):
             raise InputError("another question was asked than before")
         self.spends = answer.spends
+        if isinstance(answer.value, DiscreetError):
+            raise answer.value.with_traceback(None)
         return answer.value
 
 
