@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InputError, OverspentError
+from discreet.populations.plan import FLOAT_MARGIN
 
 RATINGS = dc.synthetic(users=40, items=30, ratings=500, seed=1)
 COUNTS = dc.Contribution(
@@ -218,3 +219,17 @@ def test_disjoint_items_compose_in_parallel_for_ratings_and_not_for_users():
         dc.TrustedServer(RATINGS, halves).sum(half, share=0.5)
     assert whole.spent == pytest.approx(1.0)
     assert halves.spent == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(("noise", "norm", "order"), [("laplace", "l1", 1), ("gaussian", "l2", 2)])
+def test_noise_is_planned_for_totals_that_were_rounded_to_the_lattice(noise, norm, order):
+    """Rounding moves neighbours apart, by half a step each in every cell; noise must be made for that, too."""
+    cells = 4000
+    asked = dc.Contribution("many", (cells,), lambda ratings: np.zeros(cells), (dc.Bound("rating", norm, 1.0),))
+    plan = dc.TrustedServer(RATINGS, dc.Ledger(1.0, 1e-6), noise=noise).plan(asked)
+    above = 0.5 * plan.grid * (1 + 2.0**-20)  # just above the middle of a step
+    one, other = np.full(cells, above), np.full(cells, -1000 * plan.grid - above)
+    images = [plan.add_noise(total, dc.Randomness(seed=1)) for total in (one, other)]
+    by_rounding = np.linalg.norm(images[0] - images[1], order) - np.linalg.norm(one - other, order)
+    assert by_rounding == pytest.approx(plan.spend.rounding, rel=1e-4)
+    assert plan.spend.sensitivity == pytest.approx(1 + FLOAT_MARGIN + by_rounding, rel=1e-9)
