@@ -32,7 +32,9 @@ class Plan:
     def add_noise(self, total: Doubles, randomness: Randomness) -> Doubles:
         """Round to the lattice and add the noise."""
         # What is no finite number has no place on a lattice. It counts 0: an error would come after the charge.
-        total = np.where(np.isfinite(total), total, 0.0)
+        finite = np.isfinite(total)
+        if not finite.all():
+            total = np.where(finite, total, 0.0)
         add = add_laplace if self.spend.mechanism == "laplace" else add_gaussian
         return add(total, self.spend.scale, self.grid, randomness)
 

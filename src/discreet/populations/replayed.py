@@ -95,12 +95,17 @@ class Replayed:
         self.spends: tuple[Spend, ...] = recorded.before
         self.answered = recorded.answered
         self._promised = recorded.promised
-        self._answers = iter(tuple(recorded.answers))
+        self._answers = list(reversed(recorded.answers))
 
     @property
     def guarantee(self) -> Guarantee:
         """As it was promised at the end."""
         return Guarantee.none("this was a replay") if self._promised is None else self._promised
+
+    @property
+    def asked_all(self) -> bool:
+        """Whether every question was asked again."""
+        return not self._answers
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The next answer. The total is taken of nobody, so that nothing of a former one is left where it wrote."""
@@ -113,7 +118,7 @@ class Replayed:
         return float(self._next("deviation", contribution, share))
 
     def _next(self, kind: str, contribution: Contribution, share: float) -> Any:
-        answer = next(self._answers, None)
+        answer = self._answers.pop() if self._answers else None
         if answer is None or answer.question != _question(kind, contribution, share):
             raise InputError("another question was asked than before")
         self.spends = answer.spends
