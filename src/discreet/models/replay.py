@@ -95,8 +95,9 @@ def _fitted_again(model: Any, recorded: Recorded) -> Release | None:
     fresh: Any = copy.deepcopy(model)
     if dataclasses.is_dataclass(model):
         fresh = replace(fresh)  # without what a fit may have hung on it
+    population = Replayed(recorded)
     try:
-        release: Release = fresh.fit(Replayed(recorded))
-    except Exception:
+        release: Release = fresh.fit(population)
+    except Exception:  # whatever it is: without the ratings it must not fail
         return None
-    return release
+    return release if population.asked_all else None
