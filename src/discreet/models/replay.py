@@ -23,6 +23,7 @@ import numpy as np
 from discreet.errors import InputError
 from discreet.models.releasable import CHECKED, NOT_REPEATABLE, TOO_LARGE, with_note_on_replay
 from discreet.models.release import Release
+from discreet.models.remembering import remembering
 from discreet.populations.population import Population
 from discreet.populations.replayed import Recorded, Replayed
 from discreet.types import Progress, no_progress
@@ -45,8 +46,10 @@ def fit_and_replay(model: Any, population: Population, progress: Progress = no_p
     'That it was made of the answers to these looks alone was checked by replay.'
     """
     fresh, recorded = copy.deepcopy(model), Recorded(population)
-    release: Release = model.fit(recorded, progress)
-    return replace(release, guarantee=with_note_on_replay(release.guarantee, found_by_replay(fresh, recorded, release)))
+    with remembering():
+        release: Release = model.fit(recorded, progress)
+        note = found_by_replay(fresh, recorded, release)
+    return replace(release, guarantee=with_note_on_replay(release.guarantee, note))
 
 
 def found_by_replay(model: Any, recorded: Recorded, release: Release) -> str:
