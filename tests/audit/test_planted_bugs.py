@@ -7,12 +7,19 @@ import pytest
 
 import discreet as dc
 from discreet.models.bias import item_counts
+from discreet.populations.around import innermost
+from discreet.populations.held import held_by
 from discreet.populations.population import exact_total
 
 RATINGS = dc.synthetic(users=40, items=20, ratings=400, seed=1)
 SERVER, DEVICES = dc.TrustedServer, dc.LocalDevices
 RATING, USER = dc.Terms(epsilon=1.0), dc.Terms(epsilon=1.0, unit="user", delta=1e-5)
 ON_DEVICES = dc.Terms(epsilon=1.0, trust="devices")
+
+
+def ratings_of(population):
+    """What no attribute of a population leads to: for mechanisms that are broken on purpose."""
+    return held_by(innermost(population))
 
 
 def audited(model, terms, kind=None, *, runs=800, **options):
@@ -69,7 +76,7 @@ class HalfTheNoise(SERVER):
         plan = self.plan(contribution, share)
         self.ledger.charge(plan.spend)
         weak = replace(plan, spend=replace(plan.spend, scale=plan.spend.scale / 2))
-        return weak.add_noise(exact_total(contribution, self._ratings), self._randomness)
+        return weak.add_noise(exact_total(contribution, ratings_of(self)), self._randomness)
 
 
 class DevicesWithHalfTheNoise(DEVICES):
@@ -77,7 +84,7 @@ class DevicesWithHalfTheNoise(DEVICES):
         plan = self.plan(contribution, share)
         self.ledger.charge(plan.spend)
         weak = replace(plan, spend=replace(plan.spend, scale=plan.spend.scale / 2))
-        devices = [self._ratings.select_users(np.array([position])) for position in range(self._ratings.n_users)]
+        devices = [ratings_of(self).select_users(np.array([position])) for position in range(ratings_of(self).n_users)]
         return sum(weak.add_noise(exact_total(contribution, device), self._randomness) for device in devices)
 
 
@@ -142,7 +149,7 @@ def test_a_clip_forgotten_in_one_run():
 @dataclass(frozen=True)
 class ExactMeans:
     def fit(self, population, progress=None):
-        ratings = population._ratings
+        ratings = ratings_of(population)
         counts = np.maximum(np.bincount(ratings.item_index, minlength=ratings.n_items), 1)
         means = np.bincount(ratings.item_index, weights=ratings.values, minlength=ratings.n_items) / counts
         noisy = population.sum(item_counts(ratings.n_items, population.unit))
@@ -164,7 +171,7 @@ class ShapeTells:
 
     def fit(self, population, progress=None):
         counts = population.sum(item_counts(len(population.catalogue), population.unit))
-        return dc.Release.of(self, population, {"counts": counts[np.unique(population._ratings.item_index)]})
+        return dc.Release.of(self, population, {"counts": counts[np.unique(ratings_of(population).item_index)]})
 
 
 def test_a_shape_that_depends_on_the_data():
@@ -200,7 +207,7 @@ class SameNoiseForEveryLook(SERVER):
         self.ledger.charge(plan.spend)
         if not hasattr(self, "_kept"):
             self._kept = plan.add_noise(np.zeros(contribution.shape), self._randomness)
-        return exact_total(contribution, self._ratings) + self._kept
+        return exact_total(contribution, ratings_of(self)) + self._kept
 
 
 class SameNoiseForEveryFit(SERVER):
@@ -233,7 +240,7 @@ class ForgetsToBook(SERVER):
     def sum(self, contribution, share=1.0):
         if not self.ledger.spends:
             return super().sum(contribution, share)
-        return self.plan(contribution, share).add_noise(exact_total(contribution, self._ratings), self._randomness)
+        return self.plan(contribution, share).add_noise(exact_total(contribution, ratings_of(self)), self._randomness)
 
 
 @dataclass(frozen=True)
@@ -258,7 +265,9 @@ class LooksBehindTheBack:
     def fit(self, population, progress=None):
         asked = item_counts(len(population.catalogue), population.unit)
         counts = population.sum(asked)
-        again = dc.TrustedServer(population._ratings, dc.Ledger(2.0), randomness=population._randomness).sum(asked)
+        again = dc.TrustedServer(
+            ratings_of(population), dc.Ledger(2.0), randomness=innermost(population)._randomness
+        ).sum(asked)
         return dc.Release.of(self, population, {"counts": counts, "again": again})
 
 
@@ -273,7 +282,7 @@ def test_a_look_behind_the_populations_back():
 
 class NoiseOnTheSupportOnly(SERVER):
     def sum(self, contribution, share=1.0):
-        exact = exact_total(contribution, self._ratings)
+        exact = exact_total(contribution, ratings_of(self))
         return np.where(exact == 0, 0.0, super().sum(contribution, share))
 
 

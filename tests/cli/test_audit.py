@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.populations.held import held_by
 
 QUICK = ("--runs", 200, "--seed", 3)
 
@@ -56,7 +57,7 @@ def test_a_page_and_a_picture(discreet, table, tmp_path):
 def test_a_broken_promise_ends_with_1(discreet, table, monkeypatch):
     def exact(self, contribution, share=1.0):
         self.ledger.charge(self.plan(contribution, share).spend)
-        return np.asarray(contribution.total(self._ratings), dtype=np.float64)
+        return np.asarray(contribution.total(held_by(self)), dtype=np.float64)
 
     monkeypatch.setattr(dc.TrustedServer, "sum", exact)
     outcome = discreet("audit", "popularity", table, "--scale", "1:5", "--epsilon", 1, *QUICK)

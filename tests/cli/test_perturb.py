@@ -210,7 +210,7 @@ def private_reports(discreet, history, tmp_path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("model", ["bias", "mf:epochs=1"])
+@pytest.mark.parametrize("model", ["bias", "mf:epochs=1", "ease", "svd"])
 def test_a_fit_on_reports_promises_what_they_promise(discreet, private_reports, tmp_path, model):
     fitted = discreet("fit", model, private_reports, "-o", tmp_path / "release")
     assert fitted.code == 0 and "No privacy" not in fitted.out

@@ -162,6 +162,33 @@ def test_nobody_says_more_than_was_proven(metric):
     assert all(share <= 1 for share in reached.values())
 
 
+class Contrary(Extreme):
+    """Foresees a 5 where the other foresees a 1."""
+
+    def score(self, release, histories):
+        scale = release.catalogue.scale
+        return scale.low + scale.high - super().score(release, histories)
+
+
+def test_one_rating_can_turn_a_user_around(monkeypatch):
+    """From wholly for one candidate to wholly for the other: nothing less than twice the length of a row would do."""
+
+    def first_item_held_out(self, ratings, *key):
+        return ratings.select(ratings.item_index > 0), ratings.select(ratings.item_index == 0)
+
+    monkeypatch.setattr(Search, "_parts", first_item_held_out)
+    catalogue = dc.Catalogue.of(["a", "b", "c"], dc.Scale(1, 5))
+    few = dc.Ratings.of_columns(catalogue, dc.Labels.of(["u"], what="user"), [0, 0], [0, 1], [1, 5])
+    models = [Extreme(), Contrary()]
+    releases = [model.fit(dc.NoPrivacy(few)) for model in models]
+    comparison = Search(candidates=models).comparison(releases)
+    one, two = (comparison.total(few.select(np.isin(few.item_index, kept))) for kept in ([0], [0, 1]))
+    moved = np.linalg.norm(one - two)
+    assert moved == pytest.approx(2 * LONGEST, rel=1e-6)
+    assert moved <= comparison.bound("rating", "l2").value
+    assert np.abs(one - two).sum() <= comparison.bound("rating", "l1").value
+
+
 class Crowded(dc.Bias):
     """Its scores depend on who else is asked about at once, as last bits of matrix products do; one is no number."""
 

@@ -16,7 +16,9 @@ from discreet.models.at_home import Covariates
 from discreet.models.features import item_features
 from discreet.models.fitting import fit_on
 from discreet.models.item_sums import SPREADS, STRAY, ItemSums, likely_biases, likely_counts
+from discreet.populations.held import held_by
 from discreet.populations.rehearsal import rehearse
+from discreet.populations.replayed import Recorded
 
 SCALE = dc.Scale(1, 5)
 GENRES = [["Drama"], ["Comedy"], ["Drama", "War"], ["War"], []]
@@ -314,7 +316,7 @@ def test_pairs_as_they_are_asked_for_keep_their_bounds(unit, products):
     pairs, wanted = plan.pair_sums(population, np.arange(3, dtype=np.int32), np.array([3.1, 2.5, 4.2], np.float32))
     found = dc.check_sensitivity(wanted, catalogue_of(3), [1, 3, 5], users=1)
     assert all(measured.exhaustive for measured in found)
-    assert pairs.matrices(wanted.total(population._ratings))[0].any() == products
+    assert pairs.matrices(wanted.total(held_by(population)))[0].any() == products
 
 
 def test_factors_are_in_points_of_the_scale():
@@ -429,3 +431,17 @@ def test_error_on_movielens(ml_100k, given_terms, features, most):
     release = fit_on(dc.Almanac(features=features), train, given_terms)
     predicted = release.predict(train, test.user_index, test.item_index)
     assert np.sqrt(np.mean((predicted - test.values) ** 2)) < most
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_counts_are_refined_by_pairs(seed):
+    """The first pattern of the pairs tells again how often items were rated: with both, counts are nearer to it."""
+    ratings = dc.synthetic(users=3000, items=60, ratings=60_000, seed=2)
+    exact = np.bincount(ratings.item_index, minlength=60)
+    recorded = Recorded(dc.TrustedServer(ratings, dc.Ledger(0.3, 1e-6), randomness=dc.Randomness(seed)))
+    release = dc.Almanac(audience=3000, pair_share=0.98).fit(recorded)
+    answers = {answer.question[:3]: answer.value for answer in recorded.answers}
+    asked = (1 - 0.98, "how often each item was rated, and its ratings' sum")
+    noisy, deviation = answers["sum", *asked][0], float(answers["deviation", *asked])
+    before = np.abs(likely_counts(noisy, deviation) - exact).mean()
+    assert np.abs(release.arrays["counts"] - exact).mean() < 0.7 * before

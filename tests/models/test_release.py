@@ -3,7 +3,7 @@
 import copy
 import json
 import pickle
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -148,3 +148,28 @@ def test_a_promise_that_its_ledger_does_not_add_up_to_is_not_saved(private, tmp_
     with pytest.raises(InputError, match="its ledger adds up to epsilon 1: the promise is false"):
         forged.save(tmp_path / "release")
     assert list(tmp_path.iterdir()) == []
+
+
+@dataclass(frozen=True)
+class Says:
+    """Explains everything with the same numbers."""
+
+    added: tuple[float, ...]
+
+    def score(self, release, histories):
+        return np.zeros((histories.n_users, histories.n_items), dtype=np.float32)
+
+    def explain(self, release, history, item):
+        return np.array(self.added)
+
+
+def test_a_rating_that_spoke_against_an_item_is_no_reason_for_it():
+    catalogue = dc.Catalogue.of(["a", "b", "c", "d", "e"], dc.Scale(1, 5))
+    history = dc.History(catalogue, np.arange(4, dtype=np.int32), np.full(4, 3.0, dtype=np.float32))
+
+    def because(*added):
+        release = dc.Release(Says(added), {}, catalogue, dc.Guarantee.none("made up"))
+        return {reason.item: reason.share for reason in release.recommend(history, k=1, explain=True)[0].because}
+
+    assert because(-5.0, 1.0, -2.0, 3.0) == {"d": 0.75, "b": 0.25}
+    assert because(-5.0, -1.0, -2.0, 0.0) == {}

@@ -167,6 +167,59 @@ def test_flat_says_from_where():
     assert "from epsilon 2 on" in verdict.numbers
 
 
+def judged(judge, errors):
+    return judge(made_up(lambda case, form: errors(case)), "plain").reproduces
+
+
+@pytest.mark.parametrize("method", ["RP", "DP"])
+def test_close_is_within_a_tenth(method):
+    judge = verdicts.rp_is_close if method == "RP" else verdicts.dp_is_close
+    assert judged(judge, lambda case: 1.09 if case.method == method else 1.0)
+    assert not judged(judge, lambda case: 1.11 if case.method == method else 1.0)
+
+
+@pytest.mark.parametrize("judge", [verdicts.acceptable_beside_dp, verdicts.acceptable_beside_rp])
+def test_acceptable_is_within_a_tenth_in_every_setting(judge):
+    last = Case("hybrid", QUICK.gammas[-1], QUICK.epsilons[0])
+    assert judged(judge, lambda case: 1.09 if case == last else 1.0)
+    assert not judged(judge, lambda case: 1.11 if case == last else 1.0)
+
+
+def test_flat_is_within_two_hundredths():
+    def from_one_on(off):
+        return lambda case: 1 + off if case.epsilon is not None and case.epsilon <= 1 else 1.0
+
+    assert judged(verdicts.flat_beyond_one, from_one_on(0.019))
+    assert not judged(verdicts.flat_beyond_one, from_one_on(0.021))
+
+
+def test_rapid_is_three_times_as_fast():
+    def falling(times):
+        least = QUICK.epsilons[0]
+        return lambda case: {least: 1.1 + 0.1 * times, 1.0: 1.1}.get(case.epsilon, 1.0)
+
+    assert judged(verdicts.falls_rapidly_below_one, falling(3.1))
+    assert not judged(verdicts.falls_rapidly_below_one, falling(2.9))
+
+
+def test_a_trend_may_go_the_wrong_way_by_two_thousandths():
+    def dipping(by):
+        errors = {0.5: 1.0, 1.0: 1.1, 1.5: 1.1 - by, 2.0: 1.2}
+        outcome = made_up(lambda case, form: errors.get(case.gamma, 1.0), grid=Grid(gammas=(0.5, 1.0, 1.5, 2.0)))
+        return verdicts.rises_with_gamma(outcome, "plain").reproduces
+
+    assert dipping(0.001)
+    assert not dipping(0.003)
+
+
+def test_a_gain_must_be_more_than_two_thousandths():
+    def gaining(by):
+        return lambda case, form: 1.0 if form == "average" else 1.0 - by
+
+    assert verdicts.covariance_helps(made_up(gaining(0.003)), "plain").reproduces
+    assert not verdicts.covariance_helps(made_up(gaining(0.001)), "plain").reproduces
+
+
 def test_luck_is_no_win():
     """A hybrid that is better in one repetition and worse in the other is not better."""
     outcome = made_up(lambda case, form: 1.0)

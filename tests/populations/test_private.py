@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InputError, OverspentError
+from discreet.populations.plan import FLOAT_MARGIN
 
 RATINGS = dc.synthetic(users=40, items=30, ratings=500, seed=1)
 COUNTS = dc.Contribution(
@@ -49,15 +50,17 @@ def test_shares_of_gaussian_noise_add_up_to_the_limit():
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_what_is_no_number_is_not_released_as_one(population, wrong):
     broken = dc.Contribution("broken", (1,), lambda ratings: np.array([wrong]), (dc.Bound("rating", "l1", 1.0),))
-    with pytest.raises(InputError, match="'broken' adds up to what is no finite number"):
-        population(RATINGS, dc.Ledger(epsilon=1.0)).sum(broken)
+    ledger = dc.Ledger(epsilon=1.0)
+    with pytest.raises(InputError, match="'broken' of a user without ratings is no finite number"):
+        population(RATINGS, ledger).sum(broken)
+    assert ledger.spends == ()
 
 
 @every_population
 def test_refuses_before_it_computes(population):
     looked = []
     spying = dc.Contribution(
-        "spy", (1,), lambda ratings: looked.append(1) or np.zeros(1), (dc.Bound("rating", "l1", 1.0),)
+        "spy", (1,), lambda ratings: looked.extend(ratings.values) or np.zeros(1), (dc.Bound("rating", "l1", 1.0),)
     )
     ledger = dc.Ledger(epsilon=1.0)
     ledger.charge(dc.Spend(what="before", mechanism="laplace", norm="l1", sensitivity=1, scale=1.25))
@@ -216,3 +219,17 @@ def test_disjoint_items_compose_in_parallel_for_ratings_and_not_for_users():
         dc.TrustedServer(RATINGS, halves).sum(half, share=0.5)
     assert whole.spent == pytest.approx(1.0)
     assert halves.spent == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(("noise", "norm", "order"), [("laplace", "l1", 1), ("gaussian", "l2", 2)])
+def test_noise_is_planned_for_totals_that_were_rounded_to_the_lattice(noise, norm, order):
+    """Rounding moves neighbours apart, by half a step each in every cell; noise must be made for that, too."""
+    cells = 4000
+    asked = dc.Contribution("many", (cells,), lambda ratings: np.zeros(cells), (dc.Bound("rating", norm, 1.0),))
+    plan = dc.TrustedServer(RATINGS, dc.Ledger(1.0, 1e-6), noise=noise).plan(asked)
+    above = 0.5 * plan.grid * (1 + 2.0**-20)  # just above the middle of a step
+    one, other = np.full(cells, above), np.full(cells, -1000 * plan.grid - above)
+    images = [plan.add_noise(total, dc.Randomness(seed=1)) for total in (one, other)]
+    by_rounding = np.linalg.norm(images[0] - images[1], order) - np.linalg.norm(one - other, order)
+    assert by_rounding == pytest.approx(plan.spend.rounding, rel=1e-4)
+    assert plan.spend.sensitivity == pytest.approx(1 + FLOAT_MARGIN + by_rounding, rel=1e-9)

@@ -113,7 +113,6 @@ def test_with_enough_privacy_budget_the_best_is_chosen():
         lambda: choose([], lambda x: 0.0, 1.0, dc.Ledger(1.0)),
         lambda: choose([1], lambda x: 0.0, 0.0, dc.Ledger(1.0)),
         lambda: choose([1], lambda x: 0.0, 1.0, dc.Ledger(1.0), share=0.0),
-        lambda: choose([1], lambda x: math.nan, 1.0, dc.Ledger(1.0)),
         lambda: private_quantile(np.arange(3), 1.0, np.arange(3), dc.Ledger(1.0)),
         lambda: private_quantile(np.arange(3), 0.5, np.array([]), dc.Ledger(1.0)),
         lambda: private_count(3, dc.Ledger(1.0), per_unit=0),
@@ -244,3 +243,18 @@ def test_a_count_is_booked_as_the_pure_mechanism_that_it_is():
     ledger = dc.Ledger(epsilon=1.0, delta=1e-6)
     private_count(100, ledger)
     assert ledger.spends[0].mechanism == "pure"
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
+def test_a_score_that_is_no_number_is_the_worst_and_no_error(wrong):
+    """The ledger was charged by then: an error would tell on which ratings it is none."""
+    for _ in range(20):  # the odds of the other one are below e^-1e299
+        assert choose([1, 2], lambda x: wrong if x == 1 else 0.0, 1.0, dc.Ledger(1.0)) == 2
+
+
+def test_a_score_that_fails_does_not_say_why():
+    ledger = dc.Ledger(1.0)
+    with pytest.raises(InputError, match=r"^a score could not be computed, and what was booked") as error:
+        choose([1, 2], lambda x: {}["rating 4"], 1.0, ledger)
+    assert error.value.__context__ is None and error.value.__cause__ is None
+    assert len(ledger.spends) == 1

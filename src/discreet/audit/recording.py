@@ -1,14 +1,16 @@
 """A population that writes down what it answers, so that an audit sees what leaves the ratings, look by look."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from discreet.populations.around import Around
 from discreet.populations.contribution import Contribution
+from discreet.populations.plan import Plan
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.ledger import Ledger
 from discreet.privacy.spend import Spend
 from discreet.types import Doubles
 
@@ -66,9 +68,14 @@ class RecordingPopulation(Around):
         """As the population says."""
         return self._population.deviation(contribution, share)
 
-    def __getattr__(self, name: str) -> Any:
-        """Whatever else a model may want of a population."""
-        return getattr(self._population, name)
+    @property
+    def ledger(self) -> Ledger:
+        """What may be spent, and what was, where the population keeps one."""
+        return self._population.ledger  # type: ignore[attr-defined, no-any-return]
+
+    def plan(self, contribution: Contribution, share: float = 1.0) -> Plan:
+        """What a sum would cost, where the population can say so."""
+        return self._population.plan(contribution, share)  # type: ignore[attr-defined, no-any-return]
 
 
 def _law(spends: tuple[Spend, ...], deviation: float) -> tuple[Literal["laplace", "gaussian"], float]:

@@ -82,6 +82,7 @@ class RatingsInParts:
         self._change: Callable[[Ratings], Ratings] | None = None
         self._silent = Labels.of((), what="user")
         self.handling = Handling() if repeats == "keep" else Handling(merged=repeats)
+        self._stamps = tuple(_stamp(file) for file in self._files)  # before they are read: no change falls between
         scale = Scale(*scale) if isinstance(scale, tuple) else scale
         listed = None if items is None else read_catalogue(items, scale, item, items_public=items_public)
         self.catalogue, self._seen, self._marks = self._checked(scale, listed, progress)
@@ -134,6 +135,12 @@ class RatingsInParts:
         other = object.__new__(type(self))
         other.__dict__ = self.__dict__ | changes
         return other
+
+    def check_unchanged(self) -> None:
+        """Raise if a file was written to since it was checked, as far as this shows without reading it."""
+        for file, stamp in zip(self._files, self._stamps, strict=True):
+            if _stamp(file) != stamp:
+                raise DataError(f"{file} has changed since it was checked: nothing was computed from it")
 
     def changed(self, change: Callable[[Ratings], Ratings]) -> "RatingsInParts":
         """The same with every part changed as it is read, for example capped, user by user."""
@@ -191,6 +198,15 @@ def _files(data: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     if not files:
         raise InputError("there are no parts: name the files, or a folder with tables in it")
     return tuple(files)
+
+
+def _stamp(file: Path) -> tuple[int, int] | None:
+    """Size of a file, and when it was last written to; None where it is not there."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns
 
 
 def _mark(part: Ratings) -> tuple[int, int]:

@@ -42,10 +42,10 @@ from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError, InputError, is_number, require
 from discreet.evaluation.measuring import ranks_of_users
 from discreet.evaluation.metric_names import check_metrics, is_ranking
-from discreet.models.bias import on_lattice
+from discreet.models.bias import most_on_lattice, on_lattice
 from discreet.models.fitting import check_population, needs_raw_ratings
 from discreet.models.release import Model, RatingModel, Release
-from discreet.populations.around import Around
+from discreet.populations.around import Around, innermost
 from discreet.populations.bounded import tags_of
 from discreet.populations.contribution import Contribution
 from discreet.populations.local import LocalDevices
@@ -115,7 +115,7 @@ class Search:
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Fit the candidates, each different question paid once, and return the release of the best one."""
         check_population(self, population)  # type: ignore[arg-type]
-        if isinstance(population, LocalDevices):
+        if isinstance(innermost(population), LocalDevices):
             raise InputError("a search needs a trusted server: devices would pay for every candidate by themselves")
         classes, share, gaussian = self._classes(population)
         releases: list[Release | None] = [None] * len(self.candidates)
@@ -151,6 +151,7 @@ class Search:
                 for norm, value in norms.items()
             ),
             chooses=True,
+            most_users=most_on_lattice(LONGEST),
         )
 
     def _rows(self, releases: Sequence[Release], ratings: Ratings) -> Doubles:

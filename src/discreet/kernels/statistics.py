@@ -87,7 +87,7 @@ def bounded_statistics(
 
     Row ``i`` is ``scales[i]`` times ``Σ_u squares_u``, then ``scales[i]`` times ``Σ_u t_ui z_u``, over the users who
     rated it. What each user adds to a cell is rounded towards 0, so nobody adds more than without rounding, and up to
-    2**22 users who add at most 1 each are summed exactly.
+    2**23 users who add at most 1 each are summed exactly.
 
     >>> two, five = np.full((1, 1), 2.0), np.full((1, 1), 5.0)
     >>> data = np.array([0, 1], dtype=np.int64), np.array([0], dtype=np.int32), np.array([3.0])

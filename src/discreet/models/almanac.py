@@ -158,7 +158,7 @@ class Almanac:
                 )
                 chance *= _weight_of_a_rating(weights, counts[rows], plan.weighting)
                 factors = factors_through_noise(products, weights, noise, chance, FACTOR_SPREAD, self.factors)
-                factors *= np.float32(CLIP * width)
+                factors = factors * np.float32(CLIP * width)
         for name, found, most in (
             ("item_factors", factors, self.factors),
             ("taste_factors", tastes, self.taste_factors),

@@ -89,12 +89,21 @@ class Bias:
 
 
 def on_lattice(values: Doubles) -> Doubles:
-    """Values rounded towards 0 to multiples of 2**-30, so that sums of up to 2**22 of them are exact in doubles.
+    """Values rounded towards 0 to multiples of 2**-30, so that sums of them are exact in doubles.
 
     Rounding towards 0 makes no entry larger, so every bound that held before holds after it; and sums that are exact
     do not depend on their order, so neighbours differ by what they contribute and by no rounding error.
     """
     return np.asarray(np.trunc(values * 2.0**30) * 2.0**-30)
+
+
+def most_on_lattice(largest: float) -> int:
+    """Over how many users sums of such values are exact, if none is larger: doubles hold multiples of 2**-30 to 2**23.
+
+    >>> most_on_lattice(1.0) == 2**23
+    True
+    """
+    return int(2.0**23 / largest)
 
 
 def item_counts(catalogue_size: int, unit: Unit | None = None) -> Contribution:
@@ -114,7 +123,8 @@ def item_counts(catalogue_size: int, unit: Unit | None = None) -> Contribution:
     bounds: tuple[Bound, ...] = (Bound("rating", "l1", 1.0, cells=1), Bound("rating", "l2", 1.0, cells=1))
     if unit is not None and unit.name == "user":
         bounds = (Bound("user", "l2", 1.0, replace=math.sqrt(2)),)
-    return Contribution("how often each item was rated", (catalogue_size,), total, bounds)
+    most = most_on_lattice(1.0)
+    return Contribution("how often each item was rated", (catalogue_size,), total, bounds, most_users=most)
 
 
 def item_statistics(catalogue_size: int, scale: Scale, unit: Unit | None = None) -> Contribution:
@@ -146,7 +156,8 @@ def item_statistics(catalogue_size: int, scale: Scale, unit: Unit | None = None)
     )
     if unit is not None and unit.name == "user":
         bounds = (Bound("user", "l2", 1.0, replace=2 * SUM_WEIGHT / math.sqrt(1 + SUM_WEIGHT**2)),)
-    return Contribution("how often each item was rated, and its ratings' sum", (2, catalogue_size), total, bounds)
+    name, most = "how often each item was rated, and its ratings' sum", most_on_lattice(SUM_WEIGHT)
+    return Contribution(name, (2, catalogue_size), total, bounds, most_users=most)
 
 
 def item_biases(population: Population, damping: float, share: float = 1.0) -> tuple[float, Floats]:

@@ -43,6 +43,7 @@ from discreet.data.ratings import Ratings
 from discreet.kernels.pairs import pair_products
 from discreet.kernels.statistics import bounded_statistics
 from discreet.models.at_home import Covariates
+from discreet.models.bias import most_on_lattice
 from discreet.models.folding import fixed
 from discreet.populations.bounded import tags_of
 from discreet.populations.contribution import Contribution
@@ -104,7 +105,8 @@ class FactorSums:
         d = self.factors + 1
         shape = (len(self.listed), d * (d + 1) // 2 + d)
         bounds = (Bound("user", "l2", 1.0), Bound("rating", "l2", 2.0, replace=2.0))
-        return Contribution("what users' own factors say about each item", shape, self._total, bounds, "gaussian")
+        name, most = "what users' own factors say about each item", most_on_lattice(1.0)
+        return Contribution(name, shape, self._total, bounds, "gaussian", most_users=most)
 
     @property
     def item_weights(self) -> Doubles:

@@ -32,7 +32,7 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.ratings import Ratings
-from discreet.models.bias import on_lattice
+from discreet.models.bias import most_on_lattice, on_lattice
 from discreet.populations.contribution import Contribution
 from discreet.privacy.unit import Bound
 from discreet.types import Doubles, Floats
@@ -101,7 +101,7 @@ class ItemSums:
                 Bound("rating", "l2", math.sqrt(1 + c**2), cells=2, replace=2 * c),
             )
         name = "how often each item was rated, and its ratings' sum"
-        return Contribution(name, (2, len(self.base)), self._total, bounds)
+        return Contribution(name, (2, len(self.base)), self._total, bounds, most_users=most_on_lattice(max(1.0, c)))
 
     @property
     def points(self) -> float:

@@ -17,6 +17,7 @@ from discreet.models.recommendations import Reason as Reason
 from discreet.models.recommendations import Recommendations as Recommendations
 from discreet.models.recommendations import Suggestion as Suggestion
 from discreet.models.recommendations import best_items
+from discreet.models.releasable import check_arrays, unreplayed
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
@@ -142,11 +143,17 @@ class Release:
 
     @classmethod
     def of(cls, model: Model, population: Population, arrays: Mapping[str, AnyArray]) -> "Release":
-        """What a model made of a population's answers, and of nothing else: so every look covers every array."""
+        """What a model made of a population's answers, and of nothing else: so every look covers every array.
+
+        Of the arrays only kind and shape are checked here. Whether they come from the answers alone shows in a replay
+        (:mod:`discreet.models.replay`), by which releases that a budget pays for are checked; the guarantee says so.
+        """
+        guarantee = unreplayed(population)
+        check_arrays(model, population, arrays, guarantee.proven is not None)
         spends = population.spends
         looks = tuple(dict.fromkeys(spend.what for spend in spends))
         sources = dict.fromkeys(arrays, looks)
-        return cls(model, arrays, population.catalogue, population.guarantee, spends, sources)
+        return cls(model, arrays, population.catalogue, guarantee, spends, sources)
 
     @classmethod
     def of_ratings(cls, model: Model, ratings: Ratings, arrays: Mapping[str, AnyArray]) -> "Release":

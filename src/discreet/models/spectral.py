@@ -26,6 +26,7 @@ their noise edge.
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
+from discreet.models.remembering import remembered
 from discreet.types import AnyArray, Doubles, Floats
 
 FAINT = 1e-6  # keeps a division by a variance possible where there is no noise and nobody was counted
@@ -71,6 +72,7 @@ def likely_weights(weights: Floats, counts: AnyArray, deviation: float, most: in
     return np.asarray(np.maximum(likely, 0), dtype=np.float32)
 
 
+@remembered
 def factors_through_noise(
     products: Floats, weights: Floats, deviation: float, chance: float, spread: float, most: int, sweeps: int = 10
 ) -> Floats:
@@ -123,6 +125,7 @@ def simulated_edge(deviations: Floats) -> float:
     return float(_leading(noise + noise.T, 1)[0][0])
 
 
+@remembered
 def _leading(matrix: AnyArray, most: int) -> tuple[Doubles, Doubles]:
     """The largest eigenvalues, in falling order, and their eigenvectors."""
     size = len(matrix)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BudgetError, InputError, OverspentError, require
 from discreet.models.release import Release
+from discreet.models.replay import fit_and_replay
 from discreet.populations.population import Population
 from discreet.populations.rehearsal import follow, rehearse
 from discreet.privacy.budget import Budget
@@ -81,7 +82,7 @@ def spend_and_release(
     reservation = budget.reserve(data, plan, repr(model))
     follow(plan, population)
     try:
-        release: Release = model.fit(population, progress)
+        release = fit_and_replay(model, population, progress)
         if population.spends != plan.spends:
             raise OverspentError(
                 f"{model!r} looked at the ratings in another way than was booked; nothing was released"

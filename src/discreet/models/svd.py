@@ -55,7 +55,7 @@ class SVD:
         items = len(population.catalogue)
         require(items <= MOST_ITEMS, f"SVD counts all pairs of items: at most {MOST_ITEMS} items, got {items}")
         vectors = leading_eigenvectors(population.sum(pair_counts(items)), min(self.factors, items))
-        return Release(self, {"item_factors": vectors}, population.catalogue, population.guarantee)
+        return Release.of(self, population, {"item_factors": vectors})
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """The user's row, projected."""

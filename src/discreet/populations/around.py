@@ -26,3 +26,15 @@ class Around:
     def spends(self) -> tuple[Spend, ...]:
         """Every look that was booked."""
         return self._population.spends
+
+    @property
+    def answered(self) -> tuple[tuple[int, ...], ...] | None:
+        """The shapes of all sums so far; None where nobody wrote them down."""
+        return getattr(self._population, "answered", None)
+
+
+def innermost(population: Population) -> Population:
+    """The population itself, whatever stands around it."""
+    while isinstance(population, Around):
+        population = population._population
+    return population

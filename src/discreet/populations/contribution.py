@@ -39,6 +39,9 @@ class Contribution:
     finish
         Where ``total`` counts in whole numbers of a small unit, what becomes of them once all parts are added up, which
         they are exactly. It may use their memory.
+    most_users
+        Over how many users it is summed exactly, where its bound rests on that; more are refused before anything is
+        charged. ``MOST_USERS`` where it has a ``finish``.
     """
 
     name: str
@@ -48,6 +51,11 @@ class Contribution:
     noise: Literal["gaussian"] | None = None
     chooses: bool = False
     finish: Callable[[AnyArray], AnyArray] | None = None
+    most_users: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.finish is not None and self.most_users is None:
+            object.__setattr__(self, "most_users", MOST_USERS)
 
     def bound(self, unit: UnitName, norm: Norm) -> Bound:
         """What is proven for a unit in a norm; where nothing is, no noise can hide this statistic."""

@@ -8,6 +8,7 @@ from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.populations.contribution import Contribution
+from discreet.populations.held import held_by
 from discreet.populations.paying import Paying
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.ledger import Ledger
@@ -73,7 +74,7 @@ class LocalDevices(Paying):
     def public(self) -> tuple[str, ...]:
         """Who takes part; and, where only users with ratings are there, that each of them has one."""
         taking_part = "which devices take part"
-        if self.unit.name == "rating" and not self._ratings.handling.users_listed:
+        if self.unit.name == "rating" and not held_by(self).handling.users_listed:
             taking_part += ", and that each of them has at least one rating"
         return (taking_part, *super().public)
 
@@ -81,11 +82,11 @@ class LocalDevices(Paying):
         """The sum of what the devices send; booked before it is computed."""
         plan = self._charged(contribution, share)
         received = np.zeros(contribution.shape)
-        for part in self._ratings.parts():
+        for part in held_by(self).parts():
             for position in range(part.n_users):
                 received += self._noisy(contribution, part.select_users(np.array([position])), plan)
         return received
 
     def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
         """Standard deviation of all devices' noise together on each cell."""
-        return self.plan(contribution, share).deviation * float(np.sqrt(self._ratings.n_users))
+        return self.plan(contribution, share).deviation * float(np.sqrt(held_by(self).n_users))

@@ -3,13 +3,14 @@
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
-from discreet.data.history import History
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.populations.bounded import needs_rating_bound, prepared
 from discreet.populations.contribution import Contribution
+from discreet.populations.guarded import check_before_charging, check_users, finite_total, nobody
 from discreet.populations.handled import not_hidden, notes_on
+from discreet.populations.held import held_by, hold
 from discreet.populations.plan import Noise, Plan, plan_noise
 from discreet.populations.population import check_ratings_of_population, exact_total
 from discreet.privacy.guarantee import Tuning
@@ -50,12 +51,13 @@ class Paying:
         self._share = share
         self._noise = noise
         self._randomness = Randomness() if randomness is None else randomness
-        self._ratings = prepared(ratings, ledger.unit, self._randomness, key)
+        self._answered: list[tuple[int, ...]] = []
+        hold(self, prepared(ratings, ledger.unit, self._randomness, key))
 
     @property
     def catalogue(self) -> Catalogue:
         """The public items."""
-        return self._ratings.catalogue
+        return held_by(self).catalogue
 
     @property
     def unit(self) -> Unit:
@@ -75,15 +77,21 @@ class Paying:
     @property
     def notes(self) -> tuple[str, ...]:
         """What else has to be said for the promise to be read rightly."""
-        return notes_on(self._ratings.handling, self.unit)
+        return notes_on(held_by(self).handling, self.unit)
 
     @property
     def public(self) -> tuple[str, ...]:
         """What is not hidden from anyone."""
         return not_hidden(self.unit)
 
+    @property
+    def answered(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of all sums so far. Public: a shape may depend on the catalogue and on settings alone."""
+        return tuple(self._answered)
+
     def plan(self, contribution: Contribution, share: float = 1.0) -> Plan:
         """The noise that one sum would get, and what it would cost. Public: no rating is looked at."""
+        check_users(contribution, held_by(self))
         if needs_rating_bound(contribution, self.unit):
             self._check_nobody_counts_nothing(contribution)
         return plan_noise(
@@ -91,22 +99,23 @@ class Paying:
             share * self._share,
             self.ledger,
             self._noise,
-            self._ratings.handling,
+            held_by(self).handling,
             seeded=self._randomness.is_seeded,
         )
 
     def _check_nobody_counts_nothing(self, contribution: Contribution) -> None:
         """A user without ratings must add nothing: only then do bounds for ratings add up to one for a user."""
-        nobody = Ratings.of_history(History(self.catalogue, np.zeros(0, np.int32), np.zeros(0, np.float32)))
-        if exact_total(contribution, nobody).any():
+        if exact_total(contribution, nobody(self.catalogue)).any():
             raise InputError(
                 f"{contribution.name!r} counts users without ratings, so its bound for ratings says nothing of a user"
             )
 
     def _charged(self, contribution: Contribution, share: float) -> Plan:
         plan = self.plan(contribution, share)
+        check_before_charging(contribution, held_by(self))
         self.ledger.charge(plan.spend)
+        self._answered.append(contribution.shape)
         return plan
 
     def _noisy(self, contribution: Contribution, ratings: Ratings | RatingsInParts, plan: Plan) -> Doubles:
-        return plan.add_noise(exact_total(contribution, ratings), self._randomness)
+        return plan.add_noise(finite_total(contribution, ratings), self._randomness)

@@ -33,8 +33,10 @@ class Plan:
 
     def add_noise(self, total: Doubles, randomness: Randomness) -> Doubles:
         """Round to the lattice and add the noise."""
-        # An infinity or no number has no place on a lattice; a contribution with proven bounds never comes to one.
-        require(bool(np.isfinite(total).all()), f"{self.spend.what!r} adds up to what is no finite number")
+        # What is no finite number has no place on a lattice. It counts 0: an error would come after the charge.
+        finite = np.isfinite(total)
+        if not finite.all():
+            total = np.where(finite, total, 0.0)
         add = add_laplace if self.spend.mechanism == "laplace" else add_gaussian
         return add(total, self.spend.scale, self.grid, randomness)
 

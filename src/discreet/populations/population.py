@@ -11,6 +11,7 @@ from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
 from discreet.populations.contribution import MOST_USERS, Contribution
+from discreet.populations.held import held_by, hold
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
@@ -73,14 +74,14 @@ class NoPrivacy:
 
     def __init__(self, ratings: Ratings | RatingsInParts) -> None:
         check_ratings_of_population("NoPrivacy", ratings)
-        self._ratings = ratings
+        hold(self, ratings)
         self._perturbed = ratings.perturbed if isinstance(ratings, Ratings) else None
         self._report_digest = ratings.report_digest if isinstance(ratings, Ratings) else None
 
     @property
     def catalogue(self) -> Catalogue:
         """The public items."""
-        return self._ratings.catalogue
+        return held_by(self).catalogue
 
     @property
     def spends(self) -> tuple[Spend, ...]:
@@ -96,7 +97,7 @@ class NoPrivacy:
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The exact total."""
-        return exact_total(contribution, self._ratings)
+        return exact_total(contribution, held_by(self))
 
     def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
         """There is no noise."""

@@ -2,6 +2,7 @@
 
 from discreet.data.ratings import Ratings
 from discreet.populations.contribution import Contribution
+from discreet.populations.held import held_by
 from discreet.populations.paying import Paying
 from discreet.privacy.guarantee import Guarantee
 from discreet.types import Doubles
@@ -59,12 +60,13 @@ class TrustedServer(Paying):
 
     @property
     def _held(self) -> str:
-        form = self._ratings.perturbed if isinstance(self._ratings, Ratings) else None
+        ratings = held_by(self)
+        form = ratings.perturbed if isinstance(ratings, Ratings) else None
         return "ratings" if form is None else f"reports of ratings that were perturbed by {form}"
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The noisy total; booked before it is computed."""
-        return self._noisy(contribution, self._ratings, self._charged(contribution, share))
+        return self._noisy(contribution, held_by(self), self._charged(contribution, share))
 
     def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
         """Standard deviation of the noise on each cell."""

@@ -25,6 +25,7 @@ The expected loss of score is never more than the exponential mechanism's.
 in delta. Scores are sums in doubles and may move by a hair more than D: one part in 2**20 is added.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from functools import lru_cache
@@ -32,7 +33,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from discreet.errors import require
+from discreet.errors import InputError, require
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
@@ -41,6 +42,8 @@ from discreet.types import AnyArray
 Candidate = TypeVar("Candidate")
 
 FLOAT_MARGIN = 2.0**-20
+WORST = 1e300
+"""Minus this stands for a score that is no finite number."""
 
 
 def choose(
@@ -121,8 +124,23 @@ def choose(
             chooses=True,
         )
     )
-    scores = np.array([score(candidate) for candidate in candidates], dtype=np.float64)
+    scores = np.array([_score(score, candidate) for candidate in candidates])
     return candidates[permute_and_flip(scores, epsilon / apart, source)]
+
+
+def _score(score: Callable[[Candidate], float], candidate: Candidate) -> float:
+    """A finite score. The ledger was charged by now, so an error says nothing of its cause, which may be the ratings.
+
+    A score that moves by a bounded amount is finite on all ratings. One that is not counts as the worst: an error would
+    tell on which ratings it is not.
+    """
+    try:
+        found = float(score(candidate))
+    except Exception:
+        found = None
+    if found is None:  # outside of the handler, so that it carries no other error along
+        raise InputError("a score could not be computed, and what was booked for the choice stays spent")
+    return found if math.isfinite(found) else -WORST
 
 
 def permute_and_flip(scores: AnyArray, rate: float, randomness: Randomness) -> int:

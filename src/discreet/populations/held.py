@@ -1,0 +1,28 @@
+"""The ratings of each population, kept beside it and not in it: no attribute of a population leads to a rating.
+
+A model is handed a population. What it can reach from there, by attributes, methods and what they close over, holds no
+ratings, so a shortcut past the ledger does not happen by mistake. Python has no walls, though: whoever imports
+:func:`held_by` gets them. No model does (import-linter sees to it), and what was made of ratings all the same is found
+by replay (:mod:`discreet.models.replay`).
+"""
+
+from weakref import WeakKeyDictionary
+
+from discreet.data.parts import RatingsInParts
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError
+
+_HELD: WeakKeyDictionary[object, Ratings | RatingsInParts] = WeakKeyDictionary()
+
+
+def hold(population: object, ratings: Ratings | RatingsInParts) -> None:
+    """Keep the ratings of a population for as long as it lives."""
+    _HELD[population] = ratings
+
+
+def held_by(population: object) -> Ratings | RatingsInParts:
+    """The ratings that a population answers from. For populations, not for models."""
+    try:
+        return _HELD[population]
+    except (KeyError, TypeError):
+        raise InputError(f"this {type(population).__name__} holds no ratings: make one from ratings") from None

@@ -1,0 +1,132 @@
+"""The answers of a fit, written down and given again by a population that holds no ratings."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from discreet.data.catalogue import Catalogue
+from discreet.errors import DiscreetError, InputError
+from discreet.populations.around import Around
+from discreet.populations.contribution import Contribution
+from discreet.populations.guarded import nobody
+from discreet.populations.population import Population
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.spend import Spend
+from discreet.privacy.unit import Unit
+from discreet.types import Doubles
+
+T = TypeVar("T")
+
+MOST_BYTES = 256 << 20
+"""Answers that take more memory are not kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A question, what was answered (a refusal is an answer too), and all looks that were booked by then."""
+
+    question: tuple[Any, ...]
+    value: Doubles | DiscreetError
+    spends: tuple[Spend, ...]
+
+
+class Recorded(Around):
+    """Passes every question on to a population, and keeps the answers while they fit in memory.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> recorded = Recorded(dc.TrustedServer(ratings, dc.Ledger(epsilon=1.0)))
+    >>> first = dc.Popularity().fit(recorded)
+    >>> again = dc.Popularity().fit(Replayed(recorded))
+    >>> bool((first.arrays["counts"] == again.arrays["counts"]).all())
+    True
+    """
+
+    def __init__(self, population: Population, most_bytes: int = MOST_BYTES) -> None:
+        super().__init__(population)
+        self.answers: list[Answer] | None = []
+        self.before = population.spends
+        self.promised: Guarantee | None = None
+        self._room = most_bytes
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """As the population promises."""
+        self.promised = self._population.guarantee
+        return self.promised
+
+    def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
+        """The population's answer, kept."""
+        return self._kept("sum", self._population.sum, contribution, share)
+
+    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
+        """As the population says, kept."""
+        return self._kept("deviation", self._population.deviation, contribution, share)
+
+    def _kept(self, kind: str, ask: Callable[[Contribution, float], T], contribution: Contribution, share: float) -> T:
+        try:
+            answer = ask(contribution, share)
+        except DiscreetError as error:  # a model may ask whether it can have something, and do without
+            self._keep(_question(kind, contribution, share), error)
+            raise
+        self._keep(_question(kind, contribution, share), np.array(answer, dtype=np.float64))
+        return answer
+
+    def _keep(self, question: tuple[Any, ...], value: Doubles | DiscreetError) -> None:
+        self._room -= value.nbytes if isinstance(value, np.ndarray) else 0
+        if self._room < 0:
+            self.answers = None
+        if self.answers is not None:
+            self.answers.append(Answer(question, value, self._population.spends))
+
+
+class Replayed:
+    """Gives recorded answers again, to the same questions in the same order. It holds no ratings."""
+
+    def __init__(self, recorded: Recorded) -> None:
+        if recorded.answers is None:
+            raise InputError("the answers took too much memory to be kept")
+        self.catalogue: Catalogue = recorded.catalogue
+        self.unit: Unit | None = recorded.unit
+        self.spends: tuple[Spend, ...] = recorded.before
+        self.answered = recorded.answered
+        self._promised = recorded.promised
+        self._answers = list(reversed(recorded.answers))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """As it was promised at the end."""
+        return Guarantee.none("this was a replay") if self._promised is None else self._promised
+
+    @property
+    def asked_all(self) -> bool:
+        """Whether every question was asked again."""
+        return not self._answers
+
+    def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
+        """The next answer. The total is taken of nobody, so that nothing of a former one is left where it wrote."""
+        contribution.total(nobody(self.catalogue))
+        answer = self._next("sum", contribution, share)
+        return np.array(answer, dtype=np.float64)
+
+    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
+        """The next answer."""
+        return float(self._next("deviation", contribution, share))
+
+    def _next(self, kind: str, contribution: Contribution, share: float) -> Any:
+        answer = self._answers.pop() if self._answers else None
+        if answer is None or answer.question != _question(kind, contribution, share):
+            raise InputError("another question was asked than before")
+        self.spends = answer.spends
+        if isinstance(answer.value, DiscreetError):
+            raise answer.value.with_traceback(None)
+        return answer.value
+
+
+def _question(kind: str, contribution: Contribution, share: float) -> tuple[Any, ...]:
+    asked = contribution.name, contribution.shape, contribution.bounds, contribution.noise, contribution.chooses
+    return kind, share, *asked
