@@ -209,18 +209,18 @@ def test_nameless_users_have_random_names():
     assert "Users came without names" in str(dc.Bias().fit(server).guarantee)
 
 
-def held_by(population):
-    """The ratings as they come to the totals of a population."""
+def seen_by(population):
+    """The ratings as they come to the totals of a population, but for the nameless user on whom a total is tried."""
     seen = []
     bounds = dc.Bound("user", "l2", 1.0), dc.Bound("rating", "l1", 1.0), dc.Bound("rating", "l2", 1.0)
     population.sum(Contribution("spy", (1,), lambda part: seen.append(part) or np.zeros(1), bounds))
-    return seen
+    return [part for part in seen if not part.handling.nameless]
 
 
 def choices(population):
     """Which ratings a search holds out, and which ones private ALS keeps."""
     found = []
-    for part in held_by(population):
+    for part in seen_by(population):
         held = dc.Search(candidates=[dc.Bias(), dc.Bias()], held_out=0.5)._parts(part)[1]
         kept = uniform_factor_sums(12)._keeps(part, np.arange(12, dtype=np.int32))
         pairs = zip(held.users.names[held.user_index].tolist(), held.item_index.tolist(), strict=True)
@@ -373,10 +373,10 @@ def test_taking_back_an_only_rating_takes_away_a_device(door, tmp_path):
     for rows in (frame, frame.filter(pl.col("user") == "a")):
         read = dc.from_frame(rows, scale=STARS, items=items, items_public=True)
         devices = dc.LocalDevices(read, dc.Ledger(1.0))
-        sent.append(len(held_by(devices)))
+        sent.append(len(seen_by(devices)))
         public.append(devices.guarantee.public)
         devices = dc.LocalDevices(read.with_users(["a", "b", "c"]), dc.Ledger(1.0))
-        listed.append(len(held_by(devices)))
+        listed.append(len(seen_by(devices)))
         assert devices.guarantee.public == ("which devices take part",)
     assert sent == [2, 1] and listed == [3, 3]
     assert public == [("which devices take part, and that each of them has at least one rating",)] * 2
@@ -432,3 +432,27 @@ def test_the_unit_of_a_value_says_what_it_does_not_hide(door, population):
     assert "which items a user rated." in str(guarantee).partition("Not hidden: ")[2]
     assert "which items" not in str(dc.Bias().fit(population(ratings, dc.Ledger(1.0))).guarantee)
     door("one rating, epsilon 1", "only its value: which items were rated shows", 'says "Not hidden: which items …"')
+
+
+def test_an_only_rating_taken_back_moves_no_sum_by_its_user(door):
+    """A statistic that counts users, too: its bound for a rating says nothing of the user who leaves with it."""
+    asked = dc.Contribution(
+        "ratings, and users twice",
+        (1,),
+        lambda ratings: np.array([len(ratings) + 2.0 * ratings.n_users]),
+        (dc.Bound("rating", "l1", 1.0),),
+    )
+    frame = pl.DataFrame({"user": ["a", "b", "b"], "item": ["x", "x", "y"], "rating": [1, 5, 3]})
+    catalogue = dc.Catalogue.of(["x", "y"], dc.Scale(1, 5), declared=True)
+    whole, without = (
+        replace(dc.from_frame(rows, scale=dc.Scale(1, 5)), catalogue=catalogue) for rows in (frame, frame[1:])
+    )
+    moved = abs(asked.total(whole) - asked.total(without)).sum()
+    assert moved == 3
+    server = dc.TrustedServer(whole, dc.Ledger(1.0))
+    with pytest.raises(dc.InputError, match="counts users without ratings"):
+        server.sum(asked)
+    assert server.spends == ()
+    listed = dc.TrustedServer(whole.with_users(["a", "b", "c"]), dc.Ledger(1.0))
+    assert listed.sum(asked).shape == (1,)
+    door("one rating moves the sum by 1: epsilon 1", f"by {moved:.0f}: epsilon {moved:.0f}", "refused, nothing spent")

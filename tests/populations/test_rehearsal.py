@@ -20,7 +20,8 @@ class Looks:
 
     def fit(self, population):
         def total(ratings):
-            raise AssertionError("a rating was looked at")
+            assert len(ratings) == 0, "a rating was looked at"  # shapes are checked on a user who rated nothing
+            return np.zeros((3, 4))
 
         for share in self.shares:
             bounds = (dc.Bound("rating", "l1", 2.0), dc.Bound("user", "l2", 1.0))

@@ -112,7 +112,7 @@ class Paying:
 
     def _charged(self, contribution: Contribution, share: float) -> Plan:
         plan = self.plan(contribution, share)
-        check_before_charging(contribution, held_by(self))
+        check_before_charging(contribution, held_by(self), self.unit)
         self.ledger.charge(plan.spend)
         self._answered.append(contribution.shape)
         return plan
