@@ -17,6 +17,7 @@ from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels, counted
 from discreet.data.ratings import Ratings
 from discreet.errors import DataError, InputError
+from discreet.looks import Looks
 from discreet.types import AnyArray, Progress, no_progress
 
 
@@ -66,6 +67,7 @@ class RatingsInParts:
     ) -> None:
         from discreet.data.tables import read_catalogue
 
+        self.looks = Looks()
         self._files = _files(data)
         self._columns = {"user": user, "item": item, "rating": rating}
         self._change: Callable[[Ratings], Ratings] | None = None

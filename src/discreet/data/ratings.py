@@ -14,6 +14,7 @@ from discreet.data.history import History
 from discreet.data.labels import Labels, counted
 from discreet.data.report import ReportForm
 from discreet.errors import InputError, require
+from discreet.looks import Looks
 from discreet.types import AnyArray, Booleans, Floats, Indices, Offsets, Progress, no_progress
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Ratings:
         Metadata of the users (age, occupation, …), one entry a user in each column.
     perturbed
         How every one of them was perturbed at home before anyone else saw it; None for ratings as they were given.
+    looks
+        What was evaluated, compared or audited on them without paying; shared by all that is derived from them.
 
     Examples
     --------
@@ -66,6 +69,7 @@ class Ratings:
     times: AnyArray | None = None
     user_facts: Mapping[str, AnyArray] = field(default_factory=dict)
     perturbed: ReportForm | None = None
+    looks: Looks = field(default_factory=Looks, repr=False)
 
     def __post_init__(self) -> None:
         columns = [self.user_index, self.item_index, self.values, *self.user_facts.values()]

@@ -137,11 +137,16 @@ class Release:
 
     @classmethod
     def of(cls, model: Model, population: Population, arrays: Mapping[str, AnyArray]) -> "Release":
-        """What a model made of a population's answers, and of nothing else: so every look covers every array."""
+        """What a model made of a population's answers, and of nothing else: so every look covers every array.
+
+        How its settings were chosen is part of the promise: see :mod:`discreet.models.tuning`.
+        """
+        from discreet.models.tuning import tuned
+
         spends = population.spends
         looks = tuple(dict.fromkeys(spend.what for spend in spends))
         sources = dict.fromkeys(arrays, looks)
-        return cls(model, arrays, population.catalogue, population.guarantee, spends, sources)
+        return cls(model, arrays, population.catalogue, tuned(model, population), spends, sources)
 
     @classmethod
     def of_ratings(cls, model: Model, ratings: Ratings, arrays: Mapping[str, AnyArray]) -> "Release":

@@ -27,7 +27,7 @@ class LocalDevices(Paying):
     ledger
         What each device may spend; every device keeps the same one. Its unit is a rating, or what a user replaces:
         ``User(neighbours="replace")``.
-    noise, randomness, tuning, key, share
+    noise, randomness, tuning, key, share, account, budget
         As for :class:`TrustedServer`.
 
     **Guarantee.** A device sends the total of a contribution over its own ratings, rounded to the lattice, plus
@@ -63,6 +63,7 @@ class LocalDevices(Paying):
             tuning=self.tuning,
             seeded=self._randomness.is_seeded,
             doubts=self.doubts,
+            notes=self.notes,
         )
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:

@@ -1,23 +1,33 @@
 """What the populations that hide have in common: ratings, a ledger, and noise that is planned before it is drawn."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
+from discreet.data.own_choices import chosen_on
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError
+from discreet.errors import InputError, require
+from discreet.looks import Look
 from discreet.populations.bounded import capped, needs_rating_bound
 from discreet.populations.contribution import Contribution
 from discreet.populations.plan import Noise, Plan, plan_noise
 from discreet.populations.population import check_ratings_of_population, exact_total
-from discreet.privacy.guarantee import Tuning
+from discreet.privacy.guarantee import read_tuning
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
 from discreet.types import Doubles
 
+if TYPE_CHECKING:
+    from discreet.privacy.booking import Booking
+    from discreet.privacy.budget import Budget
+
+NOT_BOOKED = "Not booked: no account was charged, so what else was spent on these ratings is not counted."
+BOOKED = "Booked: an account was charged before anything was computed."
 UNDECLARED = "the list of items was read off the ratings, so the list itself says what was rated; declare all items"
 
 
@@ -31,9 +41,11 @@ class Paying:
         *,
         noise: Noise | None = None,
         randomness: Randomness | None = None,
-        tuning: Tuning = "public",
+        tuning: str | None = None,
         key: bytes | None = None,
         share: float = 1.0,
+        account: str | None = None,
+        budget: "Budget | None" = None,
     ) -> None:
         check_ratings_of_population(type(self).__name__, ratings)
         scale = ratings.catalogue.scale
@@ -42,10 +54,14 @@ class Paying:
         if not bool(np.all((values >= scale.low) & (values <= scale.high))):
             raise InputError(f"a rating lies outside the declared scale {scale}, which every bound rests on")
         self.ledger = ledger
+        read_tuning(tuning)  # checks it
         self.tuning = tuning
         self._share = share
         self._noise = noise
         self._randomness = Randomness() if randomness is None else randomness
+        self._looks = ratings.looks
+        require(budget is None or account is not None, "a budget has many accounts: say with account= which one pays")
+        self._booking = None if account is None else self._book_on(ratings, account, budget)
         self._ratings = capped(ratings, ledger.unit, self._randomness, key)
 
     @property
@@ -62,6 +78,24 @@ class Paying:
     def spends(self) -> tuple[Spend, ...]:
         """Every look at the ratings so far."""
         return self.ledger.spends
+
+    @property
+    def unpaid_looks(self) -> tuple[Look, ...]:
+        """Unpaid looks at these ratings: in this process, and on the account."""
+        kept = () if self._booking is None else self._booking.looks
+        return tuple(dict.fromkeys((*self._looks, *kept)))
+
+    @property
+    def booking(self) -> "Booking | None":
+        """Who pays, where somebody does."""
+        return self._booking
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else has to be said of a promise."""
+        name = chosen_on(self.catalogue)
+        own = f"By its items this is {name}, on which Discreet's own defaults were chosen."
+        return (*(() if name is None else (own,)), NOT_BOOKED if self._booking is None else BOOKED)
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -86,8 +120,20 @@ class Paying:
 
     def _charged(self, contribution: Contribution, share: float) -> Plan:
         plan = self.plan(contribution, share)
+        if self._booking is not None:
+            self._booking.pay(self.ledger, plan.spend)
         self.ledger.charge(plan.spend)
         return plan
+
+    def _book_on(self, ratings: Ratings | RatingsInParts, account: str, budget: "Budget | None") -> "Booking":
+        from discreet.populations.accounts import sketch_of
+        from discreet.privacy.booking import Booking
+        from discreet.privacy.budget import Budget
+
+        seeded = self._randomness.is_seeded
+        require(not seeded, "an account pays for what is private, and seeded noise is not: leave out account=")
+        kept = Budget() if budget is None else budget
+        return Booking(kept, account, lambda: sketch_of(ratings, kept.key()))
 
     def _noisy(self, contribution: Contribution, ratings: Ratings | RatingsInParts, plan: Plan) -> Doubles:
         return plan.add_noise(exact_total(contribution, ratings), self._randomness)
