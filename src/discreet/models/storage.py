@@ -5,6 +5,7 @@ import hashlib
 import json
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,11 @@ CARD, ARRAYS = "card.json", "arrays.npz"
 CATALOGUE_PREFIX = "catalogue."
 
 
-def save(release: Release, folder: Path) -> None:
-    """Write beside the folder first and rename, so that a release is there whole or not at all."""
+def save(release: Release, folder: Path, publishing: Callable[[str], None] | None = None) -> None:
+    """Write beside the folder first and rename, so that a release is there whole or not at all.
+
+    Just before it appears ``publishing`` is called with the checksum of its arrays, and may raise: then it does not.
+    """
     release.require_covered()
     release.require_paid()
     name = next((name for name, kind in every_kind().items() if type(release.model) is kind), None)
@@ -63,6 +67,8 @@ def save(release: Release, folder: Path) -> None:
             json.dumps(card, indent=2, sort_keys=True, default=_plain) + "\n", encoding="utf-8"
         )
         temporary.chmod(0o755)
+        if publishing is not None:
+            publishing(str(card["arrays_sha256"]))
         if folder.exists():
             previous = temporary.with_name(temporary.name + ".previous")
             folder.replace(previous)

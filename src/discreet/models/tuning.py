@@ -18,14 +18,19 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.data.own_choices import chosen_on
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
+from discreet.errors import require
 from discreet.looks import Look, Looks
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from discreet.privacy.budget import Budget
+    from discreet.privacy.fingerprint import Sketch
 
 PUBLIC_FACTS = frozenset({"audience", "engine"})
 """Fields of models that nobody tunes: about how many users take part, and on what machine it is computed."""
@@ -68,13 +73,21 @@ def look_of(what: str, models: Iterable[Any]) -> Look:
     return Look.now(what, ((type(model).__name__, settings_hash(model)) for model in models))
 
 
-def looked(ratings: Looked, what: str, models: Iterable[Any]) -> Looked:
-    """The same ratings, to be looked at without paying: that is written down, and what is fitted on the copy is not.
+def looked(
+    ratings: Looked, what: str, models: Iterable[Any], *, account: str | None = None, budget: "Budget | None" = None
+) -> Looked:
+    """The same ratings, to be looked at without paying: that is written down, and on an account too if there is one.
 
     What an evaluation or an audit fits is thrown away, and it asks what would be promised if settings had been chosen
-    beforehand. So the copy has a log of its own.
+    beforehand. So the copy that it gets has a log of its own.
     """
-    ratings.looks.add(look_of(what, models))
+    look = look_of(what, models)
+    require(budget is None or account is not None, "a budget has many accounts: say with account= on which it is noted")
+    if account is not None:
+        kept = _budget() if budget is None else budget
+        kept.write_look(account, look)
+        kept.remember(account, _sketch(ratings, kept))
+    ratings.looks.add(look)
     if isinstance(ratings, Ratings):
         return dataclasses.replace(ratings, looks=Looks())
     copy = ratings.changed(lambda part: part)
@@ -130,6 +143,18 @@ def _candidates(looks: tuple[Look, ...]) -> str:
         f"These ratings were looked at before ({what}), unpaid: the ledger pays for the choice between the candidates, "
         "and not for how these were thought of."
     )
+
+
+def _budget() -> "Budget":
+    from discreet.privacy.budget import Budget
+
+    return Budget()
+
+
+def _sketch(ratings: Ratings | RatingsInParts, budget: "Budget") -> "Sketch":
+    from discreet.populations.accounts import sketch_of
+
+    return sketch_of(ratings, budget.key())
 
 
 def _same(one: Any, other: Any) -> bool:

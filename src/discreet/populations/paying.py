@@ -1,5 +1,6 @@
 """What the populations that hide have in common: ratings, a ledger, and noise that is planned before it is drawn."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,7 @@ from discreet.types import Doubles
 if TYPE_CHECKING:
     from discreet.privacy.booking import Booking
     from discreet.privacy.budget import Budget
+    from discreet.privacy.fingerprint import Sketch
 
 NOT_BOOKED = "Not booked: no account was charged, so what else was spent on these ratings is not counted."
 BOOKED = "Booked: an account was charged before anything was computed."
@@ -46,6 +48,7 @@ class Paying:
         share: float = 1.0,
         account: str | None = None,
         budget: "Budget | None" = None,
+        place: str = "",
     ) -> None:
         check_ratings_of_population(type(self).__name__, ratings)
         scale = ratings.catalogue.scale
@@ -60,8 +63,11 @@ class Paying:
         self._noise = noise
         self._randomness = Randomness() if randomness is None else randomness
         self._looks = ratings.looks
+        self._sketch = partial(_sketch_of, ratings)
+        self._booking: Booking | None = None
         require(budget is None or account is not None, "a budget has many accounts: say with account= which one pays")
-        self._booking = None if account is None else self._book_on(ratings, account, budget)
+        if account is not None:
+            self.book_on(account, budget).place = place
         self._ratings = capped(ratings, ledger.unit, self._randomness, key)
 
     @property
@@ -85,9 +91,21 @@ class Paying:
         kept = () if self._booking is None else self._booking.looks
         return tuple(dict.fromkeys((*self._looks, *kept)))
 
-    @property
-    def booking(self) -> "Booking | None":
-        """Who pays, where somebody does."""
+    def book_on(self, account: str | None, budget: "Budget | None" = None) -> "Booking":
+        """Let an account of a budget pay for all sums, before the first; without a name, the one that does already."""
+        from discreet.privacy.booking import Booking
+        from discreet.privacy.budget import Budget
+
+        if self._booking is not None:
+            same = account in (None, self._booking.account) and (budget is None or budget is self._booking.budget)
+            require(same, "this population pays from an account already: leave out the other one")
+            return self._booking
+        if account is None:
+            raise InputError("nobody pays for this: give the population an account, account='films'")
+        seeded = self._randomness.is_seeded
+        require(not seeded, "an account pays for what is private, and seeded noise is not: leave out account=")
+        require(not self.spends, "the ledger of this population was used before: start with a fresh one")
+        self._booking = Booking(Budget() if budget is None else budget, account, self._sketch)
         return self._booking
 
     @property
@@ -125,15 +143,11 @@ class Paying:
         self.ledger.charge(plan.spend)
         return plan
 
-    def _book_on(self, ratings: Ratings | RatingsInParts, account: str, budget: "Budget | None") -> "Booking":
-        from discreet.populations.accounts import sketch_of
-        from discreet.privacy.booking import Booking
-        from discreet.privacy.budget import Budget
-
-        seeded = self._randomness.is_seeded
-        require(not seeded, "an account pays for what is private, and seeded noise is not: leave out account=")
-        kept = Budget() if budget is None else budget
-        return Booking(kept, account, lambda: sketch_of(ratings, kept.key()))
-
     def _noisy(self, contribution: Contribution, ratings: Ratings | RatingsInParts, plan: Plan) -> Doubles:
         return plan.add_noise(exact_total(contribution, ratings), self._randomness)
+
+
+def _sketch_of(ratings: Ratings | RatingsInParts, key: bytes) -> "Sketch":
+    from discreet.populations.accounts import sketch_of
+
+    return sketch_of(ratings, key)

@@ -29,9 +29,10 @@ class TrustedServer(Paying):
         key chooses the same ratings again.
     share
         How much of the ledger's limit the sums may take, where something else is paid from it too.
-    account, budget
+    account, budget, place
         Which account of a :class:`Budget` pays, by name: every sum is booked there before it is computed. By default
         nothing is booked, and the guarantee says so; without a budget it is the one that the command line uses.
+        ``place`` says where the ratings were read from; it is kept with the account.
 
     **Guarantee.** Each sum is the total of a contribution, rounded to a public lattice, plus noise whose scale is
     fitted to the bound that the contribution itself proves, rounding included. What a model makes of the

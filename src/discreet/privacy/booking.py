@@ -27,11 +27,11 @@ class Booking:
     budget, account
         Who pays.
     sketch
-        Makes the sketch of the ratings that is kept with the account, so that they are known again; called once, when
-        something is booked.
+        Makes a sketch of the ratings from the key of the budget; it is kept with the account, so that they are known
+        again. Called once, when something is booked.
     """
 
-    def __init__(self, budget: Budget, account: str, sketch: "Callable[[], Sketch] | None" = None) -> None:
+    def __init__(self, budget: Budget, account: str, sketch: "Callable[[bytes], Sketch] | None" = None) -> None:
         require_type(budget, Budget, "budget must be a Budget, for example Budget('budget.sqlite')")
         named = isinstance(account, str) and bool(account.strip()) and account.isprintable() and len(account) <= 1000
         require(named, "account must be the name of an account, for example 'films'")
@@ -73,4 +73,4 @@ class Booking:
 
     def _remember(self) -> None:
         if self._sketch is not None:
-            self.budget.remember(self.account, self._sketch(), self.place)
+            self.budget.remember(self.account, self._sketch(self.budget.key()), self.place)
