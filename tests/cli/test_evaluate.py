@@ -13,7 +13,7 @@ def test_the_json_document_has_the_promised_shape(discreet, table):
     assert outcome.code == 0
     assert outcome.err == ""
     document = json.loads(outcome.out)
-    assert set(document) == {"data", "split", "rows"}
+    assert set(document) == {"data", "split", "rows", "account"}
     assert document["split"] == "2 folds of all ratings, seed 3"
     assert [row["model"] for row in document["rows"]] == ["bias", "popularity"]
     for row in document["rows"]:

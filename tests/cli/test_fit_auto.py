@@ -42,7 +42,8 @@ def test_the_users_of_the_table_are_not_counted(discreet, table, items, tmp_path
     documents = []
     for number, data in enumerate((table, fewer)):
         folder = tmp_path / f"release-{number}"
-        outcome = discreet("fit", data, *SCALE, "--items", items, "--items-public", *PRIVATE, "-o", folder, "--json")
+        declared = ("--items", items, "--items-public", "--account", number)
+        outcome = discreet("fit", data, *SCALE, *declared, *PRIVATE, "-o", folder, "--json")
         documents.append(json.loads(outcome.out))
     first, second = documents
     assert (first["reason"], first["settings"]) == (second["reason"], second["settings"])

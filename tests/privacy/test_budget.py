@@ -255,7 +255,7 @@ def test_an_account_refuses_exactly_what_a_ledger_refuses(plans):
 
 
 def test_nothing_about_ratings_or_users_is_kept(url):
-    """Only these columns, and in them only what mechanisms are and what they were for."""
+    """Only these columns, and in them only what mechanisms are and what they were for; sketches need a secret key."""
     budget = Budget(url)
     budget.reserve("data", laplace(0.5), "Bias()")
     tables = sqlalchemy.inspect(budget._engine)
@@ -263,8 +263,11 @@ def test_nothing_about_ratings_or_users_is_kept(url):
         "discreet_data_sets": ["name", "unit", "neighbours", "epsilon", "delta"],
         "discreet_spendings": [
             "id", "data_set", "unit", "neighbours", "purpose", "reserved_at", "released_at",
-            "epsilon", "delta", "total", "spends",
+            "epsilon", "delta", "total", "spends", "settings", "run_id", "claim", "arrays", "digest",
         ],
+        "discreet_looks": ["id", "data_set", "at", "what", "models"],
+        "discreet_sketches": ["id", "data_set", "at", "place", "key_id", "users", "tastes", "items"],
+        "discreet_keys": ["id", "key"],
     }  # fmt: skip
 
 

@@ -68,14 +68,15 @@ guarantees = st.one_of(
         unit=units,
         protects_from=st.lists(words, max_size=3).map(tuple),
         exposed_to=st.lists(words, max_size=3).map(tuple),
-        tuning=st.sampled_from(["public", "paid"]),
+        tuning=st.sampled_from([None, "defaults", "stated", "paid", "unrecorded"]),
+        tuned_on=st.sampled_from(["ml-1m", "nothing"]),
     ),
     st.builds(
         Guarantee,
         reason=words,
         claimed=st.one_of(st.none(), losses),
         unit=units,
-        tuning=st.sampled_from(["public", "paid", "unpaid"]),
+        tuning=st.sampled_from([None, "defaults", "stated", "paid", "unpaid", "unrecorded"]),
         seeded=st.booleans(),
     ),
 )
@@ -92,7 +93,16 @@ def test_survives_json(guarantee):
 def test_a_proven_guarantee_says_so_and_by_how_much(guarantee):
     assert str(guarantee).startswith("Proven")
     assert str(guarantee.proven) in str(guarantee)
-    assert {"public": "without looking", "paid": "paid for"}[guarantee.tuning] in str(guarantee)
+    stated = "before anyone looked" if guarantee.tuned_on == "nothing" else "on ml-1m, says whoever"
+    sentences = {"defaults": "defaults", "stated": stated, "paid": "paid for", "unrecorded": "on record", None: ""}
+    assert sentences[guarantee.tuning] in str(guarantee)
+
+
+def test_what_earlier_versions_wrote_about_tuning_is_not_believed():
+    data = Guarantee(reason="x", proven=Loss(1.0), unit=Rating(), tuning="defaults").to_json()
+    assert Guarantee.from_json(data | {"tuning": "public"}).tuning == "unrecorded"
+    with pytest.raises(InputError, match="there is no tuning"):
+        Guarantee.from_json(data | {"tuning": "sorcery"})
 
 
 @pytest.mark.parametrize("damage", [{"proven": {"epsilon": -1.0}}, {"proven": {"colour": 1}}, {"seeded": True}])

@@ -12,6 +12,7 @@ from discreet.audit.results import Audit
 from discreet.audit.setting import MakePopulation, Mechanism, beyond_bounds, check_confidence, unbooked
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
+from discreet.models.tuning import looked
 from discreet.populations.population import exact_total
 from discreet.populations.terms import Terms
 from discreet.privacy.randomness import Randomness
@@ -63,6 +64,7 @@ def audit_in_one_run(
     >>> 0 < audit.epsilon_low <= 1.0, audit.accuses
     (True, False)
     """
+    ratings = looked(ratings, "audit", [model])
     check_confidence(confidence)
     randomness = Randomness() if randomness is None else randomness
     mechanism = Mechanism(model, terms, randomness, make_population)

@@ -24,6 +24,7 @@ from discreet.audit.results import Audit
 from discreet.audit.setting import MakePopulation, Mechanism, Seen, check_confidence, exercised, faults_of, mu_of
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
+from discreet.models.tuning import looked
 from discreet.populations.terms import Terms
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
@@ -87,6 +88,7 @@ def audit_by_runs(
     >>> 0.3 < audit.epsilon_low <= 1.0, audit.accuses
     (True, False)
     """
+    ratings = looked(ratings, "audit", [model])
     check_confidence(confidence)
     randomness = Randomness() if randomness is None else randomness
     mechanism = Mechanism(model, terms, randomness, make_population)

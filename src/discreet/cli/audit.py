@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import DataOptions, Json, Settings, grouped
+from discreet.cli.accounts import AccountOption, looking_account
+from discreet.cli.options import BudgetUrl, DataOptions, Json, Settings, grouped
 from discreet.cli.outputs import check_file
 from discreet.cli.private_forms import check_private
 from discreet.cli.progress import bar
@@ -60,13 +61,16 @@ def audit(
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the two distributions as .png or .svg.")
     ] = None,
+    account: AccountOption = None,
+    budget: BudgetUrl = None,
     json: Json = False,
 ) -> None:
     """Attack a private model, and bound epsilon from below.
 
     A canary, a made-up rating or user of the worst kind, comes and goes; the better an attack can tell, the greater
     epsilon must be. Ends with 1 if what is proven or claimed turns out to be false, with 0 if no leak was found. That
-    is no proof that there is none. Nothing that was fitted is kept, and no budget is charged.
+    is no proof that there is none. Nothing that was fitted is kept, and no budget is charged; that these ratings were
+    looked at is written down there, since settings may be chosen by it.
     """
     require(runs is None or not one_run, "--runs and --one-run are different ways to audit: choose one")
     require(canaries is None or one_run, "--canaries goes with --one-run")
@@ -100,8 +104,15 @@ def audit(
     many = CANARIES if canaries is None else canaries
     if one_run:
         check_enough_canaries(many, confidence, terms.ledger().delta, epsilon)
+    from discreet.models.tuning import looked
+    from discreet.privacy.budget import Budget
+
+    kept = Budget(budget)
+    kept.report(account or "")  # a database that is down is found before the data are read
     with bar() as progress:
         ratings = source.load(progress)
+        noted = looking_account(kept, source.data, account, ratings)
+        ratings = looked(ratings, "audit", [chosen], account=noted, budget=kept)
         if one_run:
             found = audit_in_one_run(
                 chosen,

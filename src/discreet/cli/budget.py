@@ -11,6 +11,7 @@ from discreet.cli.tables import document, facts, say, table
 from discreet.errors import DataError, UnknownNameError, require
 
 if TYPE_CHECKING:
+    from discreet.looks import Look
     from discreet.privacy.account import Account
     from discreet.privacy.budget import Budget
 
@@ -21,7 +22,12 @@ Url = Annotated[
 
 
 def budget(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A data set by name, or its file or folder.")],
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="A data set by name, or its file or folder.")
+    ] = None,
+    account: Annotated[
+        str | None, typer.Option("--account", metavar="NAME", help="The account, where it has a name of its own.")
+    ] = None,
     epsilon: Annotated[
         float | None, typer.Option(metavar="E", help="Declare the limit; later it can only be lowered.")
     ] = None,
@@ -36,24 +42,25 @@ def budget(
 ) -> None:
     """Show what was spent on a data set and what is left, or declare its limit.
 
-    The ratings are not read. A copy of the data under another name is another data set to the budget.
+    The ratings are not read, so the account is found by the name of DATA alone, or named with --account.
     """
+    require((data is None) != (account is None), "name either DATA or --account NAME")
     require(unit in (None, "rating", "user"), f"--unit must be rating or user, got {unit!r}")
     require(epsilon is not None or (delta is None and unit is None), "--delta and --unit go with --epsilon, the limit")
     from discreet.privacy.budget import Budget
 
     kept = Budget(url)
-    name = account_name(data)
-    account = kept.report(name)
-    if account.epsilon is None and not account.spendings:
+    name = account or account_name(str(data))
+    shown, looks = kept.report(name), kept.looks(name)
+    if data is not None and shown.epsilon is None and not shown.spendings and not looks:
         check_known(data)
     if epsilon is not None:
-        declare(kept, account, epsilon, delta, unit)
-        account = kept.report(name)
+        declare(kept, shown, epsilon, delta, unit)
+        shown = kept.report(name)
     if json:
-        document(account.to_json() | {"kept_in": kept.place})
+        document(shown.to_json() | {"looks": [look.to_json() for look in looks], "kept_in": kept.place})
     else:
-        print_account(account, kept.place)
+        print_account(shown, looks, kept.place)
 
 
 def declare(budget: "Budget", account: "Account", epsilon: float, delta: float | None, unit: str | None) -> None:
@@ -104,7 +111,7 @@ def check_known(data: str) -> None:
         raise DataError(f"there is no file or folder {data}")
 
 
-def print_account(account: "Account", place: str) -> None:
+def print_account(account: "Account", looks: "tuple[Look, ...]", place: str) -> None:
     """The limit, what was spent and what is left, and every line of the account."""
     limit = "none declared: what is spent is written down, and nothing is refused (set one with --epsilon)"
     if account.epsilon is not None:
@@ -119,7 +126,8 @@ def print_account(account: "Account", place: str) -> None:
             ("data", account.data),
             ("limit", limit),
             *spent,
-            *([] if account.remaining is None else [("left", f"epsilon {account.remaining:.4g}")]),
+            *([("left", _left(account))] if account.epsilon is not None else []),
+            *([("looked at", _looks(looks))] if looks else []),
             ("kept in", place),
         ]
     )
@@ -146,11 +154,35 @@ def print_account(account: "Account", place: str) -> None:
 def print_left(account: "Account") -> None:
     """One sentence after a fit."""
     left = "no limit was declared"
-    if account.remaining is not None:
-        left = f"epsilon {account.remaining:.4g} of {account.epsilon:g} is left"
+    if account.epsilon is not None:
+        left = f"of epsilon {account.epsilon:g} there is left {_left(account)}"
     elif account.exact:
         left = "a release without privacy is out, so no limit can be kept any more"
     say(f"It is booked on the budget of {account.data}: {left}; see `discreet budget`.")
+
+
+def print_retry(run_id: str) -> None:
+    """One sentence after a fit that was done before."""
+    say(f"The run {run_id} was released before, and this is what it released: nothing was computed, and nothing spent.")
+
+
+def _left(account: "Account") -> str:
+    """What can still be asked for; empty where there is no limit."""
+    left = account.one_more()
+    if left is None:
+        return ""
+    if not account.spends:
+        return f"epsilon {left.epsilon:.4g}"
+    often = "more than 1,000" if left.fits > 1000 else "no" if left.fits == 0 else str(left.fits)
+    size = f"{often} {'fit' if left.fits == 1 else 'fits'} of that size"
+    return f"epsilon {left.epsilon:.4g} for one more fit like the last; {size}"
+
+
+def _looks(looks: "tuple[Look, ...]") -> str:
+    """How often the ratings were looked at without paying, and when last."""
+    kinds = ", ".join(dict.fromkeys(look.what for look in looks))
+    often = "once" if len(looks) == 1 else f"{len(looks)} times"
+    return f"{often} without paying ({kinds}), last {looks[-1].at.removesuffix('+00:00').replace('T', ' ')}"
 
 
 def _spent(part: "Account") -> str:

@@ -1,13 +1,16 @@
 """``discreet evaluate`` and ``discreet compare``: how good models are on held-out ratings, and what privacy costs."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.accounts import AccountOption, looking_account
 from discreet.cli.audience import AudienceOption, audience_of, takes_audience
 from discreet.cli.options import (
+    BudgetUrl,
     DataOptions,
     Json,
     PrivacyOptions,
@@ -49,17 +52,23 @@ def evaluate(
     settings: Settings = [],  # noqa: B006 (typer copies it)
     metrics: Metrics = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page with pictures.")] = None,
+    account: AccountOption = None,
+    budget: BudgetUrl = None,
     json: Json = False,
 ) -> None:
-    """Measure models on ratings that they were not fitted on."""
+    """Measure models on ratings that they were not fitted on.
+
+    That these ratings were looked at is written down in their budget: whoever chooses settings by it has not paid.
+    """
     check_words(models, source.data)
     if html:
         check_file(html)
-    report = measure(models, source, splitting, [privacy.terms()], settings, metrics)
+    noted = Noted(account, budget)
+    report = measure(models, source, splitting, [privacy.terms()], settings, metrics, noted)
     if html:
         write_report(report, html)
     if json:
-        document(report.to_json())
+        document(report.to_json() | {"account": noted.name})
         return
     print_report(report)
     if html:
@@ -85,25 +94,38 @@ def compare(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the page and its pictures.")
     ] = Path("discreet-comparison"),
+    account: AccountOption = None,
+    budget: BudgetUrl = None,
     json: Json = False,
 ) -> None:
     """Compare models in a table and on a page with pictures.
 
     With --epsilon every model that has a private form is fitted with each of them and without privacy, others without
-    privacy only: so one picture shows what privacy costs.
+    privacy only: so one picture shows what privacy costs. That these ratings were looked at is written down in their
+    budget: whoever chooses a model or settings by it has not paid.
     """
     page = output / "report.html"
     check_file(page)
     terms = privacy.terms()
     names = default_names(terms) if models is None else split_names(models, "--models", "bias,popularity")
-    report = measure(names, source, splitting, terms, settings, metrics, several=True, audience=audience)
+    noted = Noted(account, budget)
+    report = measure(names, source, splitting, terms, settings, metrics, noted, several=True, audience=audience)
     pictures = write_report_and_pictures(report, page)
     if json:
-        document(report.to_json() | {"page": str(page), "pictures": [str(picture) for picture in pictures]})
+        written = {"page": str(page), "pictures": [str(picture) for picture in pictures]}
+        document(report.to_json() | written | {"account": noted.name})
         return
     print_report(report)
     say(f"The page is {page}")
     say(f"The pictures are {', '.join(map(str, pictures))}")
+
+
+@dataclass
+class Noted:
+    """Where it is written down that ratings were looked at: what was named, and the account that was found."""
+
+    name: str | None
+    url: str | None
 
 
 def measure(
@@ -113,6 +135,7 @@ def measure(
     terms: "list[Terms]",
     settings: list[str],
     metrics: str | None,
+    noted: Noted,
     *,
     several: bool = False,
     audience: int | None = None,
@@ -128,6 +151,7 @@ def measure(
     from discreet.evaluation.comparison import compare
     from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS
     from discreet.populations.terms import Terms
+    from discreet.privacy.budget import Budget
 
     sweep = several and len(terms) > 0
     if sweep:
@@ -141,9 +165,22 @@ def measure(
     for sentence in partial_settings(list(chosen), settings):
         note(sentence)
     asked = [*terms, Terms()] if sweep else terms[0] if terms else Terms()
+    budget = Budget(noted.url)
+    budget.report(noted.name or "")  # a database that is down is found before the data are read
     with bar() as progress:
         ratings = source.load(progress)
-        return compare(chosen, ratings, protocol, terms=asked, data=source.name, progress=progress, metrics=names)
+        noted.name = looking_account(budget, source.data, noted.name, ratings)
+        return compare(
+            chosen,
+            ratings,
+            protocol,
+            terms=asked,
+            data=source.name,
+            progress=progress,
+            metrics=names,
+            account=noted.name,
+            budget=budget,
+        )
 
 
 def default_names(terms: "list[Terms]") -> list[str]:

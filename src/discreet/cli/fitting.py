@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.accounts import AccountOption, RunId, TunedOn, check_tuning, paying_account, place_of
 from discreet.cli.audience import AudienceOption, audience_of, takes_audience
-from discreet.cli.budget import account_name, print_left
+from discreet.cli.budget import account_name, print_left, print_retry
 from discreet.cli.certificate import signing_key
 from discreet.cli.choosing import AUTO, choose_for, model_name, name_of
 from discreet.cli.models import shown
@@ -28,12 +29,13 @@ from discreet.cli.private_forms import check_private
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models, split_name
 from discreet.cli.tables import document, facts, note, say
-from discreet.errors import BudgetError, require
+from discreet.errors import require
 
 if TYPE_CHECKING:
-    from discreet.models.release import Release
-    from discreet.privacy.budget import Budget, Reservation
+    from discreet.privacy.account import Account
     from discreet.privacy.guarantee import Guarantee
+
+CHOSEN_BY_RULE = "public facts alone (auto)"
 
 
 @grouped
@@ -51,6 +53,9 @@ def fit(
     model: Annotated[str | None, typer.Option(metavar="NAME", help="The same as MODEL.")] = None,
     settings: Settings = [],  # noqa: B006 (typer copies it)
     audience: AudienceOption = None,
+    tuned_on: TunedOn = None,
+    account: AccountOption = None,
+    run_id: RunId = None,
     budget: BudgetUrl = None,
     replace: Replace = False,
     sign: Sign = None,
@@ -63,7 +68,8 @@ def fit(
 
     The release is a folder with what was learned about the items, and nothing about any user. What it costs is
     booked on the budget of DATA first; what would overspend that is refused. So is a release without privacy, where a
-    limit was declared; after one, none can be declared any more.
+    limit was declared; after one, none can be declared any more. Where these ratings were evaluated, compared or
+    audited before, settings other than the defaults need a word: --tuned-on.
     """
     name = model_name(words, model, source.data)
     told, terms = audience_of(source.data, audience), privacy.terms()
@@ -77,44 +83,54 @@ def fit(
             f"{split_name(name)[0]} does not plan by the number of users: leave out --audience",
         )
         check_private(chosen, terms)
-    check_release_folder(output, replace=replace)
     key = signing_key(sign)  # one that cannot be read is found before anything is spent
+    has_privacy = terms.epsilon is not None and terms.noise_seed is None
+    require(run_id is None or has_privacy, "--run-id is for what is paid for: give --epsilon, and no --noise-seed")
+    require(tuned_on is None or terms.epsilon is not None, "--tuned-on says nothing without --epsilon: leave it out")
     from discreet.models.fitting import fit_on
-    from discreet.models.spending import spend_and_release
+    from discreet.models.spending import book, mark, spend_and_release
+    from discreet.models.tuning import DEFAULT_KIND, settings_hash
+    from discreet.populations.accounts import sketch_of
     from discreet.privacy.budget import Budget
 
-    kept, data = Budget(budget), account_name(source.data)
-    account = kept.report(data)  # a database that is down is found before the data are read
-    has_privacy = terms.epsilon is not None and terms.noise_seed is None
+    kept, expected = Budget(budget), account or account_name(source.data)
+    before = kept.report(expected)  # a database that is down is found before the data are read
+    again = check_folder(output, before, run_id, replace=replace)
     if not has_privacy:
-        account.check_unlimited("a release" if chosen is None else repr(chosen))
+        before.check_unlimited("a release" if chosen is None else repr(chosen))
+    elif chosen is not None:
+        check_tuning(chosen, kept.looks(expected), source.data, expected, tuned_on)
 
     booked = None
     with bar() as progress:
         ratings = source.load(progress)
         started = time.perf_counter()
-        population = terms.population(ratings)
-        if has_privacy:
-            check_promise(population.guarantee)
+        data = paying_account(kept, source.data, account, ratings)
         if chosen is None:
             chosen, reason = choose_for(ratings, told, terms)
+            if tuned_on is None and name_of(chosen) != DEFAULT_KIND.lower():
+                tuned_on = CHOSEN_BY_RULE
         if has_privacy:
+            population = terms.population(
+                ratings, tuning=tuned_on, account=data, budget=kept, place=place_of(source.data)
+            )
+            check_promise(population.guarantee)
             release = spend_and_release(
-                chosen, population, output, budget=kept, data=data, note=reason, sign=key, progress=progress
+                chosen, population, output, note=reason, sign=key, run_id=run_id, progress=progress
             )
         else:
             release = dataclasses.replace(fit_on(chosen, ratings, terms, progress), note=reason)
             progress(1, 1, "writing the release")
             purpose = repr(chosen) + ("" if terms.noise_seed is None else ", with noise from a seed")
-            booked = book(kept, data, purpose, release)  # nothing is out before it is written: it is booked only now
+            # Nothing is out before it is written: it is booked only now.
+            booked = book(kept, data, purpose, release, settings=settings_hash(chosen), digest=ratings.report_digest)
+            kept.remember(data, sketch_of(ratings, kept.key()), place_of(source.data))
             release.save(output, sign=key)
-            try:
-                if booked is not None:
-                    booked.released()
-            except BudgetError as error:
-                note(f"The release was written, but not marked as such: {error}.")
+            if booked is not None:
+                mark(booked, lambda sentence: note(f"{sentence[:1].upper()}{sentence[1:]}."))
         seconds = time.perf_counter() - started
-    account = kept.report(data)
+    after = kept.report(data)
+    paid_before = again or (release.guarantee.proven is not None and not has_privacy and booked is None)
     remark = release.remark.replace("a delta of 1e-06", "--delta 1e-6")  # the library speaks of settings
     if terms.epsilon is not None and told.known == "assumed" and takes_audience(chosen):
         note(f"About {told.users:,} users were assumed; --audience N announces how many there are, roughly.")
@@ -128,43 +144,43 @@ def fit(
                 "guarantee": str(release.guarantee),
                 "remark": remark or None,
                 "fit_seconds": seconds,
-                "budget": account.summary() | {"kept_in": kept.place},
+                "account": data,
+                "run_id": run_id,
+                "booked": "before" if paid_before else "now",
+                "budget": after.summary() | {"kept_in": kept.place},
             }
         )
         return
     if reason:
         say(f"{reason}.")
-    say(f"Fitted {chosen!r} in {seconds:.1f} s.")
+    if not again:
+        say(f"Fitted {chosen!r} in {seconds:.1f} s.")
     say(str(release.guarantee))
     if remark:
         say(f"{remark}.")
-    if release.guarantee.proven is not None and not has_privacy and booked is None:
+    if again:
+        print_retry(str(run_id))
+    elif paid_before:
         say(
             "What is made of these reports was booked before, and costs their users no more, unless they have replaced "
             "their reports since: see `discreet budget`."
         )
     else:
-        print_left(account)
+        print_left(after)
     more = ["show", "recommend"] if release.guarantee.proven is None else ["show", "certificate", "recommend"]
     commands = [f"`discreet {command} {output}`" for command in more]
     say(f"The release is in {output}; see {', '.join(commands[:-1])} and {commands[-1]}.")
 
 
-def book(budget: "Budget", data: str, purpose: str, release: "Release") -> "Reservation | None":
-    """Book a release that no ledger limits: one without privacy, or one from reports that users had perturbed.
+def check_folder(output: Path, account: "Account", run_id: str | None, *, replace: bool) -> bool:
+    """Whether a run that was named is done and its release is in this folder; else raise unless one can be written."""
+    from discreet.models.spending import is_published
 
-    What is made of reports costs their users what the reports did, once, however often it is done. Which reports they
-    were is not kept, so a second report of the same ratings goes unnoticed: users are told when they make one.
-    """
-    if release.guarantee.proven is None or release.guarantee.unit is None:
-        return budget.expose(data, purpose)
-    if set(release.spends) <= set(budget.report(data).spends):
-        return None
-    from discreet.privacy.ledger import Ledger
-
-    reports = Ledger(release.guarantee.proven.epsilon, unit=release.guarantee.unit)
-    reports.charge(*release.spends)
-    return budget.reserve(data, reports, purpose)
+    line = None if run_id is None else account.run(run_id)
+    if line is not None and line.arrays is not None and is_published(output, line.arrays):
+        return True
+    check_release_folder(output, replace=replace)
+    return False
 
 
 def check_promise(guarantee: "Guarantee") -> None:

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.accounts import AccountOption, RunId, paying_account, place_of
 from discreet.cli.audience import AudienceOption, audience_of
-from discreet.cli.budget import account_name, print_left
+from discreet.cli.budget import account_name, print_left, print_retry
 from discreet.cli.choosing import name_of
-from discreet.cli.fitting import check_promise
+from discreet.cli.fitting import check_folder, check_promise
 from discreet.cli.options import (
     BudgetUrl,
     DataOptions,
@@ -20,7 +21,6 @@ from discreet.cli.options import (
     Settings,
     grouped,
 )
-from discreet.cli.outputs import check_release_folder
 from discreet.cli.private_forms import check_private
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models
@@ -43,6 +43,8 @@ def search(
     ] = 0.05,
     settings: Settings = [],  # noqa: B006 (typer copies it)
     audience: AudienceOption = None,
+    account: AccountOption = None,
+    run_id: RunId = None,
     budget: BudgetUrl = None,
     replace: Replace = False,
     json: Json = False,
@@ -65,25 +67,26 @@ def search(
     for candidate in candidates.values():
         check_private(candidate, terms)
     chosen = Search(candidates=list(candidates.values()), metric=metric, share=share)
-    check_release_folder(output, replace=replace)
-    kept, data = Budget(budget), account_name(source.data)
-    kept.report(data)  # a database that is down is found before the data are read
+    kept = Budget(budget)
+    # A database that is down is found before the data are read.
+    before = kept.report(account or account_name(source.data))
+    again = check_folder(output, before, run_id, replace=replace)
     with bar() as progress:
         ratings = source.load(progress)
         started = time.perf_counter()
-        population = terms.population(ratings)
+        data = paying_account(kept, source.data, account, ratings)
+        population = terms.population(ratings, account=data, budget=kept, place=place_of(source.data))
         check_promise(population.guarantee)
         release = spend_and_release(
             chosen,
             population,
             output,
-            budget=kept,
-            data=data,
+            run_id=run_id,
             note=f"The best by {metric} of {', '.join(candidates)} on these ratings, which was paid for",
             progress=progress,
         )
         seconds = time.perf_counter() - started
-    account = kept.report(data)
+    summary = kept.report(data)
     won = next(name for name, candidate in candidates.items() if candidate == release.model)
     if json:
         document(
@@ -95,11 +98,14 @@ def search(
                 "settings": dataclasses.asdict(release.model),  # type: ignore[call-overload]
                 "guarantee": str(release.guarantee),
                 "seconds": seconds,
-                "budget": account.summary() | {"kept_in": kept.place},
+                "account": data,
+                "run_id": run_id,
+                "booked": "before" if again else "now",
+                "budget": summary.summary() | {"kept_in": kept.place},
             }
         )
         return
     say(f"Of {len(candidates)} candidates {won} was chosen, in {seconds:.1f} s.")
     say(str(release.guarantee))
-    print_left(account)
+    print_retry(str(run_id)) if again else print_left(summary)
     say(f"The release is in {output}; see `discreet show {output}` and `discreet certificate {output}`.")

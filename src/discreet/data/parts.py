@@ -19,6 +19,7 @@ from discreet.data.handling import Handling
 from discreet.data.labels import Labels, counted
 from discreet.data.ratings import Ratings
 from discreet.errors import DataError, InputError, require
+from discreet.looks import Looks
 from discreet.types import AnyArray, Progress, no_progress
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class RatingsInParts:
     ) -> None:
         from discreet.data.tables import read_catalogue
 
+        self.looks = Looks()
         self._files = _files(data)
         self._columns = {"user": user, "item": item, "rating": rating} | ({} if time is None else {"time": time})
         self._repeats: Repeats = repeats

@@ -17,6 +17,7 @@ from discreet.data.labels import Labels, counted
 from discreet.data.report import ReportForm
 from discreet.data.sorting import Columns, narrow, pair_starts, placed, shuffled, sorting_order, stable_order
 from discreet.errors import InputError, require
+from discreet.looks import Looks
 from discreet.types import AnyArray, Floats, Indices, Offsets, Progress, no_progress
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class Ratings:
         What was done to them before: merged, split, … Guarantees depend on it.
     tags
         A secret word for each user, set by a population, by which ratings are chosen at random; None before.
+    looks
+        What was evaluated, compared or audited on them without paying; shared by all that is derived from them.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class Ratings:
     report_digest: str | None = None
     handling: Handling = field(default=Handling(), kw_only=True)
     tags: AnyArray | None = field(default=None, kw_only=True)
+    looks: Looks = field(default_factory=Looks, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         columns = [self.user_index, self.item_index, self.values, *self.user_facts.values()]

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,8 +21,12 @@ from discreet.evaluation.rows import Run, row_of, row_of_release
 from discreet.evaluation.trials import trials_of
 from discreet.models.fitting import NO_PRIVACY, fit_on
 from discreet.models.release import Model, Release
+from discreet.models.tuning import looked
 from discreet.populations.terms import Terms
 from discreet.types import Progress, no_progress
+
+if TYPE_CHECKING:
+    from discreet.privacy.budget import Budget
 
 logger = logging.getLogger("discreet")
 
@@ -36,6 +40,8 @@ def evaluate(
     *,
     mask: Ratings | None = None,
     metrics: Sequence[str] | None = None,
+    account: str | None = None,
+    budget: "Budget | None" = None,
 ) -> Report:
     """Measure a release on held-out ratings.
 
@@ -52,6 +58,9 @@ def evaluate(
     metrics
         Names such as ``"rmse"``, ``"mae"``, ``"within 0.5"`` (share of predictions off by at most 0.5),
         ``"ndcg@10"``, ``"recall@20"``. By default those four kinds that the release can answer.
+    account, budget
+        On which account of a budget it is written down that these ratings were looked at. The ratings themselves
+        remember it in any case: settings that are chosen afterwards need a word, see :mod:`discreet.models.tuning`.
 
     Returns
     -------
@@ -72,6 +81,8 @@ def evaluate(
         if part is not None or name != "mask":
             require_type(part, Ratings, f"{name} must be Ratings")
     names = check_metrics(metrics if metrics is not None else [*RATING_METRICS, *RANKING_METRICS])
+    for part in {id(part.looks): part for part in (test, histories)}.values():
+        looked(part, "evaluate", [release.model], account=account, budget=budget)
     restart_peak_memory()
     clock = time.perf_counter()
     measured = measure(release, histories, test, mask, names)
@@ -90,6 +101,8 @@ def compare(
     data: str = "ratings",
     progress: Progress = no_progress,
     metrics: Sequence[str] | None = None,
+    account: str | None = None,
+    budget: "Budget | None" = None,
 ) -> Report:
     """Fit every model on every split of the ratings, and measure it.
 
@@ -116,6 +129,8 @@ def compare(
     metrics
         As for :func:`evaluate`. By default errors of ratings for ``Folds`` and ``HoldOut`` (with rankings
         beside them when some model only ranks), and rankings for the two others.
+    account, budget
+        As for :func:`evaluate`.
 
     Examples
     --------
@@ -130,6 +145,7 @@ def compare(
     if ratings.has_repeats:
         raise InputError("some pairs are rated more than once: call ratings.merge('last') first")
     trials = trials_of(models, terms)
+    ratings = looked(ratings, "compare", models.values(), account=account, budget=budget)
     outcomes: list[list[Run]] = [[] for _ in trials]
     step, steps = 0, protocol.runs * len(trials)
     for number, split in enumerate(protocol.splits(ratings), start=1):

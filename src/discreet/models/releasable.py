@@ -26,13 +26,13 @@ NOT_REPEATABLE = (
 _ABOUT_REPLAY = (CHECKED, UNCHECKED, TOO_LARGE, NOT_REPEATABLE)
 
 
-def unreplayed(population: Population) -> Guarantee:
-    """What a population promises, with the sentence that no replay checked it yet.
+def unreplayed(population: Population, guarantee: Guarantee) -> Guarantee:
+    """What is promised, with the sentence that no replay checked it yet.
 
     What is made of reports needs none: it tells no more than they do, whatever it was made of.
     """
     answers = getattr(population, "answered", None) is not None
-    return with_note_on_replay(population.guarantee, UNCHECKED) if answers else population.guarantee
+    return with_note_on_replay(guarantee, UNCHECKED) if answers else guarantee
 
 
 def with_note_on_replay(guarantee: Guarantee, note: str) -> Guarantee:

@@ -145,10 +145,13 @@ class Release:
     def of(cls, model: Model, population: Population, arrays: Mapping[str, AnyArray]) -> "Release":
         """What a model made of a population's answers, and of nothing else: so every look covers every array.
 
-        Of the arrays only kind and shape are checked here. Whether they come from the answers alone shows in a replay
+        How its settings were chosen is part of the promise: see :mod:`discreet.models.tuning`. Of the arrays only kind
+        and shape are checked here. Whether they come from the answers alone shows in a replay
         (:mod:`discreet.models.replay`), by which releases that a budget pays for are checked; the guarantee says so.
         """
-        guarantee = unreplayed(population)
+        from discreet.models.tuning import tuned
+
+        guarantee = unreplayed(population, tuned(model, population))
         check_arrays(model, population, arrays, guarantee.proven is not None)
         spends = population.spends
         looks = tuple(dict.fromkeys(spend.what for spend in spends))

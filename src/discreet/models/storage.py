@@ -9,6 +9,7 @@ import hashlib
 import json
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,16 @@ CARD, ARRAYS, SIGNATURE = "card.json", "arrays.npz", "card.sig"
 CATALOGUE_PREFIX = "catalogue."
 
 
-def save(release: Release, folder: Path, sign: "SigningKey | None" = None) -> None:
-    """Write beside the folder first and rename, so that a release is there whole or not at all."""
+def save(
+    release: Release,
+    folder: Path,
+    sign: "SigningKey | None" = None,
+    publishing: Callable[[str], None] | None = None,
+) -> None:
+    """Write beside the folder first and rename, so that a release is there whole or not at all.
+
+    Just before it appears ``publishing`` is called with the checksum of its arrays, and may raise: then it does not.
+    """
     check_promise(release)
     name = next((name for name, kind in every_kind().items() if type(release.model) is kind), None)
     if name is None:
@@ -70,6 +79,8 @@ def save(release: Release, folder: Path, sign: "SigningKey | None" = None) -> No
         if sign is not None:
             (temporary / SIGNATURE).write_bytes(sign.sign(content))
         temporary.chmod(0o755)
+        if publishing is not None:
+            publishing(str(card["arrays_sha256"]))
         if folder.exists():
             previous = temporary.with_name(temporary.name + ".previous")
             folder.replace(previous)

@@ -1,6 +1,9 @@
 """A population seen through something: a rehearsal, a recording, a part of it."""
 
+from collections.abc import Iterable
+
 from discreet.data.catalogue import Catalogue
+from discreet.looks import Look
 from discreet.populations.population import Population
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
@@ -28,6 +31,10 @@ class Around:
         return self._population.spends
 
     @property
+    def unpaid_looks(self) -> Iterable[Look]:
+        """What was looked at without paying."""
+        return self._population.unpaid_looks
+
     def answered(self) -> tuple[tuple[int, ...], ...] | None:
         """The shapes of all sums so far; None where nobody wrote them down."""
         return getattr(self._population, "answered", None)

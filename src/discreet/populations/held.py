@@ -13,11 +13,18 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 
 _HELD: WeakKeyDictionary[object, Ratings | RatingsInParts] = WeakKeyDictionary()
+_GIVEN: WeakKeyDictionary[object, Ratings | RatingsInParts] = WeakKeyDictionary()
 
 
-def hold(population: object, ratings: Ratings | RatingsInParts) -> None:
-    """Keep the ratings of a population for as long as it lives."""
+def hold(population: object, ratings: Ratings | RatingsInParts, given: Ratings | RatingsInParts | None = None) -> None:
+    """Keep the ratings of a population for as long as it lives, and those it was given, where it changed them."""
     _HELD[population] = ratings
+    _GIVEN[population] = ratings if given is None else given
+
+
+def given_to(population: object) -> Ratings | RatingsInParts:
+    """The ratings as they were before the population chose among them: those by which an account knows them again."""
+    return _GIVEN[population]
 
 
 def held_by(population: object) -> Ratings | RatingsInParts:

@@ -1,25 +1,36 @@
 """What the populations that hide have in common: ratings, a ledger, and noise that is planned before it is drawn."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
+from discreet.data.own_choices import chosen_on
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError
+from discreet.errors import InputError, require
+from discreet.looks import Look
 from discreet.populations.bounded import needs_rating_bound, prepared
 from discreet.populations.contribution import Contribution
 from discreet.populations.guarded import check_before_charging, check_users, finite_total, nobody
 from discreet.populations.handled import not_hidden, notes_on
-from discreet.populations.held import held_by, hold
+from discreet.populations.held import given_to, held_by, hold
 from discreet.populations.plan import Noise, Plan, plan_noise
 from discreet.populations.population import check_ratings_of_population, exact_total
-from discreet.privacy.guarantee import Tuning
+from discreet.privacy.guarantee import read_tuning
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
 from discreet.types import Doubles
 
+if TYPE_CHECKING:
+    from discreet.privacy.booking import Booking
+    from discreet.privacy.budget import Budget
+    from discreet.privacy.fingerprint import Sketch
+
+NOT_BOOKED = "Not booked: no account was charged, so what else was spent on these ratings is not counted."
+BOOKED = "Booked: an account was charged before anything was computed."
 UNDECLARED = (
     "nobody declared the list of items public, and a list that was read off the ratings says what was rated; "
     "declare all items"
@@ -36,9 +47,12 @@ class Paying:
         *,
         noise: Noise | None = None,
         randomness: Randomness | None = None,
-        tuning: Tuning = "public",
+        tuning: str | None = None,
         key: bytes | None = None,
         share: float = 1.0,
+        account: str | None = None,
+        budget: "Budget | None" = None,
+        place: str = "",
     ) -> None:
         check_ratings_of_population(type(self).__name__, ratings)
         scale = ratings.catalogue.scale
@@ -47,12 +61,18 @@ class Paying:
         if not bool(np.all((values >= scale.low) & (values <= scale.high))):
             raise InputError(f"a rating lies outside the declared scale {scale}, which every bound rests on")
         self.ledger = ledger
+        read_tuning(tuning)  # checks it
         self.tuning = tuning
         self._share = share
         self._noise = noise
         self._randomness = Randomness() if randomness is None else randomness
         self._answered: list[tuple[int, ...]] = []
-        hold(self, prepared(ratings, ledger.unit, self._randomness, key))
+        hold(self, prepared(ratings, ledger.unit, self._randomness, key), given=ratings)
+        self._looks = ratings.looks
+        self._booking: Booking | None = None
+        require(budget is None or account is not None, "a budget has many accounts: say with account= which one pays")
+        if account is not None:
+            self.book_on(account, budget).place = place
 
     @property
     def catalogue(self) -> Catalogue:
@@ -70,6 +90,29 @@ class Paying:
         return self.ledger.spends
 
     @property
+    def unpaid_looks(self) -> tuple[Look, ...]:
+        """Unpaid looks at these ratings: in this process, and on the account."""
+        kept = () if self._booking is None else self._booking.looks
+        return tuple(dict.fromkeys((*self._looks, *kept)))
+
+    def book_on(self, account: str | None, budget: "Budget | None" = None) -> "Booking":
+        """Let an account of a budget pay for all sums, before the first; without a name, the one that does already."""
+        from discreet.privacy.booking import Booking
+        from discreet.privacy.budget import Budget
+
+        if self._booking is not None:
+            same = account in (None, self._booking.account) and (budget is None or budget is self._booking.budget)
+            require(same, "this population pays from an account already: leave out the other one")
+            return self._booking
+        if account is None:
+            raise InputError("nobody pays for this: give the population an account, account='films'")
+        seeded = self._randomness.is_seeded
+        require(not seeded, "an account pays for what is private, and seeded noise is not: leave out account=")
+        require(not self.spends, "the ledger of this population was used before: start with a fresh one")
+        self._booking = Booking(Budget() if budget is None else budget, account, self._sketch)
+        return self._booking
+
+    @property
     def doubts(self) -> tuple[str, ...]:
         """Why nothing could be proven, whatever the ledger says."""
         return () if self.catalogue.declared else (UNDECLARED,)
@@ -77,7 +120,9 @@ class Paying:
     @property
     def notes(self) -> tuple[str, ...]:
         """What else has to be said for the promise to be read rightly."""
-        return notes_on(held_by(self).handling, self.unit)
+        name = chosen_on(self.catalogue)
+        own = () if name is None else (f"By its items this is {name}, on which Discreet's own defaults were chosen.",)
+        return (*notes_on(held_by(self).handling, self.unit), *own, NOT_BOOKED if self._booking is None else BOOKED)
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -110,9 +155,16 @@ class Paying:
                 f"{contribution.name!r} counts users without ratings, so its bound for ratings says nothing of a user"
             )
 
+    def _sketch(self, key: bytes) -> "Sketch":
+        from discreet.populations.accounts import sketch_of
+
+        return sketch_of(given_to(self), key)
+
     def _charged(self, contribution: Contribution, share: float) -> Plan:
         plan = self.plan(contribution, share)
         check_before_charging(contribution, held_by(self), self.unit)
+        if self._booking is not None:
+            self._booking.pay(self.ledger, plan.spend)
         self.ledger.charge(plan.spend)
         self._answered.append(contribution.shape)
         return plan

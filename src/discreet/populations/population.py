@@ -1,6 +1,7 @@
 """Who is asked, and what they answer."""
 
 import math
+from collections.abc import Iterable
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +11,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
+from discreet.looks import Look
 from discreet.populations.contribution import MOST_USERS, Contribution
 from discreet.populations.held import held_by, hold
 from discreet.privacy.guarantee import Guarantee
@@ -37,6 +39,11 @@ class Population(Protocol):
     @property
     def spends(self) -> tuple[Spend, ...]:
         """Every look at the ratings so far."""
+        ...
+
+    @property
+    def unpaid_looks(self) -> Iterable[Look]:
+        """What is on record of unpaid looks at these ratings: settings may have been chosen by them."""
         ...
 
     @property
@@ -87,6 +94,11 @@ class NoPrivacy:
     def spends(self) -> tuple[Spend, ...]:
         """What users spent themselves when they perturbed their ratings, if they did."""
         return () if self._perturbed is None else spends_of(self._perturbed, self._report_digest)
+
+    @property
+    def unpaid_looks(self) -> Iterable[Look]:
+        """Unpaid looks at these ratings."""
+        return held_by(self).looks
 
     @property
     def guarantee(self) -> Guarantee:

@@ -1,7 +1,7 @@
 """On what terms ratings may be used: how much privacy, for whom, and who is trusted. What the command line asks."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from discreet.data.ratings import Ratings
 from discreet.errors import require
@@ -75,9 +75,9 @@ class Terms:
         default = DELTA_FOR_USERS if self.unit == "user" else 0.0
         return Ledger(self.epsilon, default if self.delta is None else self.delta, unit)
 
-    def population(self, ratings: Ratings) -> Population:
-        """Someone to ask, with a fresh ledger."""
+    def population(self, ratings: Ratings, **settings: Any) -> Population:
+        """Someone to ask, with a fresh ledger; ``settings`` are those of a private population, such as ``account``."""
         if self.epsilon is None:
             return NoPrivacy(ratings)
         kind = LocalDevices if self.trust == "devices" else TrustedServer
-        return kind(ratings, self.ledger(), randomness=Randomness(self.noise_seed))
+        return kind(ratings, self.ledger(), randomness=Randomness(self.noise_seed), **settings)

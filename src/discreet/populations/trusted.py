@@ -22,12 +22,18 @@ class TrustedServer(Paying):
     randomness
         Where noise comes from. A seeded one is for tests and experiments: the guarantee is then none.
     tuning
-        Whether the settings of the model were chosen by looking at these ratings; see :class:`Guarantee`.
+        On what the settings of the model were chosen, for example ``"ml-1m"``, or ``"nothing"`` where that was before
+        anyone looked; ``"paid"`` or ``"unpaid"`` where it was these ratings. The defaults need no word: see
+        :mod:`discreet.models.tuning`.
     key
         Secret with which a user's ratings are chosen, where the unit has ``max_ratings`` or a model takes some of
         them; drawn if not given. The same key chooses the same ratings again.
     share
         How much of the ledger's limit the sums may take, where something else is paid from it too.
+    account, budget, place
+        Which account of a :class:`Budget` pays, by name: every sum is booked there before it is computed. By default
+        nothing is booked, and the guarantee says so; without a budget it is the one that the command line uses.
+        ``place`` says where the ratings were read from; it is kept with the account.
 
     **Guarantee.** Each sum is the total of a contribution, rounded to a public lattice, plus noise whose scale is
     fitted to the bound that the contribution itself proves, rounding included. What a model makes of the

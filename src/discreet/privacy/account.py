@@ -36,6 +36,10 @@ class Spending:
     delta: float
     total: float
     spends: tuple[Spend, ...]
+    settings: str | None = None
+    run_id: str | None = None
+    arrays: str | None = None
+    digest: str | None = None
 
     @property
     def state(self) -> Literal["reserved", "released"]:
@@ -56,6 +60,8 @@ class Spending:
             "state": self.state,
             "reserved_at": self.reserved_at,
             "released_at": self.released_at,
+            "settings": self.settings,
+            "run_id": self.run_id,
             "epsilon": _finite(self.epsilon),
             "delta": self.delta,
             "total": _finite(self.total),
@@ -115,6 +121,10 @@ class Account:
     def spends(self) -> tuple[Spend, ...]:
         """Every look at the data, of all fits."""
         return tuple(spend for spending in self.spendings for spend in spending.spends)
+
+    def run(self, run_id: str) -> Spending | None:
+        """The line of a run that was named, if it was booked."""
+        return next((line for line in self.spendings if line.run_id == run_id), None)
 
     @property
     def exact(self) -> tuple[Spending, ...]:

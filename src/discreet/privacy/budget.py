@@ -13,101 +13,67 @@ the μ² of Gaussian noise hold for such choices too; other mixtures are compose
 A release without privacy is a line too, of infinite epsilon: where a limit was declared it is refused, and after it
 none can be declared.
 
-The database holds mechanisms, settings and times; no rating, no user, and nothing that was computed from them.
+A run that is named (``run_id``) is paid once, however often it is tried again; of all who try, one publishes.
+
+The database holds mechanisms, settings, times, which models were looked at without paying, and a sketch of each data
+set's users and items under a secret key (:mod:`discreet.privacy.fingerprint`); no rating and no name of a user.
 """
 
 import math
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import (
-    JSON,
-    Column,
-    Connection,
-    Double,
-    Engine,
-    ForeignKey,
-    Integer,
-    MetaData,
-    Row,
-    String,
-    Table,
-    create_engine,
-    insert,
-    inspect,
-    select,
-    text,
-    update,
-)
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
+from sqlalchemy import Connection, Row, insert, inspect, select, text, update
 
-from discreet.errors import BudgetError, InputError, require
+from discreet.errors import BudgetError, InputError
+from discreet.looks import Look
 from discreet.privacy.account import Account, Spending
+from discreet.privacy.database import Database
+from discreet.privacy.database import default_path as default_path
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.schema import DATA_SETS, EXACT, LOOKS, SKETCHES, SPENDINGS, select_present
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Rating, Unit, User
 
+if TYPE_CHECKING:
+    from discreet.privacy.fingerprint import Sketch
+
 PATIENCE = 60
 """Seconds to wait for others who are booking."""
-_LOCK = 0x64697363
-"""Of PostgreSQL, held while the tables are made: any number that is always the same."""
-
-_EXACT = "none"
-"""In place of a unit: whose secret a release without privacy keeps."""
-
-_TABLES = MetaData()
-_DATA_SETS = Table(
-    "discreet_data_sets",
-    _TABLES,
-    Column("name", String, primary_key=True),
-    Column("unit", String),  # these four are the limit: null until it is declared
-    Column("neighbours", String),
-    Column("epsilon", Double),
-    Column("delta", Double),
-)
-_SPENDINGS = Table(
-    "discreet_spendings",
-    _TABLES,
-    Column("id", Integer, primary_key=True),
-    Column("data_set", ForeignKey(_DATA_SETS.c.name), nullable=False, index=True),
-    Column("unit", String, nullable=False),  # _EXACT, and an infinite epsilon, for a release without privacy
-    Column("neighbours", String, nullable=False),
-    Column("purpose", String, nullable=False),
-    Column("reserved_at", String, nullable=False),
-    Column("released_at", String),
-    Column("epsilon", Double, nullable=False),  # of this fit alone, at the delta that it was asked to meet
-    Column("delta", Double, nullable=False),
-    Column("total", Double, nullable=False),  # of everything until then, at the delta of the data set
-    Column("spends", JSON, nullable=False),
-)
 
 
 @dataclass(frozen=True)
 class Reservation:
-    """A spending that is booked. What is computed with it is paid for, whether or not it is ever released."""
+    """A spending that is booked. What is computed with it is paid for, whether or not it is ever released.
+
+    ``claim`` is the right to publish a run that may be tried again; ``published`` the checksum of what was published
+    under its run id before.
+    """
 
     budget: "Budget"
     id: int
+    claim: str | None = None
+    published: str | None = None
 
-    def released(self) -> None:
-        """Note that the release was written. It was paid for when it was reserved."""
+    def released(self, arrays: str | None = None) -> None:
+        """Note that the release was written. It was paid for when it was reserved.
+
+        A run that may be tried again is noted before the release appears, with the checksum of its arrays: raises where
+        another process has taken it over or published it, and then nothing may appear.
+        """
+        line = update(SPENDINGS).where(SPENDINGS.c.id == self.id, SPENDINGS.c.released_at.is_(None))
+        if self.claim is not None:
+            line = line.where(SPENDINGS.c.claim == self.claim)
         with self.budget._writing(outcome="the release is paid for all the same") as connection:
-            connection.execute(
-                update(_SPENDINGS)
-                .where(_SPENDINGS.c.id == self.id, _SPENDINGS.c.released_at.is_(None))
-                .values(released_at=_now())
-            )
+            changed = connection.execute(line.values(released_at=_now(), arrays=arrays)).rowcount
+        if self.claim is not None and changed != 1:
+            raise BudgetError("another process has taken this run over, and publishes it; nothing was written here")
 
 
-class Budget:
+class Budget(Database):
     """The accounts of all data sets, in SQLite or PostgreSQL.
 
     Parameters
@@ -135,17 +101,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
     """
 
     def __init__(self, url: str | Path | None = None) -> None:
-        place = url or os.environ.get("DISCREET_BUDGET")
-        self._url = _read_url(str(place or default_path()))
-        if place and self._file is not None and not self._file.parent.is_dir():
-            # A mistyped path must not become a new budget, in which nothing was ever spent.
-            raise BudgetError(f"there is no folder {self._file.parent} to keep a budget in; nothing was spent")
-        self._engine = _connect_later(self._url)
-
-    @property
-    def place(self) -> str:
-        """Where it is kept, without a password."""
-        return str(self._file or self._url.set(drivername="postgresql").render_as_string(hide_password=True))
+        super().__init__(url, PATIENCE)
 
     def declare(self, data: str, epsilon: float, delta: float | None = None, unit: Unit | None = None) -> None:
         """Set the limit of a data set. Later it can be lowered, as far as is not yet spent, and never raised."""
@@ -155,40 +111,94 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
             assert account.unit is not None
             limit = {"unit": account.unit.name, "neighbours": account.unit.neighbours}
             connection.execute(
-                update(_DATA_SETS)
-                .where(_DATA_SETS.c.name == data)
+                update(DATA_SETS)
+                .where(DATA_SETS.c.name == data)
                 .values(epsilon=account.epsilon, delta=account.delta, **limit)
             )
 
-    def reserve(self, data: str, plan: Ledger, purpose: str) -> Reservation:
+    def reserve(
+        self,
+        data: str,
+        plan: Ledger,
+        purpose: str,
+        *,
+        settings: str = "",
+        digest: str | None = None,
+        run_id: str | None = None,
+    ) -> Reservation:
         """Book what ``plan`` holds, before anything is computed; raises where that would overspend.
 
         Of several who ask at the same instant for the last of a budget, one gets it. Without a declared limit
         everything is booked and nothing is refused; what is spent for different units is then kept apart.
+
+        Parameters
+        ----------
+        data
+            Which account pays.
+        plan, purpose
+            What is spent, and on what, in words.
+        settings
+            A hash of the model and its settings.
+        digest
+            Of the reports that are paid for, where users perturbed their ratings themselves.
+        run_id
+            Names the run: where it was booked before with the same plan and settings, that line is taken over.
         """
         # Once without a lock: loading the accountant and composing are slow, and what is found is remembered.
-        self.report(data).total_with(plan, purpose)
+        before = self.report(data)
+        if run_id is None or before.run(run_id) is None:
+            before.total_with(plan, purpose)
+        own = plan.spent
+        claim = None if run_id is None else secrets.token_hex(16)
+        with self._writing() as connection:
+            account = self._lock(connection, data)
+            if run_id is not None and (line := account.run(run_id)) is not None:
+                return self._take_over(connection, line, plan, settings, claim)
+            total = account.total_with(plan, purpose)
+            number = _write_line(
+                connection,
+                data_set=data,
+                unit=plan.unit.name,
+                neighbours=plan.unit.neighbours,
+                purpose=purpose,
+                epsilon=own,
+                delta=plan.delta,
+                total=total,
+                spends=[spend.to_json() for spend in plan.spends],
+                settings=settings or None,
+                digest=digest,
+                run_id=run_id,
+                claim=claim,
+            )
+        return Reservation(self, number, claim)
+
+    def _take_over(
+        self, connection: Connection, line: Spending, plan: Ledger, settings: str, claim: str | None
+    ) -> Reservation:
+        """Go on with a line that is booked: from now on only the new claim may publish it."""
+        if (line.settings or "") != settings or line.spends != plan.spends or line.delta != plan.delta:
+            raise InputError(
+                f"the run {line.run_id} was booked for something else ({line.purpose}): name this one otherwise; "
+                "nothing was computed or spent"
+            )
+        if line.released_at is None:
+            connection.execute(update(SPENDINGS).where(SPENDINGS.c.id == line.id).values(claim=claim))
+        return Reservation(self, line.id, claim, line.arrays)
+
+    def extend(self, line: Reservation, plan: Ledger, purpose: str) -> None:
+        """Let a line of an account grow to what ``plan`` holds now; raises where that would overspend."""
         own = plan.spent
         with self._writing() as connection:
-            total = self._lock(connection, data).total_with(plan, purpose)
-            line = connection.execute(
-                insert(_SPENDINGS)
-                .values(
-                    data_set=data,
-                    unit=plan.unit.name,
-                    neighbours=plan.unit.neighbours,
-                    purpose=purpose,
-                    reserved_at=_now(),
-                    epsilon=own,
-                    delta=plan.delta,
-                    total=total,
-                    spends=[spend.to_json() for spend in plan.spends],
-                )
-                .returning(_SPENDINGS.c.id)
-            ).scalar_one()
-        return Reservation(self, int(line))
+            data = connection.execute(select(SPENDINGS.c.data_set).where(SPENDINGS.c.id == line.id)).scalar_one()
+            account = self._lock(connection, data)
+            others = tuple(other for other in account.spendings if other.id != line.id)
+            total = replace(account, spendings=others).total_with(plan, purpose)
+            spends = [spend.to_json() for spend in plan.spends]
+            connection.execute(
+                update(SPENDINGS).where(SPENDINGS.c.id == line.id).values(epsilon=own, total=total, spends=spends)
+            )
 
-    def expose(self, data: str, purpose: str) -> Reservation:
+    def expose(self, data: str, purpose: str, *, settings: str = "") -> Reservation:
         """Book a release without privacy, before it is written; raises where a limit was declared.
 
         From then on no limit can be declared: no epsilon bounds what is out.
@@ -196,69 +206,87 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         self.report(data).check_unlimited(purpose)
         with self._writing() as connection:
             self._lock(connection, data).check_unlimited(purpose)
-            line = connection.execute(
-                insert(_SPENDINGS)
-                .values(
-                    data_set=data,
-                    unit=_EXACT,
-                    neighbours=_EXACT,
-                    purpose=purpose,
-                    reserved_at=_now(),
-                    epsilon=math.inf,
-                    delta=0.0,
-                    total=math.inf,
-                    spends=[],
-                )
-                .returning(_SPENDINGS.c.id)
-            ).scalar_one()
-        return Reservation(self, int(line))
+            number = _write_line(
+                connection,
+                data_set=data,
+                unit=EXACT,
+                neighbours=EXACT,
+                purpose=purpose,
+                epsilon=math.inf,
+                delta=0.0,
+                total=math.inf,
+                spends=[],
+                settings=settings or None,
+            )
+        return Reservation(self, number)
+
+    def write_look(self, data: str, look: Look) -> None:
+        """Write down an unpaid look at a data set, before it is taken."""
+        with self._writing("nothing was computed") as connection:
+            self._lock(connection, data)
+            models = [list(model) for model in look.models]
+            connection.execute(insert(LOOKS).values(data_set=data, at=look.at, what=look.what, models=models))
+
+    def looks(self, data: str) -> tuple[Look, ...]:
+        """Every unpaid look at a data set, the oldest first."""
+        rows = self._rows(LOOKS, data)
+        return tuple(Look(what=row.what, models=tuple((k, s) for k, s in row.models), at=row.at) for row in rows)
+
+    def remember(self, data: str, sketch: "Sketch", place: str = "") -> None:
+        """Keep what a data set looks like, and where it was read from, unless both are kept already."""
+        kept = {"users": sketch.users, "tastes": sketch.tastes, "items": sketch.items, "key_id": sketch.key_id}
+        with self._writing() as connection:
+            self._lock(connection, data)
+            same = [getattr(SKETCHES.c, name) == value for name, value in {**kept, "place": place}.items()]
+            known = connection.execute(select(SKETCHES.c.id).where(SKETCHES.c.data_set == data, *same)).first()
+            if known is None:
+                connection.execute(insert(SKETCHES).values(data_set=data, at=_now(), place=place, **kept))
+
+    def sketches(self) -> "dict[str, list[Sketch]]":
+        """What every data set looks like, as far as that is kept."""
+        rows = self._rows(SKETCHES)
+        if not rows:
+            return {}
+        from discreet.privacy.fingerprint import Sketch
+
+        found: dict[str, list[Sketch]] = {}
+        for row in rows:
+            found.setdefault(row.data_set, []).append(Sketch(row.key_id, row.users, row.tastes, row.items))
+        return found
+
+    def knows(self, data: str) -> bool:
+        """Whether there is an account of this name, with a limit, a spending or a look."""
+        account = self.report(data)
+        return account.epsilon is not None or bool(account.spendings) or bool(self.looks(data))
 
     def report(self, data: str) -> Account:
         """The account of a data set; an empty one where nothing is known of it."""
         if self._file is not None and not self._file_exists():
             return Account(data=data)
         with self._connected("nothing was spent") as connection:
-            if not inspect(connection).has_table(_SPENDINGS.name):
+            if not inspect(connection).has_table(SPENDINGS.name):
                 return Account(data=data)
             return self._read(connection, data)
-
-    @property
-    def _file(self) -> Path | None:
-        return Path(str(self._url.database)) if self._is_sqlite else None
-
-    @property
-    def _is_sqlite(self) -> bool:
-        return self._url.get_backend_name() == "sqlite"
-
-    def _file_exists(self) -> bool:
-        assert self._file is not None
-        try:
-            self._file.stat()
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            raise BudgetError(
-                f"the budget in {self.place} cannot be used: {error.strerror}; nothing was spent"
-            ) from None
-        return True
 
     def _lock(self, connection: Connection, data: str) -> Account:
         """The account as it is now, which nobody else can change before the transaction ends."""
         row = text("INSERT INTO discreet_data_sets (name) VALUES (:name) ON CONFLICT (name) DO NOTHING")
         connection.execute(row, {"name": data})
         # SQLite has no locks on rows, and ignores this: its file is locked as a whole.
-        connection.execute(select(_DATA_SETS.c.name).where(_DATA_SETS.c.name == data).with_for_update())
+        connection.execute(select(DATA_SETS.c.name).where(DATA_SETS.c.name == data).with_for_update())
         return self._read(connection, data)
 
     def _read(self, connection: Connection, data: str) -> Account:
-        row = connection.execute(select(_DATA_SETS).where(_DATA_SETS.c.name == data)).one_or_none()
+        row = connection.execute(select(DATA_SETS).where(DATA_SETS.c.name == data)).one_or_none()
         if row is None:
             return Account(data=data)
-        lines = connection.execute(select(_SPENDINGS).where(_SPENDINGS.c.data_set == data).order_by(_SPENDINGS.c.id))
+        lines = connection.execute(
+            select_present(connection, SPENDINGS).where(SPENDINGS.c.data_set == data).order_by(SPENDINGS.c.id)
+        )
         spendings = tuple(
             Spending(
                 id=line.id,
-                unit=None if line.unit == _EXACT else _unit_of(line),
+                unit=None if line.unit == EXACT else _unit_of(line),
                 purpose=line.purpose,
                 reserved_at=line.reserved_at,
                 released_at=line.released_at,
@@ -266,6 +294,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
                 delta=line.delta,
                 total=line.total,
                 spends=tuple(Spend.from_json(spend) for spend in line.spends),
+                **{name: getattr(line, name, None) for name in ("settings", "run_id", "arrays", "digest")},
             )
             for line in lines
         )
@@ -273,94 +302,15 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         unit = units.pop() if len(units) == 1 else None
         return Account(data=data, unit=unit, epsilon=row.epsilon, delta=row.delta, spendings=spendings)
 
-    @contextmanager
-    def _writing(self, outcome: str = "nothing was spent") -> Iterator[Connection]:
-        """A transaction that sees what all earlier ones wrote, and is written whole or not at all."""
-        if self._file is not None:
-            try:
-                self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            except OSError as error:
-                raise BudgetError(f"cannot write to {self._file.parent}: {error.strerror}; {outcome}") from None
-        with self._connected(outcome) as connection:
-            # What is committed must survive a power cut, whatever defaults the database was given.
-            if self._is_sqlite:
-                connection.exec_driver_sql("PRAGMA synchronous = FULL")
-                connection.exec_driver_sql("BEGIN IMMEDIATE")  # locks the file now, and not at the first change
-            else:
-                connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
-                connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{PATIENCE}s'")
-            if not inspect(connection).has_table(_SPENDINGS.name):
-                if not self._is_sqlite:
-                    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
-                _TABLES.create_all(connection)
-            yield connection
-            try:
-                connection.commit()
-            except SQLAlchemyError as error:
-                lost = outcome if self._is_sqlite else "whether it was booked is not known, and nothing was computed"
-                raise self._sentence(error, lost) from None
-
-    @contextmanager
-    def _connected(self, outcome: str) -> Iterator[Connection]:
-        """A connection; whatever is wrong with the database becomes one sentence."""
-        try:
-            with self._engine.connect() as connection:
-                yield connection
-        except SQLAlchemyError as error:
-            raise self._sentence(error, outcome) from None
-
-    def _sentence(self, error: SQLAlchemyError, outcome: str) -> BudgetError:
-        lines = str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__]
-        return BudgetError(f"the budget in {self.place} cannot be used: {lines[0].strip()}; {outcome}")
-
-
-def default_path() -> Path:
-    """The SQLite file in the user's data folder of the operating system."""
-    if base := os.environ.get("XDG_DATA_HOME"):
-        folder = Path(base)
-    elif sys.platform == "darwin":
-        folder = Path.home() / "Library" / "Application Support"
-    elif sys.platform == "win32":
-        folder = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    else:
-        folder = Path.home() / ".local" / "share"
-    return folder / "discreet" / "budget.sqlite"
-
-
-def _read_url(place: str) -> URL:
-    """The URL that a path or a URL means; one that names something else is refused, and never shown (passwords)."""
-    if "://" not in place:
-        return URL.create("sqlite", database=str(Path(place).expanduser().absolute()))
-    example = "for example postgresql://user@host/database, or the path of a SQLite file"
-    try:
-        url = make_url(place)
-    except (ArgumentError, ValueError):
-        raise InputError(f"the URL of the budget cannot be read; write {example}") from None
-    scheme = url.drivername.partition("+")[0]
-    if scheme in ("postgresql", "postgres"):
-        return url.set(drivername="postgresql+psycopg")
-    require(scheme == "sqlite", f"a budget is kept in SQLite or PostgreSQL, not in {scheme}: write {example}")
-    require(url.database not in (None, "", ":memory:"), f"a budget must outlive the process: write {example}")
-    return url.set(drivername="sqlite", database=str(Path(str(url.database)).absolute()))
-
-
-def _connect_later(url: URL) -> Engine:
-    """One short connection for each use, so that nothing is shared with a process that is forked."""
-    if url.get_backend_name() == "sqlite":
-        # With isolation level None Python leaves transactions to us.
-        return create_engine(url, poolclass=NullPool, connect_args={"timeout": PATIENCE, "isolation_level": None})
-    try:
-        # Read committed, whatever the server's default: after waiting for a lock the next statement must see
-        # what the one before us booked, not how things were when we started.
-        options = {"connect_timeout": 10, "client_encoding": "utf8"}
-        return create_engine(url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args=options)
-    except ModuleNotFoundError:
-        raise InputError("a budget in PostgreSQL needs psycopg: pip install 'discreet[postgres]'") from None
-
 
 def _unit_of(row: Row[Any]) -> Unit:
     unit: Unit = User(neighbours=row.neighbours) if row.unit == "user" else Rating(row.neighbours)
     return unit
+
+
+def _write_line(connection: Connection, **values: Any) -> int:
+    line = insert(SPENDINGS).values(reserved_at=_now(), **values).returning(SPENDINGS.c.id)
+    return int(connection.execute(line).scalar_one())
 
 
 def _now() -> str:

@@ -9,12 +9,16 @@ from discreet.errors import InputError, require
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.unit import Unit, unit_from_json, unit_to_json
 
-Tuning = Literal["public", "paid", "unpaid"]
+Tuning = Literal["defaults", "stated", "paid", "unpaid", "unrecorded"]
 _TUNING = {
-    "public": "Settings were chosen without looking at these ratings.",
+    "defaults": "Settings are the model's defaults.",
+    "stated": "Settings were chosen on {tuned_on}, says whoever ran the fit.",
     "paid": "Settings were chosen on these ratings, and the search is paid for in the ledger.",
-    "unpaid": "Settings were tuned on these ratings, and that was not paid for.",
+    "unpaid": "Settings may have been chosen on these ratings, and that was not paid for.",
+    "unrecorded": "Nobody said on what the settings were chosen; no look at these ratings was on record.",
 }
+NOTHING = "nothing"
+"""Said of settings that were chosen before anyone looked at any ratings."""
 
 NEGLIGIBLE = 1e-15
 """A delta below this, which only the samplers leave, is not worth a word to people; it stays in the JSON."""
@@ -86,7 +90,10 @@ class Guarantee:
     public
         What is taken to be known to everyone, and not hidden.
     tuning
-        Whether the settings were chosen by looking at these ratings.
+        How the settings were chosen: they are the defaults, it was stated on what, it was paid for or not, or it is not
+        on record. None where there are no settings to choose.
+    tuned_on
+        On what the settings were chosen, where that was stated.
     seeded
         Whether the noise can be drawn again by whoever knows the seed; then nothing is proven.
     notes
@@ -106,14 +113,16 @@ class Guarantee:
     protects_from: tuple[str, ...] = ()
     exposed_to: tuple[str, ...] = ()
     public: tuple[str, ...] = ()
-    tuning: Tuning = "public"
+    tuning: Tuning | None = None
+    tuned_on: str = ""
     seeded: bool = False
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        require(self.tuning is None or self.tuning in _TUNING, f"there is no tuning {self.tuning!r}")
         require(
             self.proven is None or (self.unit is not None and not self.seeded and self.tuning != "unpaid"),
-            "a proven guarantee needs a unit, noise that was not seeded, and settings that were paid for or public",
+            "a proven guarantee needs a unit, noise that was not seeded, and settings that were not tuned for free",
         )
 
     @classmethod
@@ -129,7 +138,7 @@ class Guarantee:
         protects_from: tuple[str, ...],
         exposed_to: tuple[str, ...] = (),
         public: tuple[str, ...] = (),
-        tuning: Tuning = "public",
+        tuning: str | None = None,
         seeded: bool = False,
         doubts: tuple[str, ...] = (),
         notes: tuple[str, ...] = (),
@@ -140,8 +149,9 @@ class Guarantee:
         """
         require(tuning in _TUNING, f"tuning must be 'public', 'paid' or 'unpaid', got {tuning!r}")
         chosen = any(spend.chooses for spend in ledger.spends)
+        kind, tuned_on = read_tuning(tuning)
         require(
-            tuning != "paid" or chosen,
+            kind != "paid" or chosen,
             "tuning='paid' needs a choice that this ledger paid for: see discreet.choose",
         )
         if chosen and tuning == "public":
@@ -151,11 +161,14 @@ class Guarantee:
             delta = max(ledger.delta, ledger.sampler_delta)
         else:  # no look tells nothing, and cannot go wrong
             epsilon = 0.0
+        if chosen and kind == "unrecorded":
+            kind = "paid"
+        delta = max(ledger.delta, ledger.sampler_delta) if ledger.spends else 0.0  # no look cannot go wrong
         seeded = seeded or any(spend.seeded for spend in ledger.spends)
         doubt = doubts[0] if doubts else ""
         if seeded:
             doubt = "the noise was seeded, so whoever knows the seed can take it away"
-        elif tuning == "unpaid":
+        elif kind == "unpaid":
             doubt = "the settings were tuned on these ratings, and that was not paid for"
         elif delta >= 1:
             doubt = f"an epsilon of {epsilon:.4g} is so large that it promises nothing"
@@ -166,7 +179,8 @@ class Guarantee:
             protects_from=protects_from,
             exposed_to=exposed_to,
             public=public,
-            tuning=tuning,
+            tuning=kind,
+            tuned_on=tuned_on,
             seeded=seeded,
             notes=notes,
         )
@@ -209,7 +223,14 @@ class Guarantee:
             lines.append(f"Not hidden: {', '.join(self.public)}.")
         if self.exposed_to:
             lines.append(f"Not hidden from {' and '.join(self.exposed_to)}.")
-        return [*lines, _TUNING[self.tuning], *self.notes]
+        return [*lines, *self._tuning_sentence(), *self.notes]
+
+    def _tuning_sentence(self) -> tuple[str, ...]:
+        if self.tuning is None:
+            return ()
+        if self.tuning == "stated" and self.tuned_on == NOTHING:
+            return ("Settings were chosen before anyone looked at any ratings, says whoever ran the fit.",)
+        return (_TUNING[self.tuning].format(tuned_on=self.tuned_on),)
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
@@ -222,6 +243,7 @@ class Guarantee:
             "exposed_to": list(self.exposed_to),
             "public": list(self.public),
             "tuning": self.tuning,
+            "tuned_on": self.tuned_on,
             "seeded": self.seeded,
             "notes": list(self.notes),
             "sentence": str(self),
@@ -239,9 +261,30 @@ class Guarantee:
                 protects_from=tuple(data["protects_from"]),
                 exposed_to=tuple(data["exposed_to"]),
                 public=tuple(data["public"]),
-                tuning=data["tuning"],
+                # Earlier versions wrote "public" for all that was not said to be otherwise.
+                tuning="unrecorded" if data["tuning"] == "public" else data["tuning"],
+                tuned_on=data.get("tuned_on", ""),
                 seeded=data["seeded"],
                 notes=tuple(data["notes"]),
             )
         except (KeyError, TypeError) as error:
             raise InputError(f"this is not a guarantee: {error}") from None
+
+
+def read_tuning(said: str | None) -> tuple[Tuning, str]:
+    """What ``tuning=`` of a population says: paid, unpaid, or on what the settings were chosen.
+
+    >>> read_tuning(None), read_tuning("paid"), read_tuning("ml-1m")
+    (('unrecorded', ''), ('paid', ''), ('stated', 'ml-1m'))
+    """
+    if said is None:
+        return "unrecorded", ""
+    if said in ("paid", "unpaid"):
+        return ("paid" if said == "paid" else "unpaid"), ""
+    plain = isinstance(said, str) and 0 < len(said.strip()) <= 200 and said.isprintable()
+    require(
+        plain and said.lower() not in {*_TUNING, "public"},
+        "tuning must be 'paid', 'unpaid', 'nothing' or on what the settings were chosen, for example 'ml-1m', "
+        f"got {said!r}",
+    )
+    return "stated", said

@@ -1,0 +1,160 @@
+"""What ratings look like, in a few hundred bytes: enough to know them again, and to know nobody in them.
+
+A copy, a renamed file or next week's export belongs to the same people, so it must be paid from the same account. Three
+sets of words are kept, each as a one-permutation min-hash sketch under a secret key:
+
+    users     every user's name
+    tastes    every user's name together with one of that user's items: the one whose keyed hash is the least
+    items     every item of the catalogue
+
+**The sketch.** A word is hashed to 64 bits, of which ten choose one of 1024 bins; each bin keeps its least hash, and of
+that two bits. Empty bins borrow from others, the same way for every sketch, so two sketches agree in a bin with odds
+J + (1 − J)/4 where J is the share of words that the two sets have in common (Jaccard). So J is found from how many bins
+agree. It is linear in the number of ratings, and works part by part.
+
+**Running numbers** from 1 on name nobody: two data sets whose users are numbered have names in common, and no people.
+Then only tastes count, which need the same number with the same item.
+
+**What it tells.** Without the key, nothing: the bits are uniform, whoever took part. With the key, whether somebody may
+have taken part: of two bits, a quarter of all who did not would pass for one who did. The key stays where the budget
+is; treat both as you treat the ratings.
+"""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.privacy.bounding import user_tags
+from discreet.types import AnyArray
+
+BINS = 1024
+BITS = 2
+ALIKE = 0.3
+"""From how much in common on two data sets are taken for the same.
+
+An export with a tenth more of users and ratings has 0.9 in common with the one before (0.77 where users are numbered,
+0.59 at least with 20 of them), half of the users 0.5. Others have nothing in common, which is measured as 0.17 at most
+with 20 users and as 0.06 with 1,000 (200 and 20 pairs of made-up data sets)."""
+_NONE = np.uint64(2**64 - 1)
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """Three sketches in hexadecimal; empty for a set without words, and for users who are numbered."""
+
+    key_id: str
+    users: str
+    tastes: str
+    items: str
+
+    def users_like(self, other: "Sketch") -> float:
+        """How much the users of both have in common: by their names, or by names and items, whichever is more."""
+        if self.key_id != other.key_id:
+            return 0.0
+        return max(_in_common(self.users, other.users), _in_common(self.tastes, other.tastes))
+
+    def items_like(self, other: "Sketch") -> float:
+        """How much the items of both have in common."""
+        return _in_common(self.items, other.items) if self.key_id == other.key_id else 0.0
+
+
+class Sketcher:
+    """Makes a sketch, some users after others.
+
+    >>> names, items = np.array([f"user {n}" for n in range(50)]), np.array(["a", "b", "c"])
+    >>> sketcher = Sketcher(bytes(32), items)
+    >>> sketcher.add(names, np.arange(51), np.arange(50) % 3)
+    >>> sketch = sketcher.finish()
+    >>> sketch.users_like(sketch), len(sketch.users)
+    (1.0, 512)
+    """
+
+    def __init__(self, key: bytes, items: AnyArray) -> None:
+        self._key = key
+        self._item_words = _words(items, key, "items")
+        self._users, self._tastes = _empty(), _empty()
+        self._count, self._largest, self._numbered = 0, 0, True
+
+    def add(self, names: AnyArray, indptr: AnyArray, item_index: AnyArray) -> None:
+        """More users: their names, and where the items of each begin in ``item_index``."""
+        words = _words(names, self._key, "users")
+        _put(self._users, words)
+        rated = np.flatnonzero(np.diff(indptr) > 0)
+        if len(rated):
+            own = np.minimum.reduceat(self._item_words[item_index], np.asarray(indptr)[rated])
+            _put(self._tastes, _mixed(words[rated] ^ _mixed(own)))
+        self._count += len(names)
+        if self._numbered and len(names):
+            numbers = bool((np.char.isdecimal(names) & (np.char.str_len(names) <= 18)).all())
+            self._numbered = numbers
+            self._largest = max(self._largest, int(names.astype(np.int64).max())) if numbers else 0
+
+    def finish(self) -> Sketch:
+        """The sketch of all that were added."""
+        running = self._numbered and self._largest <= 4 * self._count
+        items = _empty()
+        _put(items, self._item_words)
+        return Sketch(
+            key_id=hashlib.sha256(b"which key\0" + self._key).hexdigest()[:16],
+            users="" if running else self._bits(self._users),
+            tastes=self._bits(self._tastes),
+            items=self._bits(items),
+        )
+
+    def _bits(self, least: AnyArray) -> str:
+        """Two bits of each bin, four bins a byte; an empty bin takes those of another, found by fixed probing."""
+        empty = least == _NONE
+        if empty.all():
+            return ""
+        full, places, turn = least.copy(), np.flatnonzero(empty), np.uint64(0)
+        while len(places):
+            turn += np.uint64(1)
+            probes = _mixed(places.astype(np.uint64) + (turn << np.uint64(20)) ^ self._seed) % np.uint64(BINS)
+            found = ~empty[probes]
+            full[places[found]] = least[probes[found]]
+            places = places[~found]
+        bits = (_mixed(full) & np.uint64(3)).astype(np.uint8).reshape(-1, 4)
+        packed = np.asarray((bits << np.array([0, 2, 4, 6], dtype=np.uint8)).sum(axis=1), dtype=np.uint8)
+        return bytes(packed).hex()
+
+    @property
+    def _seed(self) -> np.uint64:
+        return np.uint64(int.from_bytes(hashlib.sha256(b"probes\0" + self._key).digest()[:8], "little"))
+
+
+def _in_common(one: str, other: str) -> float:
+    """The Jaccard index of two sets, from their sketches; agreement by chance is taken off.
+
+    >>> _in_common("e4" * 256, "e4" * 256), _in_common("00" * 256, "55" * 256), _in_common("", "")
+    (1.0, 0.0, 0.0)
+    """
+    if not one or not other:
+        return 0.0
+    bins = [
+        np.frombuffer(bytes.fromhex(text), dtype=np.uint8)[:, None] >> np.array([0, 2, 4, 6]) & 3
+        for text in (one, other)
+    ]
+    chance = 2.0**-BITS
+    return max(0.0, (float((bins[0] == bins[1]).mean()) - chance) / (1 - chance))
+
+
+def _words(names: AnyArray, key: bytes, what: str) -> AnyArray:
+    own = hashlib.sha256(what.encode() + b"\0" + key).digest()
+    return _mixed(user_tags(names, own)) if len(names) else np.zeros(0, dtype=np.uint64)
+
+
+def _mixed(words: AnyArray) -> AnyArray:
+    """A bijection of 64-bit words that leaves no trace of their order (the finaliser of SplitMix64)."""
+    words = np.asarray(words, dtype=np.uint64)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(words ^ (words >> np.uint64(31)))
+
+
+def _empty() -> AnyArray:
+    return np.full(BINS, _NONE)
+
+
+def _put(least: AnyArray, words: AnyArray) -> None:
+    np.minimum.at(least, (words >> np.uint64(54)).astype(np.intp), words & np.uint64(2**54 - 1))

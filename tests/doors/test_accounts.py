@@ -1,0 +1,176 @@
+"""Tuning that nobody paid for, and accounts that did not follow the data."""
+
+import csv
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.cli.app import app
+from discreet.errors import InputError, OverspentError
+
+DAMPINGS = (0.5, 2.0, 8.0, 32.0)
+
+
+@pytest.fixture
+def budget(tmp_path, monkeypatch):
+    path = tmp_path / "kept" / "budget.sqlite"
+    path.parent.mkdir()
+    monkeypatch.setenv("DISCREET_BUDGET", str(path))
+    return path
+
+
+@pytest.fixture
+def discreet(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            app([str(argument) for argument in arguments], prog_name="discreet")
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
+
+
+def write(ratings, folder, name="ratings.csv"):
+    """The ratings as a table, and its items as another; users have names, not numbers."""
+    folder.mkdir(exist_ok=True)
+    with (folder / name).open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["user", "item", "rating"])
+        users, items = ratings.users.names[ratings.user_index], ratings.catalogue.items.names[ratings.item_index]
+        writer.writerows(zip([f"member {user}" for user in users], items, ratings.values.tolist(), strict=True))
+    (folder / "items.csv").write_text("\n".join(["item", *ratings.catalogue.items.names.tolist(), ""]))
+    return folder / name
+
+
+def fit(discreet, table, output, *options):
+    items = table.parent / "items.csv"
+    return discreet(
+        "fit", "popularity", table, "--scale", "1:5", "--items", items, "--epsilon", "1", "-o", output, *options
+    )
+
+
+def test_settings_that_were_chosen_on_the_ratings_are_not_proven(door):
+    ratings = dc.synthetic(users=60, items=40, ratings=700, seed=3)
+
+    def chosen(data):
+        models = {f"{damping:g}": dc.Bias(item_damping=damping) for damping in DAMPINGS}
+        report = dc.compare(models, data, dc.HoldOut(test=0.3, seed=1), metrics=["rmse"])
+        return min(report.rows, key=lambda row: row.metrics["rmse"].mean).model
+
+    with_everyone = chosen(ratings)
+    flipped = sum(
+        chosen(ratings.select_users(np.delete(np.arange(ratings.n_users), user))) != with_everyone for user in range(25)
+    )
+    model = dc.Bias(item_damping=float(with_everyone))
+    card = model.fit(dc.TrustedServer(ratings, dc.Ledger(1.0))).guarantee
+    stated = model.fit(dc.TrustedServer(ratings, dc.Ledger(1.0), tuning="ml-1m")).guarantee
+    door(
+        "proven: epsilon 1, and settings were chosen without looking at these ratings",
+        f"one removed user changes item_damping in {flipped} of 25 cases: the card gives away who took part",
+        f"no privacy: {card.reason[:90]}…",
+    )
+    assert flipped > 0
+    assert card.proven is None and card.tuning == "unpaid" and "compare" in card.reason
+    assert stated.proven is not None and stated.tuning == "stated"
+    assert "Settings were chosen on ml-1m, says whoever ran the fit." in str(stated)
+
+
+def test_a_comparison_is_remembered_by_the_next_command(door, discreet, budget, tmp_path):
+    table = write(dc.synthetic(users=50, items=30, ratings=500, seed=1), tmp_path / "data")
+    assert discreet("evaluate", "bias", "bias:item_damping=1", table, "--scale", "1:5", "--test", ".2")[0] == 0
+    code, out, err = discreet(
+        "fit", "bias", table, "--scale", "1:5", "--items", table.parent / "items.csv", "--epsilon", "1",
+        "--set", "item_damping=1", "-o", tmp_path / "release",
+    )  # fmt: skip
+    spent = dc.Budget(budget).report(str(table)).spendings
+    door("proven: settings were chosen without looking", "they were chosen by evaluate", err.strip()[:110] + "…")
+    assert (code, out, spent) == (2, "", ()) and "looked at without paying (compare)" in err
+    assert err.count("\n") == 1 and not (tmp_path / "release").exists()
+
+
+@pytest.mark.parametrize("way", ["renamed", "copied", "hard link", "dated export"])
+def test_a_file_under_another_name_has_no_fresh_account(door, discreet, budget, tmp_path, way):
+    ratings = dc.synthetic(users=100, items=60, ratings=2000, seed=1)
+    fewer = ratings.select_users(np.arange(90)).select(
+        np.random.default_rng(1).random(len(ratings.select_users(np.arange(90)))) < 0.9
+    )
+    table = write(fewer, tmp_path / "data")
+    assert discreet("budget", table, "--epsilon", "1")[0] == 0
+    assert fit(discreet, table, tmp_path / "release")[0] == 0
+    other = table.with_name("other.csv")
+    if way == "renamed":
+        table.rename(other)
+    elif way == "copied":
+        shutil.copy(table, other)
+    elif way == "hard link":
+        os.link(table, other)
+    else:
+        write(ratings, tmp_path / "data", "other.csv")
+    code, out, err = fit(discreet, other, tmp_path / "again")
+    kept = dc.Budget(budget)
+    door(
+        "proven: epsilon 1, and the new account says that nothing else was spent",
+        f"{way}: epsilon 2 was spent on the same people, whose limit is 1",
+        f"exit {code}: …{err.partition('yet, and ')[2].strip()[:80]}…",
+    )
+    assert (code, out) == (2, "") and f"--account {table}" in err
+    assert kept.report(str(other)).spendings == () and len(kept.report(str(table)).spendings) == 1
+    assert "asks for epsilon 1" in fit(discreet, other, tmp_path / "again", "--account", table)[2]
+    assert fit(discreet, other, tmp_path / "again", "--account", "other people")[0] == 0
+
+
+def test_a_fit_from_python_is_booked_or_says_that_it_is_not(door, budget):
+    ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    kept = dc.Budget(budget)
+    kept.declare("films", epsilon=1.0)
+    free = dc.Popularity().fit(dc.TrustedServer(ratings, dc.Ledger(1.0))).guarantee
+    paid = dc.Popularity().fit(dc.TrustedServer(ratings, dc.Ledger(1.0), account="films")).guarantee
+    with pytest.raises(OverspentError, match="of films, where 0 of 1 is left"):
+        dc.Popularity().fit(dc.LocalDevices(ratings, dc.Ledger(1.0), account="films", budget=kept))
+    door("proven: epsilon 1", "nobody counted it", next(note for note in free.notes if "booked" in note))
+    assert "Not booked: no account was charged" in str(free) and "Not booked" not in str(paid)
+    assert "films" not in str(paid) and str(budget) not in str(paid)
+    assert kept.report("films").spent == pytest.approx(1.0)
+
+
+def test_a_run_that_is_tried_again_is_paid_once(door, discreet, budget, tmp_path):
+    table = write(dc.synthetic(users=50, items=30, ratings=600, seed=1), tmp_path / "data")
+    codes = [fit(discreet, table, tmp_path / "release", "--run-id", "nightly")[0] for _ in range(3)]
+    account = dc.Budget(budget).report(str(table))
+    card = json.loads((tmp_path / "release" / "card.json").read_text())
+    door("a job that is started three times", "pays three times", f"{len(account.spendings)} line in the account")
+    assert codes == [0, 0, 0] and len(account.spendings) == 1
+    assert account.spendings[0].arrays == card["arrays_sha256"]
+
+
+def test_another_round_of_reports_is_another_spend(door, budget):
+    from discreet.models.spending import book
+
+    ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    release = dc.Popularity().fit(dc.TrustedServer(ratings, dc.Ledger(0.5)))
+    kept = dc.Budget(budget)
+    lines = [book(kept, "films", "reports", release, digest=digest) for digest in ("first", "first", "second")]
+    door(
+        "what is made of these reports was booked before",
+        "a second round of reports costs as much as the first",
+        f"{sum(line is not None for line in lines)} of 3 fits pay: one for each round",
+    )
+    assert [line is not None for line in lines] == [True, False, True]
+    assert kept.report("films").spent == pytest.approx(1.0)
+
+
+def test_data_that_the_defaults_were_chosen_on_say_so(door, ml_100k):
+    train, _ = ml_100k.split(test=0.2, seed=1)
+    guarantee = dc.Popularity().fit(dc.TrustedServer(train, dc.Ledger(1.0))).guarantee
+    door("settings were chosen without looking at these ratings", "defaults were chosen on ML-100K", guarantee.notes[0])
+    assert "By its items this is ml-100k, on which Discreet's own defaults were chosen." in guarantee.notes
+    with pytest.raises(InputError, match="which these ratings are"):
+        server = dc.TrustedServer(train, dc.Ledger(1.0), tuning="ml-100k", account="x")
+        dc.spend_and_release(dc.Bias(item_damping=2), server, "nowhere")
