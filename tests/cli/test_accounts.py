@@ -12,7 +12,7 @@ SCALE = ("--scale", "1:5")
 @pytest.fixture
 def fit(discreet, table, items, tmp_path):
     def run(*options, model="popularity", output="release"):
-        given = ("--items", items, "--epsilon", "0.5", "-o", tmp_path / output)
+        given = ("--items", items, "--items-public", "--epsilon", "0.5", "-o", tmp_path / output)
         return discreet("fit", model, table, *SCALE, *given, *options)
 
     return run

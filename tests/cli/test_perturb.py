@@ -231,7 +231,7 @@ def test_reports_are_booked_once_however_often_they_are_used(discreet, private_r
     assert document["spent"][0]["unit"] == {"name": "rating", "neighbours": "replace"}
     # That an item was rated is out: a limit that promises to hide it comes too late.
     limit = discreet("budget", private_reports, "--epsilon", 5, "--unit", "user")
-    assert limit.code == 2 and "is kept for another unit" in limit.err
+    assert limit.code == 2 and "was spent for another unit" in limit.err
 
 
 def test_reports_that_were_made_again_are_booked_again(discreet, history, private_reports, tmp_path):

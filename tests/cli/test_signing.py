@@ -22,7 +22,17 @@ def keys(discreet, tmp_path):
 @pytest.fixture
 def signed(discreet, table, items, keys, tmp_path):
     fitted = discreet(
-        "fit", "bias", table, "--items", items, *PRIVATE, "-o", tmp_path / "release", "--sign", keys["ours"]["key"]
+        "fit",
+        "bias",
+        table,
+        "--items",
+        items,
+        "--items-public",
+        *PRIVATE,
+        "-o",
+        tmp_path / "release",
+        "--sign",
+        keys["ours"]["key"],
     )
     assert fitted.code == 0, fitted.err
     return tmp_path / "release"
@@ -73,7 +83,7 @@ def test_one_changed_byte_is_refused(discreet, signed, name):
 def test_a_key_that_cannot_be_read_is_found_before_anything_is_spent(discreet, table, items, keys, tmp_path):
     for key in (tmp_path / "nowhere", keys["ours"]["public"]):
         how = (*PRIVATE, "-o", tmp_path / "release", "--sign", key)
-        refused = discreet("fit", "bias", table, "--items", items, *how)
+        refused = discreet("fit", "bias", table, "--items", items, "--items-public", *how)
         assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
     assert not (tmp_path / "release").exists()
     assert json.loads(discreet("budget", table, "--json").out)["spendings"] == []

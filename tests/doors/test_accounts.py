@@ -52,7 +52,19 @@ def write(ratings, folder, name="ratings.csv"):
 def fit(discreet, table, output, *options):
     items = table.parent / "items.csv"
     return discreet(
-        "fit", "popularity", table, "--scale", "1:5", "--items", items, "--epsilon", "1", "-o", output, *options
+        "fit",
+        "popularity",
+        table,
+        "--scale",
+        "1:5",
+        "--items",
+        items,
+        "--items-public",
+        "--epsilon",
+        "1",
+        "-o",
+        output,
+        *options,
     )
 
 
@@ -86,8 +98,8 @@ def test_a_comparison_is_remembered_by_the_next_command(door, discreet, budget, 
     table = write(dc.synthetic(users=50, items=30, ratings=500, seed=1), tmp_path / "data")
     assert discreet("evaluate", "bias", "bias:item_damping=1", table, "--scale", "1:5", "--test", ".2")[0] == 0
     code, out, err = discreet(
-        "fit", "bias", table, "--scale", "1:5", "--items", table.parent / "items.csv", "--epsilon", "1",
-        "--set", "item_damping=1", "-o", tmp_path / "release",
+        "fit", "bias", table, "--scale", "1:5", "--items", table.parent / "items.csv", "--items-public",
+        "--epsilon", "1", "--set", "item_damping=1", "-o", tmp_path / "release",
     )  # fmt: skip
     spent = dc.Budget(budget).report(str(table)).spendings
     door("proven: settings were chosen without looking", "they were chosen by evaluate", err.strip()[:110] + "…")
@@ -174,3 +186,19 @@ def test_data_that_the_defaults_were_chosen_on_say_so(door, ml_100k):
     with pytest.raises(InputError, match="which these ratings are"):
         server = dc.TrustedServer(train, dc.Ledger(1.0), tuning="ml-100k", account="x")
         dc.spend_and_release(dc.Bias(item_damping=2), server, "nowhere")
+
+
+def test_the_best_of_several_fits_that_were_evaluated_is_not_saved_as_proven(door, tmp_path):
+    """As choosing settings by a comparison, in another order: fit all of them first, and keep the best."""
+    ratings = dc.synthetic(users=60, items=30, ratings=900, seed=1)
+    train, test = ratings.split(test=0.2, seed=1)
+    fits = [dc.Bias(item_damping=damping).fit(dc.TrustedServer(train, dc.Ledger(1.0))) for damping in (1.0, 50.0)]
+    best = min(fits, key=lambda release: dc.evaluate(release, train, test)["rmse"])
+    assert best.guarantee.proven is not None  # its fit was private; which one is kept says something of the ratings
+    with pytest.raises(dc.InputError, match="looked at without paying") as refused:
+        best.save(tmp_path / "best")
+    assert not (tmp_path / "best").exists()
+    stated = dc.Bias(item_damping=1.0).fit(dc.TrustedServer(train, dc.Ledger(1.0), tuning="ml-1m"))
+    dc.evaluate(stated, train, test)
+    stated.save(tmp_path / "stated")
+    door("the best of two evaluated fits: proven epsilon 1", "2, and the choice unpaid", str(refused.value))

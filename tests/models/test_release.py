@@ -69,7 +69,7 @@ def test_the_promise_reads_as_a_sentence_and_survives_json(unit, delta, words):
     release = dc.Popularity().fit(dc.TrustedServer(RATINGS, dc.Ledger(1.0, delta, unit)))
     sentence = str(release.guarantee)
     assert words in sentence and "epsilon 1" in sentence and "the recommender" in sentence
-    assert "Settings were chosen without looking" in sentence
+    assert "Settings are the model's defaults" in sentence
     assert dc.Guarantee.from_json(json.loads(json.dumps(release.guarantee.to_json()))) == release.guarantee
 
 

@@ -40,7 +40,7 @@ def changed(folder, change):
         (lambda card: card["guarantee"]["proven"].update(epsilon=0.9), "its ledger adds up to epsilon 1"),
         (lambda card: card["guarantee"].update(unit=None), "a proven guarantee needs a unit"),
         (lambda card: card["guarantee"].update(seeded=True), "a proven guarantee needs a unit, noise that was not"),
-        (lambda card: card["guarantee"].update(tuning="unpaid"), "settings that were paid for or public"),
+        (lambda card: card["guarantee"].update(tuning="unpaid"), "settings that were not tuned for free"),
         (lambda card: card["ledger"][0].update(seeded=True), "noise in its ledger was seeded"),
         (lambda card: card["ledger"][0].update(times=3), "its ledger adds up to epsilon"),
         (lambda card: card["ledger"].pop(), "not covered by the ledger"),

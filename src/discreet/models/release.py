@@ -12,6 +12,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_type, require_whole
+from discreet.looks import Looks
 from discreet.models.read_only import ReadOnly
 from discreet.models.recommendations import Reason as Reason
 from discreet.models.recommendations import Recommendations as Recommendations
@@ -77,6 +78,8 @@ class Release:
     sources
         For each array, which of these looks it was made from. A proven guarantee needs them for every array: a
         release whose ledger does not cover something it contains cannot be built as proven.
+    log
+        Where unpaid looks at its ratings are written down, so that a choice by them is noticed later. Not saved.
     note
         What else should travel with it, in a sentence: why this model was chosen. Public, like everything here.
 
@@ -100,6 +103,7 @@ class Release:
     spends: tuple[Spend, ...] = ()
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     note: str = ""
+    log: Looks = field(default_factory=Looks)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "arrays", ReadOnly(self.arrays))
@@ -156,7 +160,7 @@ class Release:
         spends = population.spends
         looks = tuple(dict.fromkeys(spend.what for spend in spends))
         sources = dict.fromkeys(arrays, looks)
-        return cls(model, arrays, population.catalogue, guarantee, spends, sources)
+        return cls(model, arrays, population.catalogue, guarantee, spends, sources, log=population.log)
 
     @classmethod
     def of_ratings(cls, model: Model, ratings: Ratings, arrays: Mapping[str, AnyArray]) -> "Release":

@@ -21,6 +21,7 @@ from discreet.data.labels import Labels
 from discreet.errors import InputError, ReleaseError
 from discreet.models.names import every_kind
 from discreet.models.release import Release
+from discreet.models.tuning import unpaid_reason
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
 from discreet.types import AnyArray
@@ -44,6 +45,7 @@ def save(
     Just before it appears ``publishing`` is called with the checksum of its arrays, and may raise: then it does not.
     """
     check_promise(release)
+    check_looks(release)
     name = next((name for name, kind in every_kind().items() if type(release.model) is kind), None)
     if name is None:
         raise InputError(f"{type(release.model).__name__} is not one of Discreet's models and cannot be saved")
@@ -150,7 +152,8 @@ def _load(folder: Path, card: dict[str, Any]) -> Release:
         note=str(card.get("note", "")),
     )
     check_promise(release)
-    if card["guarantee"]["sentence"] != str(release.guarantee):
+    # Other versions may say it in other words.
+    if card["discreet"] == discreet.__version__ and card["guarantee"]["sentence"] != str(release.guarantee):
         raise ReleaseError(f"{folder / CARD} promises something else in words than in numbers")
     return release
 
@@ -162,6 +165,14 @@ def check_promise(release: Release) -> None:
     if release.guarantee.proven is not None and any(spend.seeded for spend in release.spends):
         promised = release.guarantee.proven
         raise InputError(f"this release promises {promised}, but noise in its ledger was seeded: the promise is false")
+
+
+def check_looks(release: Release) -> None:
+    """Raise if the ratings were looked at after the fit, by which one of several releases may have been chosen."""
+    if release.guarantee.proven is None or release.guarantee.tuning not in ("defaults", "unrecorded"):
+        return
+    if reason := unpaid_reason(release.model, release.log):
+        raise InputError(f"{reason}; nothing was written")
 
 
 def read_card(folder: Path) -> dict[str, Any]:

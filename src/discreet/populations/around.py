@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from discreet.data.catalogue import Catalogue
-from discreet.looks import Look
+from discreet.looks import Look, Looks
 from discreet.populations.population import Population
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
@@ -35,6 +35,12 @@ class Around:
         """What was looked at without paying."""
         return self._population.unpaid_looks
 
+    @property
+    def log(self) -> Looks:
+        """Where further unpaid looks are written down."""
+        return self._population.log
+
+    @property
     def answered(self) -> tuple[tuple[int, ...], ...] | None:
         """The shapes of all sums so far; None where nobody wrote them down."""
         return getattr(self._population, "answered", None)

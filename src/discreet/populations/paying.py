@@ -9,7 +9,7 @@ from discreet.data.own_choices import chosen_on
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
-from discreet.looks import Look
+from discreet.looks import Look, Looks
 from discreet.populations.bounded import needs_rating_bound, prepared
 from discreet.populations.contribution import Contribution
 from discreet.populations.guarded import check_before_charging, check_users, finite_total, nobody
@@ -68,7 +68,6 @@ class Paying:
         self._randomness = Randomness() if randomness is None else randomness
         self._answered: list[tuple[int, ...]] = []
         hold(self, prepared(ratings, ledger.unit, self._randomness, key), given=ratings)
-        self._looks = ratings.looks
         self._booking: Booking | None = None
         require(budget is None or account is not None, "a budget has many accounts: say with account= which one pays")
         if account is not None:
@@ -93,7 +92,12 @@ class Paying:
     def unpaid_looks(self) -> tuple[Look, ...]:
         """Unpaid looks at these ratings: in this process, and on the account."""
         kept = () if self._booking is None else self._booking.looks
-        return tuple(dict.fromkeys((*self._looks, *kept)))
+        return tuple(dict.fromkeys((*self.log, *kept)))
+
+    @property
+    def log(self) -> Looks:
+        """Where further unpaid looks are written down: it travels with the ratings."""
+        return given_to(self).looks
 
     def book_on(self, account: str | None, budget: "Budget | None" = None) -> "Booking":
         """Let an account of a budget pay for all sums, before the first; without a name, the one that does already."""

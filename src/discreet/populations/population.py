@@ -11,7 +11,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
-from discreet.looks import Look
+from discreet.looks import Look, Looks
 from discreet.populations.contribution import MOST_USERS, Contribution
 from discreet.populations.held import held_by, hold
 from discreet.privacy.guarantee import Guarantee
@@ -44,6 +44,11 @@ class Population(Protocol):
     @property
     def unpaid_looks(self) -> Iterable[Look]:
         """What is on record of unpaid looks at these ratings: settings may have been chosen by them."""
+        ...
+
+    @property
+    def log(self) -> Looks:
+        """Where further unpaid looks at these ratings are written down."""
         ...
 
     @property
@@ -98,6 +103,11 @@ class NoPrivacy:
     @property
     def unpaid_looks(self) -> Iterable[Look]:
         """Unpaid looks at these ratings."""
+        return self.log
+
+    @property
+    def log(self) -> Looks:
+        """Where further unpaid looks are written down: it travels with the ratings."""
         return held_by(self).looks
 
     @property

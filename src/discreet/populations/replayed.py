@@ -94,6 +94,7 @@ class Replayed:
         self.unit: Unit | None = recorded.unit
         self.spends: tuple[Spend, ...] = recorded.before
         self.answered = recorded.answered
+        self.unpaid_looks, self.log = tuple(recorded.unpaid_looks), recorded.log
         self._promised = recorded.promised
         self._answers = list(reversed(recorded.answers))
 

@@ -147,15 +147,12 @@ class Guarantee:
 
         That is what its plan costs, or else its limit, as soon as anything was spent (see :class:`Ledger`).
         """
-        require(tuning in _TUNING, f"tuning must be 'public', 'paid' or 'unpaid', got {tuning!r}")
         chosen = any(spend.chooses for spend in ledger.spends)
         kind, tuned_on = read_tuning(tuning)
         require(
             kind != "paid" or chosen,
             "tuning='paid' needs a choice that this ledger paid for: see discreet.choose",
         )
-        if chosen and tuning == "public":
-            tuning = "paid"
         epsilon, delta = ledger.epsilon if ledger.planned is None else ledger.spent, 0.0
         if ledger.spends:
             delta = max(ledger.delta, ledger.sampler_delta)
@@ -163,7 +160,6 @@ class Guarantee:
             epsilon = 0.0
         if chosen and kind == "unrecorded":
             kind = "paid"
-        delta = max(ledger.delta, ledger.sampler_delta) if ledger.spends else 0.0  # no look cannot go wrong
         seeded = seeded or any(spend.seeded for spend in ledger.spends)
         doubt = doubts[0] if doubts else ""
         if seeded:
