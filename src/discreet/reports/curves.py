@@ -10,6 +10,8 @@ from discreet.errors import require
 from discreet.reports.drawing import HALF, NARROW, Picture, colours, plot, styled
 from discreet.reports.style import QUIET
 
+STACKED = 12
+"""Rows of a table whose cells go below each other on a phone."""
 SHORT = 14
 """Letters of a name of which two fit beside each other on a phone."""
 
@@ -138,7 +140,8 @@ def curves_chart(
 class Rows:
     """A plain table on a page: a row for each claim, setting or whatever it is about.
 
-    The first cell of a row names it; what follows on a second line is set smaller.
+    The first cell of a row names it; what follows on a second line is set smaller. On a phone the cells of a short
+    table go below each other, each with the name of its column; a long one scrolls.
     """
 
     title: str
@@ -154,14 +157,17 @@ class Rows:
         """
         head = "".join(f'<th scope="col">{escape(column)}</th>' for column in self.columns)
         body = "".join(
-            f'<tr><th scope="row">{_name(row[0])}</th>' + "".join(_cell(cell) for cell in row[1:]) + "</tr>"
+            f'<tr><th scope="row"{_label(self.columns[0])}>{_name(row[0])}</th>'
+            + "".join(_cell(cell, column) for cell, column in zip(row[1:], self.columns[1:], strict=True))
+            + "</tr>"
             for row in self.rows
         )
+        kind = ' class="stacks"' if len(self.rows) <= STACKED else ""
         lead = f"<p>{escape(self.text)}</p>" if self.text else ""
         return (
             f"<section><h2>{escape(self.title)}</h2>{lead}"
             f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(self.title)}">'
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
+            f"<table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
         )
 
 
@@ -173,12 +179,16 @@ def _name(text: str) -> str:
     return f'<span style="white-space:normal">{escape(first)}</span><small style="{small}">{escape(rest)}</small>'
 
 
-def _cell(text: str) -> str:
+def _cell(text: str, column: str) -> str:
     try:
         float(text)
     except ValueError:
-        return f'<td style="white-space:nowrap">{escape(text)}</td>'
-    return f"<td>{escape(text)}</td>"
+        return f'<td style="white-space:nowrap"{_label(column)}>{escape(text)}</td>'
+    return f"<td{_label(column)}>{escape(text)}</td>"
+
+
+def _label(column: str) -> str:
+    return f' data-label="{escape(column)}"'
 
 
 def _domain(low: float, high: float, log: bool) -> list[float]:

@@ -70,6 +70,8 @@ def better(line: Line, than: Line, *, by: float = 0.0) -> Finding:
     """In every setting, the mean is less by more than ``by``."""
     gaps = [float(np.mean(other.values - own.values)) for own, other in zip(line, than, strict=True)]
     count = sum(gap > by for gap in gaps)
+    if len(gaps) == 1:
+        return Finding(count == 1, f"better by {gaps[0]:+.3f}")
     return Finding(
         count == len(gaps), f"better in {count} of {len(gaps)} settings, by {min(gaps):+.3f} to {max(gaps):+.3f}"
     )
