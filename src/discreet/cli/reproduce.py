@@ -71,8 +71,14 @@ def command_of(name: str, listed: Listed) -> Callable[..., None]:
         ] = None,
         quick: Annotated[bool, typer.Option("--quick", help="A coarse grid of settings, in about a minute.")] = False,
         output: Annotated[
-            Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the page, pictures and numbers.")
-        ] = Path(f"discreet-{name}"),
+            Path | None,
+            typer.Option(
+                "--output",
+                "-o",
+                metavar="DIR",
+                help=f"Folder for the page, the pictures and the numbers (default: discreet-{name}).",
+            ),
+        ] = None,
         stored: Annotated[
             Path | None,
             typer.Option("--from", metavar="REPORT", help="Judge and draw a report.json again; nothing is run."),
@@ -85,24 +91,27 @@ def command_of(name: str, listed: Listed) -> Callable[..., None]:
         from discreet.papers.frame.report import Reproduction, read_report
 
         paper = listed.load()
-        page = output / "report.html"
+        folder = Path(f"discreet-{name}") if output is None else output
+        page = folder / "report.html"
         if stored is not None:
             require(not figure and seeds is None and not quick, "--from runs nothing: leave out what is to be run")
             found = read_report(paper, stored)
-            check_file(page)
         else:
             chosen = paper.figures_to_draw(figure)
             seeds = (paper.quick_seeds if quick else paper.seeds) if seeds is None else seeds
             require(seeds >= 1, f"seeds must be at least 1, got {seeds}")
             check_file(page)
-            found = Reproduction(paper, _run(paper, source, chosen, seeds, quick, output / "repetitions", json))
-        pictures = found.write(output, shlex.join(["discreet", *sys.argv[1:]]))
-        written = found.write_document(documents) if documents is not None else None
+            found = Reproduction(paper, _run(paper, source, chosen, seeds, quick, folder / "repetitions", json))
+        pictures = []
+        if output is not None or stored is None or documents is None:
+            pictures = found.write(folder, shlex.join(["discreet", *sys.argv[1:]]))
+        written = None if documents is None else found.write_document(documents)
         if json:
             document(found.to_json() | {"page": str(page), "pictures": [str(picture) for picture in pictures]})
             return
         _print(found)
-        say(f"The page is {page}; its numbers are in {output / 'report.json'}, its pictures beside it.")
+        if pictures:
+            say(f"The page is {page}; its numbers are in {folder / 'report.json'}, its pictures beside it.")
         if written is not None:
             say(f"The page of the documentation is {written}.")
 

@@ -87,7 +87,8 @@ def document_of(paper: Paper, outcome: Outcome, judged: Sequence[Judged], pictur
     parts += [paper.notes.strip()] if paper.notes else []
     for rows in (*paper.tables(outcome), _numbers(paper, outcome, shown=True)):
         parts += [f"## {rows.title}", rows.text, _table(rows.columns, rows.rows)]
-    head = f"<!-- Written by `discreet reproduce {paper.name} --from {paper.name}.json --document .` -->"
+    again = f"discreet reproduce {paper.name} --from docs/papers/{paper.name}.json --document docs/papers"
+    head = f"<!-- Written by `{again}`: change the paper, not this page. -->"
     return "\n\n".join([head, *filter(None, parts)]) + "\n"
 
 
@@ -128,7 +129,9 @@ def _numbers(paper: Paper, outcome: Outcome, *, shown: bool = False) -> Rows:
     rows = []
     for case in cases:
         settings = [case.get(name) for name in names]
-        means = [f"{outcome.at(case, one).mean:.4f}" if outcome.has(case, one) else "·" for one in readings]
+        means = [
+            f"{outcome.at(case, one).mean:.{3 if shown else 4}f}" if outcome.has(case, one) else "·" for one in readings
+        ]
         rows.append([case.method, *("·" if value is None else f"{value:g}" for value in settings), *means])
     return Rows(
         title="Numbers" if shown else "All numbers",

@@ -98,11 +98,9 @@ class Repetition:
         """Covariances of what was sent, which varies by so much about ratings; read as sent, and at home."""
         scale = self.whole.scale
         release = sound.publish(sent, variance, scale, self.train.n_users, epsilon, self._noise())
-        histories = {"sent": (sent, variance), "home": (self.train, 0.0)}
-        return {
-            name: self._rmse(sound.predicted(release, own, strays, scale, self.test))
-            for name, (own, strays) in histories.items()
-        }
+        as_sent = sound.predicted(release, sent, variance, scale, self.test)
+        at_home = sound.predicted(release, self.train, 0.0, scale, self.test)
+        return {"sent": self._rmse(as_sent), "home": self._rmse(at_home)}
 
     def perturbed(self, case: Case) -> Ratings:
         """What the paper's users send."""

@@ -50,7 +50,7 @@ from discreet.data.ratings import Ratings
 from discreet.models.covariance_knn import BIAS_SPREAD, STRAY, CovarianceKNN
 from discreet.models.folding import fold_in, predict_pairs, rating_offsets
 from discreet.models.release import Release
-from discreet.populations.population import NoPrivacy, Population
+from discreet.populations.population import NoPrivacy
 from discreet.populations.trusted import TrustedServer
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
@@ -151,10 +151,10 @@ def publish(
     sent: Ratings, variance: float, scale: Scale, users: int, epsilon: float | None, randomness: Randomness
 ) -> Release:
     """Covariances of what was sent, which varies by so much about ratings on a scale; exact without epsilon."""
-    population: Population = NoPrivacy(sent)
-    if epsilon is not None:
-        population = TrustedServer(sent, Ledger(epsilon, DELTA), randomness=randomness)
-    return covariances(users, scale, sent.catalogue.scale, variance).fit(population)
+    model = covariances(users, scale, sent.catalogue.scale, variance)
+    if epsilon is None:
+        return model.fit(NoPrivacy(sent))
+    return model.fit(TrustedServer(sent, Ledger(epsilon, DELTA), randomness=randomness))
 
 
 def predicted(release: Release, histories: Ratings, variance: float, scale: Scale, test: Ratings) -> Doubles:
