@@ -107,7 +107,8 @@ def command_of(name: str, listed: Listed) -> Callable[..., None]:
             pictures = found.write(folder, shlex.join(["discreet", *sys.argv[1:]]))
         written = None if documents is None else found.write_document(documents)
         if json:
-            document(found.to_json() | {"page": str(page), "pictures": [str(picture) for picture in pictures]})
+            files = {"page": str(page) if pictures else None, "pictures": [str(picture) for picture in pictures]}
+            document(found.to_json() | files)
             return
         _print(found)
         if pictures:

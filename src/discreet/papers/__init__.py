@@ -14,7 +14,7 @@ which knows nothing of the gallery.
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.papers.names import kinds
+from discreet.papers.names import PAPERS
 
 if TYPE_CHECKING:
     from discreet.papers.hybrid_knn.algorithm import HybridKNN as HybridKNN
@@ -23,6 +23,7 @@ __all__ = ["HybridKNN"]
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("_") or name not in __all__:  # the command line lists papers without loading one
-        raise AttributeError(f"module 'discreet.papers' has no attribute {name!r}")
-    return next(kind for kind in kinds().values() if kind.__name__ == name)
+    for listed in PAPERS.values():  # only when it is asked for: the command line lists papers without loading one
+        if listed.system == name:
+            return listed.kind()
+    raise AttributeError(f"module 'discreet.papers' has no attribute {name!r}")

@@ -1,7 +1,7 @@
 """The one table of papers: a new paper adds one line.
 
-Under its name ``discreet reproduce`` runs its experiments; under its model's name it is fitted, evaluated and audited.
-Everything is named and nothing is imported, so that the command line can list the papers at once.
+Under its name ``discreet reproduce`` runs its experiments; as ``paper:`` and its folder it is a model, which can be
+fitted, evaluated and audited. Nothing is imported before it is asked for, so the command line lists papers at once.
 """
 
 from dataclasses import dataclass
@@ -14,35 +14,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Listed:
-    """A paper: what its model is called, where model and experiments are (``module:name``), what it is in a line."""
+    """A paper: its folder, the class of its system in ``algorithm``, and what it is in a line."""
 
-    model: str
-    kind: str
-    experiments: str
+    folder: str
+    system: str
     what: str
+
+    @property
+    def model(self) -> str:
+        """What the command line and saved releases call its system."""
+        return f"paper:{self.folder.replace('_', '-')}"
+
+    def kind(self) -> Any:
+        """Its system."""
+        return getattr(import_module(f"discreet.papers.{self.folder}.algorithm"), self.system)
 
     def load(self) -> "Paper":
         """Its experiments."""
-        paper: Paper = _named(self.experiments)
+        paper: Paper = import_module(f"discreet.papers.{self.folder}.paper").PAPER
         return paper
 
 
-_HYBRID = "discreet.papers.hybrid_knn"
 PAPERS = {
-    "hybrid": Listed(
-        "paper:hybrid-knn",
-        f"{_HYBRID}.algorithm:HybridKNN",
-        f"{_HYBRID}.paper:PAPER",
-        "Perturbation at home plus noise at the recommender's (DASFAA 2017).",
-    ),
+    "hybrid": Listed("hybrid_knn", "HybridKNN", "Perturbation at home plus noise at the recommender's (DASFAA 2017)."),
 }
 
 
 def kinds() -> dict[str, Any]:
-    """The models of all papers, by name."""
-    return {listed.model: _named(listed.kind) for listed in PAPERS.values()}
+    """The systems of all papers, by what they are called.
 
-
-def _named(place: str) -> Any:
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
+    >>> kinds()["paper:hybrid-knn"].__name__
+    'HybridKNN'
+    """
+    return {listed.model: listed.kind() for listed in PAPERS.values()}

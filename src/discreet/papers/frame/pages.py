@@ -15,11 +15,11 @@ from discreet.reports.words import count_of
 SECTIONS: dict[Source, tuple[str, str]] = {
     "the paper": (
         "What the paper says, and what came out",
-        "What it says of these data, or of all that it was run on. Only this is counted, in the first reading.",
+        "What it says of these data, or of all that it was run on. Only this is counted, in the reading that comes first.",
     ),
     "other data": (
         "What the paper says of other data",
-        "Nothing is judged here: the numbers are those of other data.",
+        "Nothing is judged: these data are not those.",
     ),
     "ours": ("Our own questions", "The paper does not answer them, so they do not count for or against it."),
 }
