@@ -10,6 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.cli import reproduce
+from discreet.cli.app import app
 from discreet.errors import InputError
 from discreet.models.published import Published
 from discreet.papers.frame import repetitions
@@ -225,8 +226,6 @@ def table(tmp_path):
 
 
 def test_the_toy_is_named_on_the_command_line(listed, table, tmp_path, monkeypatch, capsys):
-    from discreet.cli.app import app
-
     def discreet(*words):
         with pytest.raises(SystemExit) as ended:
             app([str(word) for word in words], prog_name="discreet")

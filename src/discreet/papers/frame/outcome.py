@@ -124,7 +124,11 @@ class Outcome:
         """As plain data, from which :meth:`from_json` makes the same outcome."""
         scale = self.data.scale
         return {
-            "data": {**vars(self.data), "scale": [scale.low, scale.high], "counts": list(self.data.counts.items())},
+            "data": {
+                **vars(self.data),
+                "scale": [scale.low, scale.high],
+                "counts": [list(one) for one in self.data.counts.items()],
+            },
             "seeds": self.seeds,
             "figures": list(self.figures),
             "grid": {name: list(values) for name, values in self.grid.axes.items()},

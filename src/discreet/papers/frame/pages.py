@@ -15,7 +15,7 @@ from discreet.reports.words import count_of
 SECTIONS: dict[Source, tuple[str, str]] = {
     "the paper": (
         "What the paper says, and what came out",
-        "What it says of these data, or of all that it was run on. Only this is counted, in the reading that comes first.",
+        "What it says of these data, or of all that it was run on. Only this is counted, as read in the first way.",
     ),
     "other data": (
         "What the paper says of other data",
