@@ -15,7 +15,7 @@ from discreet.reports.words import count_of
 SECTIONS: dict[Source, tuple[str, str]] = {
     "the paper": (
         "What the paper says, and what came out",
-        "What it says of these data, or of all that it was run on. Only this is counted, as read in the first way.",
+        "What it says of these data, or of all that it was run on. Only this is counted, as read by {first}.",
     ),
     "other data": (
         "What the paper says of other data",
@@ -23,7 +23,7 @@ SECTIONS: dict[Source, tuple[str, str]] = {
     ),
     "ours": ("Our own questions", "The paper does not answer them, so they do not count for or against it."),
 }
-"""Of a page, by who says it."""
+"""Of a page, by who says it; ``first`` is the reading that counts."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def page_of(
     verdicts = [
         Verdicts(
             title=title,
-            text=text,
+            text=text.format(first=paper.readings[paper.judged[0]]),
             entries=[_entry(paper, one) for one in judged if one.source == source],
         )
         for source, (title, text) in SECTIONS.items()
@@ -83,7 +83,8 @@ def document_of(paper: Paper, outcome: Outcome, judged: Sequence[Judged], pictur
     for source, (title, text) in SECTIONS.items():
         chosen = [one for one in judged if one.source == source]
         if chosen:
-            parts += [f"## {title}", text, _claims_table(paper, chosen)]
+            first = paper.readings[paper.judged[0]]
+            parts += [f"## {title}", text.format(first=first), _claims_table(paper, chosen)]
     parts += [paper.notes.strip()] if paper.notes else []
     for rows in (*paper.tables(outcome), _numbers(paper, outcome, shown=True)):
         parts += [f"## {rows.title}", rows.text, _table(rows.columns, rows.rows)]

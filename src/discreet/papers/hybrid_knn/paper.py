@@ -85,5 +85,6 @@ PAPER = Paper(
     tables=lambda outcome: (worth(outcome), sent(outcome)),
     shown=shown,
     pictured=("figure-3",),
+    metric="RMSE, and seconds where a method is called so",
     notes=files("discreet.papers.hybrid_knn").joinpath("notes.md").read_text(encoding="utf-8"),
 )
