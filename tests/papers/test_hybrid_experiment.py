@@ -227,3 +227,80 @@ def test_tables_say_what_is_sent_and_what_epsilon_is_worth(outcome):
     worth, sent = PAPER.tables(outcome)
     assert [row[0] for row in worth.rows] == ["0", "0.5", "3.5"] and worth.rows[0][1:] == ["2.63", "15.7", "1.07"]
     assert len(sent.rows) == 2 and all(len(row) == len(sent.columns) for row in sent.rows)
+
+
+# ── The paper's own limits, on both sides ──
+
+
+def holds(claim: str, number, grid: Grid = QUICK) -> bool | None:
+    """Whether a claim holds in the plain form, with numbers by a formula of case and reading."""
+    found = {one.claim: one for one in judged(made_up(number, grid=grid))}
+    return found[claim].verdicts["plain"].reproduces
+
+
+@pytest.mark.parametrize(
+    ("method", "claim"),
+    [
+        ("RP", "RP is close to no privacy at all"),
+        ("DP", "DP is close to no privacy at all for epsilon of 1 or more"),
+    ],
+)
+def test_close_is_within_a_tenth(method, claim):
+    assert holds(claim, lambda case, reading: 1.09 if case.method == method else 1.0)
+    assert not holds(claim, lambda case, reading: 1.11 if case.method == method else 1.0)
+
+
+@pytest.mark.parametrize("alone", ["DP", "RP"])
+def test_acceptable_is_within_a_tenth_in_every_setting(alone):
+    claim = f"what the hybrid loses beside {alone} alone is acceptable"
+    last = Case("hybrid", gamma=QUICK["gamma"][-1], epsilon=QUICK["epsilon"][0])
+    assert holds(claim, lambda case, reading: 1.09 if case == last else 1.0)
+    assert not holds(claim, lambda case, reading: 1.11 if case == last else 1.0)
+
+
+def test_small_is_within_a_tenth():
+    claim = "the RMSE difference of the two is small"
+    assert holds(claim, lambda case, reading: 1.09 if case.method == "hybrid" else 1.0)
+    assert not holds(claim, lambda case, reading: 1.11 if case.method == "hybrid" else 1.0)
+
+
+def test_flat_is_within_two_hundredths():
+    def from_one_on(off):
+        return lambda case, reading: 1 + off if case.get("epsilon") is not None and case["epsilon"] <= 1 else 1.0
+
+    assert holds("accuracy is flat beyond epsilon 1", from_one_on(0.019))
+    assert not holds("accuracy is flat beyond epsilon 1", from_one_on(0.021))
+
+
+def test_rapid_is_three_times_as_fast():
+    def falling(times):
+        numbers = {QUICK["epsilon"][0]: 1.1 + 0.1 * times, 1.0: 1.1}
+        return lambda case, reading: numbers.get(case.get("epsilon"), 1.0)
+
+    assert holds("accuracy falls rapidly below epsilon 1", falling(3.1))
+    assert not holds("accuracy falls rapidly below epsilon 1", falling(2.9))
+
+
+def test_a_trend_may_go_the_wrong_way_by_two_thousandths():
+    grid = Grid(gamma=(0.5, 1.0, 1.5, 2.0), epsilon=QUICK["epsilon"], share=QUICK["share"])
+
+    def dipping(by):
+        numbers = {0.5: 1.0, 1.0: 1.1, 1.5: 1.1 - by, 2.0: 1.2}
+        return lambda case, reading: numbers.get(case.get("gamma"), 1.0)
+
+    assert holds("RMSE rises with gamma", dipping(0.001), grid)
+    assert not holds("RMSE rises with gamma", dipping(0.003), grid)
+
+
+def test_a_gain_must_be_more_than_two_thousandths():
+    claim = "kNN on the noisy covariance beats the noisy averages alone"
+
+    def gaining(by):
+        return lambda case, reading: 1.0 if reading in ("average", "bias") else 1.0 - by
+
+    assert holds(claim, gaining(0.003)) and not holds(claim, gaining(0.001))
+
+
+def test_the_matrix_of_movielens_takes_at_most_33_seconds():
+    claim = "the hybrid runs within 33 s on a matrix of about 1000 by 1700"
+    assert holds(claim, lambda case, reading: 32.9) and not holds(claim, lambda case, reading: 33.1)

@@ -109,6 +109,7 @@ def test_better_somewhere_asks_for_twice_chance():
 def test_mostly_worse_is_more_than_half():
     assert judges.mostly_worse(line(2, 2, 0), line(1, 1, 1)).holds
     assert not judges.mostly_worse(line(2, 0), line(1, 1)).holds
+    assert not judges.mostly_worse(line(2, 2, 0), line(1, 1, 1), share=0.7).holds
 
 
 def test_at_most_includes_the_limit():

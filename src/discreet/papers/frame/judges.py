@@ -88,10 +88,10 @@ def better_somewhere(line: Line, than: Line, *, slack: float) -> Finding:
     )
 
 
-def mostly_worse(line: Line, than: Line) -> Finding:
-    """In more than half of the settings, the mean is greater."""
+def mostly_worse(line: Line, than: Line, *, share: float = 0.5) -> Finding:
+    """In more than a share of the settings, the mean is greater."""
     count = sum(own.mean > other.mean for own, other in zip(line, than, strict=True))
-    return Finding(2 * count > len(line), f"worse in {count} of {len(line)} settings")
+    return Finding(count > share * len(line), f"worse in {count} of {len(line)} settings")
 
 
 def at_most(sample: Sample, *, limit: float, unit: str = "") -> Finding:

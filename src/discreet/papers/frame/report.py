@@ -1,6 +1,7 @@
 """All that came out of a paper as one JSON document, and its files."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -74,7 +75,9 @@ class Reproduction:
         return [picture for picture in self.pictures if picture.name in self.paper.pictured]
 
     def _write_json(self, path: Path) -> None:
-        write_whole(path, (json.dumps(self.to_json(), indent=1) + "\n").encode())
+        text = json.dumps(self.to_json(), indent=1)
+        text = re.sub(r"\[[-+.e\d\s,]*\]", lambda numbers: " ".join(numbers.group().split()), text)  # on one line
+        write_whole(path, (text + "\n").encode())
 
 
 def read_report(paper: Paper, path: Path) -> Reproduction:
