@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     ROOT / "benchmarks/README.md",
 ]
 every_page = pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_a_page_and_a_picture(discreet, table, tmp_path):
     )
     assert f"The page is {page}" in outcome.out and f"The picture is {picture}" in outcome.out
     text = page.read_text(encoding="utf-8")
-    assert text.count("<svg") == 2 and "with the canary" in text and "No leak was found" in text
+    assert text.count("<svg") == 4 and "with the canary" in text and "No leak was found" in text
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 

@@ -27,13 +27,13 @@ def test_draws_and_judges(discreet, table, tmp_path):
     assert outcome.code == 0
     assert "RMSE rises with gamma" in outcome.out
     written = {path.name for path in tmp_path.iterdir()}
-    assert written == {"report.html", "report.json", "repetitions.json", "figure-2.png", "figure-9.png"}
+    assert written == {"report.html", "report.json", "repetitions", "figure-2.png", "figure-9.png"}
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "What epsilon 1 is worth" in page and "Fig. 9" in page and "Fig. 3" not in page
     written = json.loads((tmp_path / "report.json").read_text())
-    assert set(written["verdicts"]) == {"plain", "joint", "shrunk", "damped", "ours"}
-    assert [found["figure"] for found in written["comparisons"]] == [2, 2, 9]
-    assert "Ours, proven, beside it" in page and "What is sent for a gamma" in page
+    assert set(written["claims"][0]["verdicts"]) == {"plain", "joint", "shrunk", "damped", "sent"}
+    assert [found["figure"] for found in written["claims"]] == [2, 2, 2, 2, 9, 9, 9]
+    assert "Our own questions" in page and "What is sent for a gamma" in page
 
 
 def test_prints_one_document(discreet, table, tmp_path):
@@ -43,16 +43,19 @@ def test_prints_one_document(discreet, table, tmp_path):
     document = json.loads(outcome.out)
     assert outcome.err == ""
     assert document["figures"] == [2]
-    assert document["verdicts"]["plain"][0]["claim"] == "RMSE rises with gamma"
+    assert document["claims"][0]["claim"] == "RMSE rises with gamma"
+    assert document["claims"][0]["source"] == "the paper" and document["reproduces"]["of"] == 1
     assert document["pictures"] == [str(tmp_path / "figure-2.png")]
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--figure", 1), "the figures with results are 2 to 9, got 1"),
+        (("--figure", 1), "the figures with results are 2, 3, 4, 5, 6, 7, 8, 9, got 1"),
         (("--seeds", 0), "seeds must be at least 1, got 0"),
         (("--data", "ml-10k"), "there is no"),
+        (("--from", "none.json"), "none.json is no report"),
+        (("--from", "none.json", "--quick"), "--from runs nothing"),
     ],
 )
 def test_refuses_in_a_sentence(discreet, tmp_path, arguments, sentence):

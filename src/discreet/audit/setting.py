@@ -11,7 +11,7 @@ from discreet.audit.recording import Look, RecordingPopulation
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
 from discreet.models.fitting import check_terms
-from discreet.models.private_forms import only_claims
+from discreet.models.published import Published
 from discreet.models.release import Release
 from discreet.populations.local import LocalDevices
 from discreet.populations.population import Population
@@ -46,14 +46,14 @@ class Mechanism:
 
     def __post_init__(self) -> None:
         require(self.terms.epsilon is not None, "an audit tests a promise: give an epsilon")
-        if only_claims(self.model):
+        if isinstance(self.model, Published):
             check_claim(self.model, self.terms)
         else:
             check_terms(self.model, self.terms)
 
     def run(self, ratings: Ratings) -> Seen:
         """Fit once. What comes out is looked at and thrown away."""
-        if only_claims(self.model):
+        if isinstance(self.model, Published):
             release, looks = self.model.observe(ratings, self.randomness)
             return Seen(looks, release, tuple(spend for look in looks for spend in look.spends))
         make = self._default if self.make_population is None else self.make_population
@@ -76,7 +76,7 @@ class Mechanism:
         from discreet.privacy.composition import composed_epsilon
 
         delta = self.limit.delta
-        if not seen.spends or only_claims(self.model):
+        if not seen.spends or isinstance(self.model, Published):
             return None
         return Loss(composed_epsilon(seen.spends, delta), delta)
 

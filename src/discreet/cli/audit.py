@@ -82,10 +82,10 @@ def audit(
     from discreet.cli.options import PrivacyOptions
 
     chosen = parse_models([model], settings)[model]
-    from discreet.models.private_forms import only_claims
+    from discreet.models.published import Published
 
-    if only_claims(chosen):
-        chosen = claiming(chosen, epsilon, model)
+    if isinstance(chosen, Published):
+        chosen = with_claim(chosen, epsilon, model)
         epsilon = chosen.epsilon
         require(not one_run, f"{model} is audited by --runs: it claims an epsilon, and asks no population")
     require(epsilon is not None, "an audit tests a promise: say with --epsilon how much privacy is to be tested")
@@ -96,7 +96,7 @@ def audit(
     from discreet.audit.setting import check_claim, check_confidence
     from discreet.privacy.randomness import Randomness
 
-    if only_claims(chosen):
+    if isinstance(chosen, Published):
         check_claim(chosen, terms)
     else:
         check_private(chosen, terms)
@@ -156,9 +156,9 @@ def audit(
         raise typer.Exit(1)
 
 
-def claiming(model: Any, epsilon: float | None, name: str) -> Any:
+def with_claim(model: Any, epsilon: float | None, name: str) -> Any:
     """A paper with the epsilon to claim: the option and the setting are the same thing, and should not disagree."""
-    from discreet.models.private_forms import with_claim
+    from discreet.models.published import claiming
 
     default = type(model)().epsilon
     if epsilon is None or epsilon == model.epsilon:
@@ -168,7 +168,7 @@ def claiming(model: Any, epsilon: float | None, name: str) -> Any:
         model.epsilon == default,
         f"--epsilon {epsilon:g} and the setting epsilon={model.epsilon} are the same claim: give one of them",
     )
-    return with_claim(model, epsilon)
+    return claiming(model, epsilon)
 
 
 def print_audit(found: "Audit", terms: "Terms") -> None:

@@ -196,13 +196,14 @@ def default_names(terms: "list[Terms]") -> list[str]:
 
 def announce_ceilings(models: "dict[str, Any]", terms: "list[Terms]") -> None:
     """Say which of the models that were named have no private form, and so appear without privacy only."""
-    from discreet.models.private_forms import has_private_form, only_claims
+    from discreet.models.private_forms import has_private_form
+    from discreet.models.published import Published
 
     without = [
         name
         for name, model in models.items()
         if name not in CEILINGS
-        and not only_claims(model)
+        and not isinstance(model, Published)
         and not any(has_private_form(model, asked) for asked in terms)
     ]
     if without:

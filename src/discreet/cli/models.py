@@ -37,13 +37,15 @@ def models(json: Json = False) -> None:
 
 def describe(name: str, kind: Any) -> dict[str, Any]:
     """What is known of a model without fitting it."""
+    from discreet.models.fitting import needs_raw_ratings
+
     return {
         "model": name,
         "does": (inspect.getdoc(kind) or "").partition("\n")[0],
         "kind": "ratings" if hasattr(kind, "predict") else "ranking",
         "explains": hasattr(kind, "explain"),
         "private": list(private_units(kind)),
-        "needs_raw_ratings": bool(getattr(kind, "raw_ratings", False)),
+        "needs_raw_ratings": needs_raw_ratings(kind),
         "settings": settings_of(kind),
     }
 

@@ -45,10 +45,11 @@ def check_private(model: Any, terms: "Terms") -> None:
     """Raise if privacy is asked for that this model cannot give; no rating is needed to tell."""
     if terms.epsilon is None:
         return
-    from discreet.models.private_forms import only_claims, try_out
+    from discreet.models.private_forms import try_out
+    from discreet.models.published import Published
 
     kind: Any = type(model)
-    if only_claims(model):
+    if isinstance(model, Published):
         raise InputError(
             f"{kind.__name__} claims its epsilon and keeps no limit: write --set epsilon={terms.epsilon:g} for the "
             "claim, and leave out --epsilon"

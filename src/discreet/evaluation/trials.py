@@ -11,7 +11,8 @@ from typing import Any
 
 from discreet.errors import InputError
 from discreet.models.fitting import NO_PRIVACY, check_terms
-from discreet.models.private_forms import asks_for_nothing, has_private_form, only_claims, with_claim
+from discreet.models.private_forms import asks_for_nothing, has_private_form
+from discreet.models.published import Published, claiming
 from discreet.populations.terms import Terms
 
 
@@ -57,8 +58,8 @@ def trials_of(models: Mapping[str, Any], terms: Terms | Sequence[Terms]) -> list
 
 
 def _trials(name: str, model: Any, terms: Sequence[Terms]) -> list[Trial]:
-    if only_claims(model):
-        return [Trial(name, with_claim(model, asked.epsilon), NO_PRIVACY, asked.epsilon) for asked in terms]
+    if isinstance(model, Published):
+        return [Trial(name, claiming(model, asked.epsilon), NO_PRIVACY, asked.epsilon) for asked in terms]
     kept = [asked for asked in terms if asked.epsilon is None or has_private_form(model, asked)]
     for asked in kept:
         if asked.epsilon is not None and asks_for_nothing(model, asked):
@@ -68,4 +69,4 @@ def _trials(name: str, model: Any, terms: Sequence[Terms]) -> list[Trial]:
 
 def _epsilon(model: Any, terms: Terms) -> float | None:
     """What the terms say, or what a paper's own setting claims."""
-    return getattr(model, "epsilon", None) if only_claims(model) else terms.epsilon
+    return model.epsilon if isinstance(model, Published) else terms.epsilon

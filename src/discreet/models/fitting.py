@@ -4,6 +4,7 @@ from typing import Any
 
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
+from discreet.models.published import Published
 from discreet.models.release import Model, Release
 from discreet.populations.population import Population
 from discreet.populations.terms import Terms
@@ -55,7 +56,7 @@ def fit_on(model: Any, ratings: Ratings, terms: Terms = NO_PRIVACY, progress: Pr
 def check_terms(model: Any, terms: Terms) -> None:
     """Raise if a model that needs the raw ratings is asked for privacy."""
     if terms.epsilon is not None and needs_raw_ratings(model):
-        if hasattr(model, "epsilon"):
+        if isinstance(model, Published):
             raise InputError(
                 f"{type(model).__name__} needs the raw ratings, and its epsilon is a claim of a paper and not a limit: "
                 "give it as a setting, epsilon=…"

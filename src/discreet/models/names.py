@@ -48,5 +48,5 @@ def every_kind() -> dict[str, Any]:
     >>> every_kind()["paper:hybrid-knn"].__name__
     'HybridKNN'
     """
-    papers: dict[str, Any] = import_module("discreet.papers.names").PAPERS
+    papers: dict[str, Any] = import_module("discreet.papers.names").kinds()
     return {**MODELS, **papers}

@@ -4,7 +4,6 @@ A rehearsal asks for the sums that a fit would ask for. Where one of them has no
 form; no table of names has to be kept up to date.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,21 +45,6 @@ def asks_for_nothing(model: Any, terms: Terms) -> bool:
     True
     """
     return len(try_out(model, terms).spends) == 0
-
-
-def only_claims(model: Any) -> bool:
-    """Whether an epsilon is one of its settings: what a paper claims, and no limit that is kept."""
-    return needs_raw_ratings(model) and hasattr(model, "epsilon")
-
-
-def with_claim(model: Any, epsilon: float | None) -> Any:
-    """The model of a paper with another epsilon to claim.
-
-    >>> import discreet as dc
-    >>> with_claim(dc.papers.HybridKNN(), 2.0).epsilon
-    2.0
-    """
-    return replace(model, epsilon=epsilon)
 
 
 def try_out(model: Any, terms: Terms) -> Ledger:

@@ -1,8 +1,9 @@
 """The gallery: published systems, faithful to the letter, with their experiments and what became of their claims.
 
-Each paper is a folder: ``algorithm`` is the system, ``experiment`` runs what its authors ran, ``verdicts`` judges
-their claims by the numbers. What a paper releases says what is *claimed*, and why it is not proven. What one should
-use instead is in :mod:`discreet.models`, which knows nothing of the gallery.
+Each paper is a folder: ``algorithm`` is the system, ``privacy`` what it claims and what is true, ``experiment`` its
+grid and one repetition, ``claims`` what its authors say; :mod:`discreet.papers.frame` does the rest. What a paper
+releases says what is *claimed*, and why it is not proven. What one should use instead is in :mod:`discreet.models`,
+which knows nothing of the gallery.
 
 >>> import discreet as dc
 >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
@@ -11,6 +12,18 @@ use instead is in :mod:`discreet.models`, which knows nothing of the gallery.
 (True, Loss(epsilon=1.0, delta=0.0))
 """
 
-from discreet.papers.hybrid_knn.algorithm import HybridKNN as HybridKNN
+from typing import TYPE_CHECKING, Any
+
+from discreet.papers.names import PAPERS
+
+if TYPE_CHECKING:
+    from discreet.papers.hybrid_knn.algorithm import HybridKNN as HybridKNN
 
 __all__ = ["HybridKNN"]
+
+
+def __getattr__(name: str) -> Any:
+    for listed in PAPERS.values():  # only when it is asked for: the command line lists papers without loading one
+        if listed.system == name:
+            return listed.kind()
+    raise AttributeError(f"module 'discreet.papers' has no attribute {name!r}")

@@ -1,9 +1,11 @@
 """Pictures of an audit: the two distributions that should look alike, and the bound beside what is promised."""
 
+from typing import Any
+
 import numpy as np
 
 from discreet.audit.results import Audit
-from discreet.reports.drawing import WIDTH, Picture, plot, styled
+from discreet.reports.drawing import NARROW, NARROW_DOTS, WIDTH, Picture, plot, styled
 from discreet.reports.style import INK, LINE, QUIET, SERIES
 
 BINS = 48
@@ -45,31 +47,35 @@ def distributions_chart(audit: Audit) -> Picture:
         axis=alt.Axis(title=f"share of {_what(audit)}", format=".0%", tickCount=4),
         stack=None,
     )
-    base = plot(values).encode(
-        x=alt.X(
-            "score:Q",
-            scale=alt.Scale(domain=[low, high], nice=False),
-            axis=alt.Axis(title="score of the attack: further right speaks for the canary", tickCount=7, grid=False),
-        ),
-        y=y,
-        color=alt.Color(
-            "side:N",
-            scale=alt.Scale(domain=[ABSENT, PRESENT], range=[SERIES[0], SERIES[1]]),
-            legend=alt.Legend(title=None, orient="top", symbolType="circle", direction="horizontal"),
-        ),
-    )
-    area = base.mark_area(interpolate="step", opacity=0.28)
-    line = base.mark_line(interpolate="step", strokeWidth=1.8)
-    layers = [area, line]
-    if audit.threshold is not None and low < audit.threshold < high:
-        cut = plot([{"score": audit.threshold, "share": 1.1 * tallest, "text": "where the attack draws the line"}])
-        layers.append(cut.mark_rule(color=QUIET, strokeDash=[4, 4]).encode(x="score:Q"))
-        right = audit.threshold < (low + high) / 2
-        layers.append(
-            cut.mark_text(align="left" if right else "right", dx=8 if right else -8, fontSize=12, color=INK).encode(
-                x="score:Q", y="share:Q", text="text:N"
-            )
+
+    def draw(width: int, title: str, line_at: str) -> Any:
+        base = plot(values).encode(
+            x=alt.X(
+                "score:Q",
+                scale=alt.Scale(domain=[low, high], nice=False),
+                axis=alt.Axis(title=title, tickCount=7, grid=False),
+            ),
+            y=y,
+            color=alt.Color(
+                "side:N",
+                scale=alt.Scale(domain=[ABSENT, PRESENT], range=[SERIES[0], SERIES[1]]),
+                legend=alt.Legend(title=None, orient="top", symbolType="circle", direction="horizontal"),
+            ),
         )
+        area = base.mark_area(interpolate="step", opacity=0.28)
+        line = base.mark_line(interpolate="step", strokeWidth=1.8)
+        layers = [area, line]
+        if audit.threshold is not None and low < audit.threshold < high:
+            cut = plot([{"score": audit.threshold, "share": 1.1 * tallest, "text": line_at}])
+            layers.append(cut.mark_rule(color=QUIET, strokeDash=[4, 4]).encode(x="score:Q"))
+            right = audit.threshold < (low + high) / 2
+            layers.append(
+                cut.mark_text(align="left" if right else "right", dx=8 if right else -8, fontSize=12, color=INK).encode(
+                    x="score:Q", y="share:Q", text="text:N"
+                )
+            )
+        return styled(alt.layer(*layers).properties(width=width, height=240))
+
     return Picture(
         name="audit",
         title=f"{audit.model}: {_headline(audit)}",
@@ -77,8 +83,11 @@ def distributions_chart(audit: Audit) -> Picture:
         f"Canary: {audit.canary}. Attack: {audit.attack}.",
         alt=f"Two distributions of scores. Without the canary their middle is {_median(audit.absent)}, with it "
         f"{_median(audit.present)}. {audit}",
-        chart=styled(alt.layer(*layers).properties(width=WIDTH, height=240)),
+        chart=draw(
+            WIDTH, "score of the attack: further right speaks for the canary", "where the attack draws the line"
+        ),
         wide=True,
+        narrow=draw(NARROW, "score: further right speaks for it", "the attack's line"),
     )
 
 
@@ -95,35 +104,44 @@ def epsilon_chart(audit: Audit) -> Picture:
         rows.append(("claimed", audit.claimed.epsilon, SERIES[3]))
     rows.append(("limit", audit.limit.epsilon, QUIET))
     values = [{"what": what, "epsilon": value, "text": f"{value:.3g}", "start": 0.0} for what, value, _ in rows]
-    base = plot(values).encode(
-        y=alt.Y("what:N", sort=None, axis=alt.Axis(title=None, labelFontSize=13, domain=False, labelPadding=10)),
-        color=alt.Color(
-            "what:N",
-            scale=alt.Scale(domain=[what for what, _, _ in rows], range=[colour for _, _, colour in rows]),
-            legend=None,
-        ),
-    )
-    most = 1.1 * max(value for _, value, _ in rows) or 1.0
-    x = alt.X(
-        "epsilon:Q",
-        scale=alt.Scale(domain=[0, most], nice=False),
-        axis=alt.Axis(title="epsilon", tickCount=6, grid=True, gridColor=LINE),
-    )
-    layers = [
-        base.mark_rule(strokeWidth=5, opacity=0.28, strokeCap="round").encode(x=x, x2="start:Q"),
-        base.mark_circle(size=130, opacity=1).encode(x=x),
-        base.mark_text(align="left", dx=12, fontSize=12.5, fontWeight=600).encode(
-            x=x, text="text:N", color=alt.value(INK)
-        ),
-    ]
+
+    def draw(width: int) -> Any:
+        base = plot(values).encode(
+            y=alt.Y(
+                "what:N",
+                sort=None,
+                axis=alt.Axis(title=None, labelFontSize=13 if width == WIDTH else 12, domain=False, labelPadding=10),
+            ),
+            color=alt.Color(
+                "what:N",
+                scale=alt.Scale(domain=[what for what, _, _ in rows], range=[colour for _, _, colour in rows]),
+                legend=None,
+            ),
+        )
+        most = 1.1 * max(value for _, value, _ in rows) or 1.0
+        x = alt.X(
+            "epsilon:Q",
+            scale=alt.Scale(domain=[0, most], nice=False),
+            axis=alt.Axis(title="epsilon", tickCount=6 if width == WIDTH else 3, grid=True, gridColor=LINE),
+        )
+        layers = [
+            base.mark_rule(strokeWidth=5, opacity=0.28, strokeCap="round").encode(x=x, x2="start:Q"),
+            base.mark_circle(size=130, opacity=1).encode(x=x),
+            base.mark_text(align="left", dx=12, fontSize=12.5, fontWeight=600).encode(
+                x=x, text="text:N", color=alt.value(INK)
+            ),
+        ]
+        return styled(alt.layer(*layers).properties(width=width, height=34 * len(rows)))
+
     return Picture(
         name="audit-epsilon",
         title="What an attack showed, and what is promised",
         caption=f"Measured bounds hold with {audit.confidence:.0%} confidence. A sound mechanism stays below what is "
         "proven; how far below depends on the number of runs as well.",
         alt=", ".join(f"{what}: epsilon {value:.3g}" for what, value, _ in rows),
-        chart=styled(alt.layer(*layers).properties(width=WIDTH, height=34 * len(rows))),
+        chart=draw(WIDTH),
         wide=True,
+        narrow=draw(NARROW_DOTS),
     )
 
 

@@ -7,8 +7,13 @@ from html import escape
 from typing import Any
 
 from discreet.errors import require
-from discreet.reports.drawing import HALF, Picture, colours, plot, styled
+from discreet.reports.drawing import HALF, NARROW, Picture, colours, plot, styled
 from discreet.reports.style import QUIET
+
+STACKED = 12
+"""Rows of a table whose cells go below each other on a phone."""
+SHORT = 14
+"""Letters of a name of which two fit beside each other on a phone."""
 
 
 @dataclass(frozen=True)
@@ -75,44 +80,48 @@ def curves_chart(
     heights = [height for _, point in drawn for height in (point.low, point.high)] + ([level[1]] if level else [])
     room = 0.06 * max(max(heights) - min(heights), 1e-3)
     across = [point.x for _, point in drawn]
-    base = plot(values).encode(
-        x=alt.X(
-            "x:Q",
-            scale=alt.Scale(
-                type="log" if log_x else "linear", domain=_domain(min(across), max(across), log_x), nice=False
-            ),
-            axis=alt.Axis(title=x, labelExpr="datum.value", grid=False, values=sorted(set(across)), labelOverlap=True),
-        ),
-        color=alt.Color(
-            "series:N",
-            sort=None,
-            scale=alt.Scale(domain=list(curves), range=colours(len(curves))),
-            legend=alt.Legend(
-                title=None, orient="bottom", columns=3 if len(curves) < 7 else 4, symbolType="circle", symbolOpacity=1
-            ),
-        ),
-    )
-    height = alt.Y(
-        "y:Q",
-        scale=alt.Scale(domain=[min(heights) - room, max(heights) + room], zero=False, nice=False),
-        axis=alt.Axis(title=y, tickCount=5),
-    )
     dash = alt.StrokeDash("dashed:N", legend=None, scale=alt.Scale(domain=[False, True], range=[[1, 0], [6, 4]]))
-    layers: list[Any] = [
-        base.mark_line(strokeWidth=2.2).encode(y=height, strokeDash=dash),
-        base.mark_rule(strokeWidth=4, opacity=0.28, strokeCap="round").encode(y=alt.Y("low:Q"), y2="high:Q"),
-        base.mark_circle(size=55, opacity=1).encode(y=height, description="note:N"),
-    ]
-    if level is not None:
-        line = plot([{"y": level[1], "text": level[0]}])
-        # Its name stands where the curves are further away.
-        falls = sum(points[0].y - points[-1].y for points in curves.values()) > 0
-        layers += [
-            line.mark_rule(color=QUIET, strokeDash=[4, 4]).encode(y="y:Q"),
-            line.mark_text(align="left" if falls else "right", dy=9, fontSize=11.5, color=QUIET).encode(
-                y="y:Q", x=alt.value(4 if falls else HALF - 4), text="text:N"
+    # The name of the level stands where the curves are further away.
+    falls = sum(points[0].y - points[-1].y for points in curves.values()) > 0
+
+    def draw(width: int, columns: int) -> Any:
+        base = plot(values).encode(
+            x=alt.X(
+                "x:Q",
+                scale=alt.Scale(
+                    type="log" if log_x else "linear", domain=_domain(min(across), max(across), log_x), nice=False
+                ),
+                axis=alt.Axis(
+                    title=x, labelExpr="datum.value", grid=False, values=sorted(set(across)), labelOverlap=True
+                ),
             ),
+            color=alt.Color(
+                "series:N",
+                sort=None,
+                scale=alt.Scale(domain=list(curves), range=colours(len(curves))),
+                legend=alt.Legend(title=None, orient="bottom", columns=columns, symbolType="circle", symbolOpacity=1),
+            ),
+        )
+        height = alt.Y(
+            "y:Q",
+            scale=alt.Scale(domain=[min(heights) - room, max(heights) + room], zero=False, nice=False),
+            axis=alt.Axis(title=y, tickCount=5),
+        )
+        layers: list[Any] = [
+            base.mark_line(strokeWidth=2.2).encode(y=height, strokeDash=dash),
+            base.mark_rule(strokeWidth=4, opacity=0.28, strokeCap="round").encode(y=alt.Y("low:Q"), y2="high:Q"),
+            base.mark_circle(size=55, opacity=1).encode(y=height, description="note:N"),
         ]
+        if level is not None:
+            line = plot([{"y": level[1], "text": level[0]}])
+            layers += [
+                line.mark_rule(color=QUIET, strokeDash=[4, 4]).encode(y="y:Q"),
+                line.mark_text(align="left" if falls else "right", dy=9, fontSize=11.5, color=QUIET).encode(
+                    y="y:Q", x=alt.value(4 if falls else width - 4), text="text:N"
+                ),
+            ]
+        return styled(alt.layer(*layers).properties(width=width, height=270))
+
     described = "; ".join(
         f"{series}: " + ", ".join(f"{point.y:.3f} at {point.x:g}" for point in points)
         for series, points in curves.items()
@@ -122,7 +131,8 @@ def curves_chart(
         title=title,
         caption=caption,
         alt=f"{y} by {x}. {described}",
-        chart=styled(alt.layer(*layers).properties(width=HALF, height=270)),
+        chart=draw(HALF, 3 if len(curves) < 7 else 4),
+        narrow=draw(NARROW, 2 if max(map(len, curves)) <= SHORT else 1),
     )
 
 
@@ -130,7 +140,8 @@ def curves_chart(
 class Rows:
     """A plain table on a page: a row for each claim, setting or whatever it is about.
 
-    The first cell of a row names it; what follows on a second line is set smaller.
+    The first cell of a row names it; what follows on a second line is set smaller. On a phone the cells of a short
+    table go below each other, each with the name of its column; a long one scrolls.
     """
 
     title: str
@@ -146,14 +157,17 @@ class Rows:
         """
         head = "".join(f'<th scope="col">{escape(column)}</th>' for column in self.columns)
         body = "".join(
-            f'<tr><th scope="row">{_name(row[0])}</th>' + "".join(_cell(cell) for cell in row[1:]) + "</tr>"
+            f'<tr><th scope="row"{_label(self.columns[0])}>{_name(row[0])}</th>'
+            + "".join(_cell(cell, column) for cell, column in zip(row[1:], self.columns[1:], strict=True))
+            + "</tr>"
             for row in self.rows
         )
+        kind = ' class="stacks"' if len(self.rows) <= STACKED else ""
         lead = f"<p>{escape(self.text)}</p>" if self.text else ""
         return (
             f"<section><h2>{escape(self.title)}</h2>{lead}"
             f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(self.title)}">'
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
+            f"<table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
         )
 
 
@@ -165,12 +179,16 @@ def _name(text: str) -> str:
     return f'<span style="white-space:normal">{escape(first)}</span><small style="{small}">{escape(rest)}</small>'
 
 
-def _cell(text: str) -> str:
+def _cell(text: str, column: str) -> str:
     try:
         float(text)
     except ValueError:
-        return f'<td style="white-space:nowrap">{escape(text)}</td>'
-    return f"<td>{escape(text)}</td>"
+        return f'<td style="white-space:nowrap"{_label(column)}>{escape(text)}</td>'
+    return f"<td{_label(column)}>{escape(text)}</td>"
+
+
+def _label(column: str) -> str:
+    return f' data-label="{escape(column)}"'
 
 
 def _domain(low: float, high: float, log: bool) -> list[float]:

@@ -27,13 +27,15 @@ SERIES = (
 SHAPES = ("circle", "square", "diamond", "triangle-up")  # of the first ten models, the next ten, and so on
 DASHES = ((1, 0), (6, 3), (2, 2), (9, 3, 2, 3))
 
-# Light, then dark. The first five are the page itself, the others are also in the pictures.
+# Light, then dark. The first seven are the page itself, the others are also in the pictures.
 ROLES: dict[str, tuple[str, str]] = {
     "page": ("#f7f6f3", "#14171c"),
     "card": ("#ffffff", "#1b2027"),
     "edge": ("#e7e5df", "#2a313b"),
     "accent": ("#2b5a97", "#8fb6ea"),
     "wash": ("#eef3fa", "#202a38"),
+    "good": ("#2a7048", "#7fd1a0"),
+    "bad": ("#a93a26", "#f3937f"),
     "ink": (INK, "#e9ecf1"),
     "quiet": (QUIET, "#a0a9b7"),
     "line": (LINE, "#2f3742"),

@@ -188,16 +188,7 @@ class HybridKNN:
             "products": measured.products.astype(np.float32),
             "weights": measured.weights.astype(np.float32),
         }
-        promise = guarantee(
-            self.epsilon,
-            self.gamma,
-            scale=catalogue.scale,
-            bound=self.bound,
-            clamps_averages=self.clamps_averages,
-            ignores_perturbation=self.ignores_perturbation,
-            seeded=seeded,
-        )
-        return Release(self, arrays, catalogue, promise)
+        return Release(self, arrays, catalogue, guarantee(self, catalogue.scale, seeded=seeded))
 
     def observe(self, ratings: Ratings, randomness: Randomness) -> "tuple[Release, tuple[Look, ...]]":
         """A fit as an audit sees it: the release, and every sum behind it with the noise that the paper says."""

@@ -30,31 +30,22 @@ def looks_of(model: HybridKNN, measured: Measured, collected: Ratings) -> tuple[
         left = model.residuals(ratings, measured.item_averages, own)
         return weighted_sums(ratings, np.clip(left, -model.bound, model.bound))[0]
 
+    def item_totals(ratings: Ratings) -> AnyArray:
+        return np.bincount(ratings.item_index, ratings.values, minlength=size)
+
+    def item_counts(ratings: Ratings) -> AnyArray:
+        return np.bincount(ratings.item_index, minlength=size)
+
+    def weights(ratings: Ratings) -> AnyArray:
+        return weighted_sums(ratings, np.ones(len(ratings)))[1]
+
     sums: list[tuple[str, Total, AnyArray, float, float]] = [
         ("the sum of all ratings", _sum, np.array([measured.total]), published.ratings, first),
         ("the number of all ratings", _count, np.array([measured.count]), published.counts, first),
-        (
-            "the sum of each item's ratings",
-            lambda ratings: np.bincount(ratings.item_index, ratings.values, minlength=size),
-            measured.item_totals,
-            published.ratings,
-            second,
-        ),
-        (
-            "how often each item was rated",
-            lambda ratings: np.bincount(ratings.item_index, minlength=size),
-            measured.item_counts,
-            published.counts,
-            second,
-        ),
+        ("the sum of each item's ratings", item_totals, measured.item_totals, published.ratings, second),
+        ("how often each item was rated", item_counts, measured.item_counts, published.counts, second),
         ("products of pairs of items", residuals, measured.products, published.products, third),
-        (
-            "weights of pairs of items",
-            lambda ratings: weighted_sums(ratings, np.ones(len(ratings)))[1],
-            measured.weights,
-            published.weights,
-            third,
-        ),
+        ("weights of pairs of items", weights, measured.weights, published.weights, third),
     ]
     looks = [
         _look(name, total, answer, sensitivity, sensitivity / epsilon)

@@ -33,12 +33,15 @@ most of the published noise is more than enough.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.data.catalogue import Scale
 from discreet.errors import require
 from discreet.privacy.guarantee import Guarantee, Loss
 from discreet.privacy.unit import Rating
+
+if TYPE_CHECKING:
+    from discreet.papers.hybrid_knn.algorithm import HybridKNN
 
 SHARES = (0.02, 0.19, 0.79)
 """Of epsilon, for the global average, the item averages and the covariance."""
@@ -126,17 +129,9 @@ def corrected_epsilon(
     )
 
 
-def guarantee(
-    epsilon: float | None,
-    gamma: float,
-    *,
-    scale: Scale,
-    bound: float,
-    ignores_perturbation: bool,
-    clamps_averages: bool,
-    seeded: bool,
-) -> Guarantee:
+def guarantee(model: "HybridKNN", scale: Scale, *, seeded: bool) -> Guarantee:
     """The claim, and in a sentence why it is not proven."""
+    epsilon, gamma = model.epsilon, model.gamma
     if epsilon is None:
         what = "exact sums over the users were released"
         if gamma > 0:
@@ -146,22 +141,15 @@ def guarantee(
             )
         return Guarantee(reason=what, seeded=seeded)
 
-    def corrected(ratings_of_a_user: int | None) -> str:
-        value = corrected_epsilon(
-            epsilon,
-            gamma,
-            scale=scale,
-            bound=bound,
-            ratings_of_a_user=ratings_of_a_user,
-            ignores_perturbation=ignores_perturbation,
-        )
-        return f"epsilon {value:.3g}"
+    def corrected(profile: int | None) -> str:
+        given: dict[str, Any] = {"bound": model.bound, "ignores_perturbation": model.ignores_perturbation}
+        return f"epsilon {corrected_epsilon(epsilon, gamma, scale=scale, ratings_of_a_user=profile, **given):.3g}"
 
     reason = (
         "numerators and denominators each spend all of epsilon, Theorem 1 takes a rating less the average of its item "
         "for a rating, and the dampings are exact counts; with public dampings "
     )
-    if clamps_averages:
+    if model.clamps_averages:
         reason += f"it would be {corrected(None)}"
     else:
         reason += (

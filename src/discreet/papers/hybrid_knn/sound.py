@@ -50,10 +50,16 @@ from discreet.data.ratings import Ratings
 from discreet.models.covariance_knn import BIAS_SPREAD, STRAY, CovarianceKNN
 from discreet.models.folding import fold_in, predict_pairs, rating_offsets
 from discreet.models.release import Release
+from discreet.populations.population import NoPrivacy
+from discreet.populations.trusted import TrustedServer
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.randomness import Randomness
 from discreet.types import Doubles, Floats
 
 LEAST, MOST = 0.05, 12.0
 """Between which an epsilon for a rating's value is looked for."""
+DELTA = 1e-6
+"""Of our covariances; averages have 0."""
 ROUNDED = 100
 """Epsilons are rounded down to hundredths."""
 
@@ -139,6 +145,16 @@ def covariances(users: int, scale: Scale, reported: Scale, variance: float) -> C
     audience = 10 ** round(math.log10(max(users, 1))) * (scale.width / reported.width) ** 2
     damping = CovarianceKNN.item_damping * (1 + variance / (STRAY * scale.width) ** 2)
     return CovarianceKNN(audience=max(1, round(audience)), item_damping=damping)
+
+
+def publish(
+    sent: Ratings, variance: float, scale: Scale, users: int, epsilon: float | None, randomness: Randomness
+) -> Release:
+    """Covariances of what was sent, which varies by so much about ratings on a scale; exact without epsilon."""
+    model = covariances(users, scale, sent.catalogue.scale, variance)
+    if epsilon is None:
+        return model.fit(NoPrivacy(sent))
+    return model.fit(TrustedServer(sent, Ledger(epsilon, DELTA), randomness=randomness))
 
 
 def predicted(release: Release, histories: Ratings, variance: float, scale: Scale, test: Ratings) -> Doubles:

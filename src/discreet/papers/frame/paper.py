@@ -1,0 +1,100 @@
+"""What a paper hands in."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from discreet.data.ratings import Ratings
+from discreet.errors import require
+from discreet.papers.frame.cases import Case, Grid
+from discreet.papers.frame.claims import Claim
+from discreet.papers.frame.figures import Figure
+from discreet.papers.frame.outcome import Outcome
+from discreet.reports.curves import Rows
+
+
+class Repetition(Protocol):
+    """One split of the ratings, with whatever is drawn once for all cases."""
+
+    def measure(self, case: Case) -> Mapping[str, float]:
+        """Run a case, and give its number in every reading that it has."""
+        ...
+
+
+def _nothing(outcome: Outcome) -> Sequence[Rows]:
+    return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper:
+    """A paper's experiments, claims and figures. The frame does the rest.
+
+    Parameters
+    ----------
+    name, title, citation, summary
+        On the command line, at the head of pages, where it appeared, and what it does in a sentence or two.
+    proven
+        What its epsilon is worth, in a word or two.
+    data
+        The data set it is run on unless another is named.
+    grid, quick
+        The settings, and a few of them to try things out.
+    seeds, quick_seeds
+        How often they are repeated.
+    repetition
+        Makes one repetition from ratings and a seed.
+    readings
+        How what came out is read, with what pages call it.
+    judged
+        The readings in which claims are judged; the first is the one that counts.
+    claims, figures
+        For a grid.
+    tables
+        What else belongs on a page.
+    shown
+        The cases in the table of numbers in the documentation.
+    pictured
+        The names of the pictures in the documentation.
+    metric
+        What the numbers are.
+    notes
+        Markdown for the documentation: what is claimed and what is true, what was learned.
+    """
+
+    name: str
+    title: str
+    citation: str
+    summary: str
+    proven: str = "none"
+    data: str = "ml-100k"
+    grid: Grid
+    quick: Grid
+    seeds: int = 10
+    quick_seeds: int = 3
+    repetition: Callable[[Ratings, int], Repetition]
+    readings: Mapping[str, str]
+    judged: Sequence[str]
+    claims: Callable[[Grid], Sequence[Claim]]
+    figures: Callable[[Grid], Sequence[Figure]]
+    tables: Callable[[Outcome], Sequence[Rows]] = _nothing
+    shown: Callable[[Grid], Sequence[Case]]
+    pictured: Sequence[str] = ()
+    metric: str = "RMSE"
+    notes: str = field(default="", repr=False)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Of its figures."""
+        return tuple(sorted({figure.number for figure in self.figures(self.grid)}))
+
+    def figures_to_draw(self, chosen: Sequence[int] = ()) -> tuple[int, ...]:
+        """The chosen figures in order, or all; raises for one that there is not."""
+        unknown = sorted(set(chosen) - set(self.numbers))
+        listed = ", ".join(map(str, self.numbers))
+        require(not unknown, f"the figures with results are {listed}, got {', '.join(map(str, unknown))}")
+        return tuple(sorted(set(chosen))) or self.numbers
+
+    def cases(self, grid: Grid, figures: Sequence[int]) -> list[Case]:
+        """What must be run to draw these figures, each case once."""
+        wanted = (case for figure in self.figures(grid) if figure.number in figures for case in figure.cases)
+        return list(dict.fromkeys(wanted))

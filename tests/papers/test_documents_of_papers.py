@@ -1,0 +1,38 @@
+"""Every paper has a page in the documentation, and the page is what the frame makes of the stored numbers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from discreet.papers.frame.report import read_report
+from discreet.papers.names import PAPERS
+
+DOCS = Path(__file__).parents[2] / "docs"
+every_paper = pytest.mark.parametrize("name", PAPERS)
+
+
+@every_paper
+def test_the_page_is_what_the_numbers_say(name):
+    found = read_report(PAPERS[name].load(), DOCS / f"papers/{name}.json")
+    written = (DOCS / f"papers/{name}.md").read_text(encoding="utf-8")
+    assert written == found.document(), f"write it again: the first line of docs/papers/{name}.md says how"
+
+
+@every_paper
+def test_the_stored_verdicts_are_those_of_today(name):
+    path = DOCS / f"papers/{name}.json"
+    assert json.loads(path.read_text(encoding="utf-8")) == read_report(PAPERS[name].load(), path).to_json()
+
+
+@every_paper
+def test_the_index_names_every_paper(name):
+    index = (DOCS / "papers.md").read_text(encoding="utf-8")
+    assert f"(papers/{name}.md)" in index and PAPERS[name].model in index
+
+
+@every_paper
+def test_what_is_stored_is_the_whole_grid_as_often_as_the_paper_says(name):
+    paper = PAPERS[name].load()
+    outcome = read_report(paper, DOCS / f"papers/{name}.json").outcome
+    assert outcome.seeds == paper.seeds and outcome.grid == paper.grid and outcome.figures == paper.numbers
