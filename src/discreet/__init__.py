@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from discreet.populations.contribution import Contribution as Contribution
     from discreet.populations.local import LocalDevices as LocalDevices
     from discreet.populations.population import NoPrivacy as NoPrivacy
+    from discreet.populations.steps import Steps as Steps
     from discreet.populations.terms import Terms as Terms
     from discreet.populations.trusted import TrustedServer as TrustedServer
     from discreet.privacy.budget import Budget as Budget
@@ -171,6 +172,7 @@ _HOMES = {
     "Bound": "privacy.unit",
     "Contribution": "populations.contribution",
     "NoPrivacy": "populations.population",
+    "Steps": "populations.steps",
     "Terms": "populations.terms",
     "TrustedServer": "populations.trusted",
     "LocalDevices": "populations.local",

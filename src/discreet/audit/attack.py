@@ -5,7 +5,8 @@ Three of them see each run of an audit; which one is judged is chosen on runs th
 1. *Likelihood*. The adversary knows all data but the canary's, and the law of the noise according to the ledger. So
    for every look it knows the total a without the canary and how far d the canary moves it; the log-likelihood ratios
    of the looks add up. Gaussian noise: ⟨y − a − d/2, d⟩ / σ². Laplace noise: Σ (|y − a| − |y − a − d|) / b. No test is
-   stronger if the noise is what the ledger says.
+   stronger if the noise is what the ledger says. Of a look at a sample, in which the canary is with probability q,
+   it is ln(1 − q + q·e^r), with r as before; who else was sampled is not known: a is then q times everybody's total.
 2. *Learned from the looks*. Fisher's linear discriminant on the answers where the canary can move them, with their
    covariance: it finds noise that is not what the ledger says, for example the same noise in two looks.
 3. *Learned from the release*. The same on the released arrays alone, on the cells that differ most: it needs to know
@@ -51,7 +52,7 @@ class Adversary:
         if place not in self._known or not (np.array_equal(known, moved) and np.array_equal(of_few, few)):
             base = exact_total(asked, self.pair.absent)
             self._known[place] = base, moved, few
-        return base, moved  # known where it is the same question as before, in all likelihood
+        return look.sampling_rate * base, moved  # known where it is the same question as before, in all likelihood
 
     @cached_property
     def _few(self) -> Ratings:
@@ -77,7 +78,7 @@ class Adversary:
             if look.law == "laplace":
                 laplace += float(min(np.abs(moved).sum(), 3 * np.sqrt((moved**2).sum()))) / look.scale
             else:
-                gaussian += float((moved**2).sum()) / look.scale**2
+                gaussian += look.sampling_rate**2 * float((moved**2).sum()) / look.scale**2
         return laplace + math.sqrt(gaussian)
 
     def features(self, looks: Sequence[Look]) -> Doubles:
@@ -107,8 +108,21 @@ def log_likelihood_ratio(look: Look, base: AnyArray, moved: AnyArray) -> float:
     where = np.nonzero(moved)
     centred, moved = look.answer[where] - base[where], moved[where]
     if look.law == "gaussian":
-        return float((centred - moved / 2) @ moved) / look.scale**2
-    return float((np.abs(centred) - np.abs(centred - moved)).sum()) / look.scale
+        ratio = float((centred - moved / 2) @ moved) / look.scale**2
+    else:
+        ratio = float((np.abs(centred) - np.abs(centred - moved)).sum()) / look.scale
+    return float(if_sampled(ratio, look.sampling_rate))
+
+
+def if_sampled(ratio: AnyArray | float, rate: float) -> Doubles:
+    """The log-likelihood ratio of being there, from that of being in the sample: ln(1 − q + q·e^r).
+
+    >>> float(if_sampled(0.0, 0.5)), float(if_sampled(3.0, 1.0))
+    (0.0, 3.0)
+    """
+    if rate == 1:
+        return np.asarray(ratio, dtype=np.float64)
+    return np.logaddexp(math.log1p(-rate), math.log(rate) + np.asarray(ratio, dtype=np.float64))
 
 
 def differing_cells(absent: Doubles, present: Doubles) -> AnyArray:

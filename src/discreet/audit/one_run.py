@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.audit.attack import if_sampled
 from discreet.audit.bounds import guessing_bound
 from discreet.audit.canaries import canaries_for, single_ratings_for, with_chosen
 from discreet.audit.recording import Look
@@ -114,14 +115,15 @@ def canary_scores(looks: Sequence[Look], background: Ratings, canaries: Ratings)
             l1=float(np.bincount(owner, weights=np.abs(moved), minlength=1).max()),
             l2=float(np.sqrt(np.bincount(owner, weights=moved**2, minlength=1).max())),
         )
-        rest = (look.answer - exact_total(look.contribution, background)).ravel()
-        rest -= np.bincount(cells, weights=moved, minlength=rest.size) / 2
+        rate = look.sampling_rate
+        rest = (look.answer - rate * exact_total(look.contribution, background)).ravel()
+        rest -= rate * np.bincount(cells, weights=moved, minlength=rest.size) / 2
         there, half = rest[cells], moved / 2
         if look.law == "gaussian":
             parts = 2 * there * half / look.scale**2
         else:
             parts = (np.abs(there + half) - np.abs(there - half)) / look.scale
-        scores += np.bincount(owner, weights=parts, minlength=canaries.n_users)
+        scores += if_sampled(np.bincount(owner, weights=parts, minlength=canaries.n_users), rate)
     return scores, tuple(dict.fromkeys(faults))
 
 

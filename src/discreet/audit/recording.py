@@ -1,6 +1,6 @@
 """A population that writes down what it answers, so that an audit sees what leaves the ratings, look by look."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -9,6 +9,7 @@ from discreet.populations.around import Around
 from discreet.populations.contribution import Contribution
 from discreet.populations.plan import Plan
 from discreet.populations.population import Population
+from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.spend import Spend
@@ -22,7 +23,8 @@ NO_NOISE = 1e-9
 class Look:
     """One answer, and the law of its noise according to whoever gave it.
 
-    ``spends`` are the lines that it added to the ledger.
+    ``spends`` are the lines that it added to the ledger; of steps that were booked together, its own part of the line.
+    ``sampling_rate`` is how often a unit took part in it.
     """
 
     contribution: Contribution
@@ -30,6 +32,7 @@ class Look:
     law: Literal["laplace", "gaussian"]
     scale: float
     spends: tuple[Spend, ...]
+    sampling_rate: float = 1.0
 
 
 class RecordingPopulation(Around):
@@ -64,18 +67,33 @@ class RecordingPopulation(Around):
         self.looks.append(Look(contribution, np.array(answer, dtype=np.float64), law, scale, spends))
         return answer
 
-    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
+    def deviation(self, question: Question, share: float = 1.0) -> float:
         """As the population says."""
-        return self._population.deviation(contribution, share)
+        return self._population.deviation(question, share)
+
+    def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
+        """The population's steps, each of which is a look."""
+        booked = len(self._population.spends)
+        drawn = self._population.steps(steps, share)
+        spends = tuple(replace(spend, times=1) for spend in self._population.spends[booked:])
+        law, scale = _law(spends, drawn.deviation)
+
+        def answer(contribution: Contribution) -> Doubles:
+            found = drawn.sum(contribution)
+            kept = np.array(found, dtype=np.float64)
+            self.looks.append(Look(contribution, kept, law, scale, spends, steps.sampling_rate))
+            return found
+
+        return StepSums(steps, drawn.deviation, answer)
 
     @property
     def ledger(self) -> Ledger:
         """What may be spent, and what was, where the population keeps one."""
         return self._population.ledger  # type: ignore[attr-defined, no-any-return]
 
-    def plan(self, contribution: Contribution, share: float = 1.0) -> Plan:
-        """What a sum would cost, where the population can say so."""
-        return self._population.plan(contribution, share)  # type: ignore[attr-defined, no-any-return]
+    def plan(self, question: Question, share: float = 1.0) -> Plan:
+        """What a sum or steps would cost, where the population can say so."""
+        return self._population.plan(question, share)  # type: ignore[attr-defined, no-any-return]
 
 
 def _law(spends: tuple[Spend, ...], deviation: float) -> tuple[Literal["laplace", "gaussian"], float]:

@@ -235,19 +235,22 @@ class Ratings:
 
     def select_users(self, positions: AnyArray) -> "Ratings":
         """The users at these increasing positions, renumbered from 0, with all their ratings."""
-        positions = np.asarray(positions)
+        positions = np.asarray(positions, dtype=np.int64)
         if len(positions) > 0 and positions[-1] - positions[0] + 1 == len(positions):
             return self._user_block(int(positions[0]), int(positions[-1]) + 1)
-        chosen = np.zeros(self.n_users, dtype=np.bool_)
-        chosen[positions] = True
-        renumber = np.cumsum(chosen, dtype=np.int32) - np.int32(1)
-        kept = self.select(chosen[self.user_index])
+        # The rows of each user follow one another: few users cost nothing but their own ratings.
+        starts, ends = self.indptr[positions], self.indptr[positions + 1]
+        sizes = ends - starts
+        rows = np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
         return replace(
-            kept,
-            users=Labels(self.users.names[chosen], what=self.users.what),
-            tags=None if self.tags is None else self.tags[chosen],
-            user_index=renumber[kept.user_index],
-            user_facts={name: column[chosen] for name, column in self.user_facts.items()},
+            self,
+            users=Labels(self.users.names[positions], what=self.users.what),
+            tags=None if self.tags is None else self.tags[positions],
+            user_index=np.repeat(np.arange(len(positions), dtype=np.int32), sizes),
+            item_index=self.item_index[rows],
+            values=self.values[rows],
+            times=None if self.times is None else self.times[rows],
+            user_facts={name: column[positions] for name, column in self.user_facts.items()},
         )
 
     def _user_block(self, first: int, end: int) -> "Ratings":

@@ -50,6 +50,7 @@ from discreet.populations.bounded import tags_of
 from discreet.populations.contribution import Contribution
 from discreet.populations.local import LocalDevices
 from discreet.populations.population import Population, exact_total
+from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.bounding import clip_rows, hold_out
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
@@ -121,7 +122,7 @@ class Search:
         releases: list[Release | None] = [None] * len(self.candidates)
         steps = len(self.candidates) + 1
         for same in classes:
-            answers: list[tuple[Contribution, Doubles]] = []
+            answers: list[tuple[Any, Any, list[Doubles]]] = []
             for place in same:
                 done = sum(release is not None for release in releases)
                 progress(done, steps, f"candidate {done + 1} of {len(self.candidates)}")
@@ -209,6 +210,13 @@ def _hidden_by(gaussian: bool, contribution: Contribution) -> Contribution:
     return replace(contribution, noise="gaussian") if gaussian else contribution
 
 
+ANOTHER = "a candidate asked another question than in the rehearsal; nothing was released"
+
+
+def _kind(contribution: Contribution) -> tuple[Any, ...]:
+    return contribution.name, contribution.shape
+
+
 class Asked(Around):
     """A population as one candidate sees it: part of the ratings, part of the budget, and answers that are there."""
 
@@ -218,7 +226,7 @@ class Asked(Around):
         share: float,
         gaussian: bool,
         part: Callable[[Ratings], Ratings],
-        answers: list[tuple[Contribution, Doubles]],
+        answers: list[tuple[Any, Any, list[Doubles]]],
     ) -> None:
         super().__init__(population)
         self._share, self._gaussian, self._part = share, gaussian, part
@@ -232,19 +240,42 @@ class Asked(Around):
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The next answer that was given before, or a new one."""
         place, self._next = self._next, self._next + 1
-        if place < len(self._answers):
-            before, answer = self._answers[place]
-            if (before.name, before.shape) != (contribution.name, contribution.shape):
-                raise DiscreetError("a candidate asked another question than in the rehearsal; nothing was released")
-            return answer.copy()
-        asked = replace(contribution, total=lambda ratings: contribution.total(self._part(ratings)))
-        answer = self._population.sum(_hidden_by(self._gaussian, asked), share * self._share)
-        self._answers.append((contribution, answer.copy()))
+        if place == len(self._answers):
+            asked = _hidden_by(self._gaussian, self._of_part(contribution))
+            self._answers.append((_kind(contribution), self._population.sum(asked, share * self._share), []))
+        before, answer, _ = self._answers[place]
+        if before != _kind(contribution):
+            raise DiscreetError(ANOTHER)
+        return np.array(answer)
+
+    def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
+        """The steps that were drawn before, or new ones."""
+        place, self._next = self._next, self._next + 1
+        if place == len(self._answers):
+            self._answers.append((steps, self._population.steps(steps, share * self._share), []))
+        before, drawn, given = self._answers[place]
+        if before != steps:
+            raise DiscreetError(ANOTHER)
+        return StepSums(steps, drawn.deviation, self._steps_after(drawn, given))
+
+    def _steps_after(self, drawn: StepSums, given: list[Doubles]) -> Callable[[Contribution], Doubles]:
+        """What was given in each step, and new steps after the last of them."""
+        done = iter(range(drawn.asked.count))
+
+        def answer(contribution: Contribution) -> Doubles:
+            if (place := next(done)) == len(given):
+                given.append(drawn.sum(self._of_part(contribution)))
+            return given[place].copy()
+
         return answer
 
-    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
+    def _of_part(self, contribution: Contribution) -> Contribution:
+        return replace(contribution, total=lambda ratings: contribution.total(self._part(ratings)))
+
+    def deviation(self, question: Question, share: float = 1.0) -> float:
         """Standard deviation of the noise of :meth:`sum`."""
-        return self._population.deviation(_hidden_by(self._gaussian, contribution), share * self._share)
+        asked = question if isinstance(question, Steps) else _hidden_by(self._gaussian, question)
+        return self._population.deviation(asked, share * self._share)
 
 
 class DressRehearsal(Around):
@@ -270,18 +301,28 @@ class DressRehearsal(Around):
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The sum over made-up ratings, with noise that is the same for the same questions."""
+        only_l2 = {bound.norm for bound in contribution.bounds} == {"l2"}
+        self.wants_gaussian = self.wants_gaussian or only_l2 or contribution.noise == "gaussian"
+        return self._answer(contribution, share, self.deviation(contribution, share))
+
+    def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
+        """The same for every step, over everybody."""
+        self.wants_gaussian = True
+        self.questions.append((steps, round(share, 12)))
+        deviation = self.deviation(steps, share)
+        return StepSums(steps, deviation, lambda contribution: self._answer(contribution, share, deviation))
+
+    def _answer(self, contribution: Contribution, share: float, deviation: float) -> Doubles:
         total = exact_total(contribution, self._ratings)
         digest = hashlib.sha256(total.tobytes()).hexdigest()
         kind = (contribution.name, contribution.shape, contribution.bounds, contribution.noise)
         self.questions.append((*kind, round(share, 12), digest))
-        only_l2 = {bound.norm for bound in contribution.bounds} == {"l2"}
-        self.wants_gaussian = self.wants_gaussian or only_l2 or contribution.noise == "gaussian"
-        deviation = self.deviation(contribution, share)
         return total + deviation * self._noise.standard_normal(total.shape)
 
-    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
+    def deviation(self, question: Question, share: float = 1.0) -> float:
         """As it will be."""
-        return self._population.deviation(_hidden_by(self._gaussian, contribution), share * self._share)
+        asked = question if isinstance(question, Steps) else _hidden_by(self._gaussian, question)
+        return self._population.deviation(asked, share * self._share)
 
 
 def _made_up(catalogue: Catalogue, users: int = 64, each: int = 16) -> Ratings:

@@ -16,7 +16,7 @@ from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
 from discreet.populations.contribution import Contribution
-from discreet.populations.population import exact_total
+from discreet.populations.population import InParts, exact_total
 from discreet.privacy.unit import Unit
 from discreet.types import AnyArray, Doubles
 
@@ -53,7 +53,7 @@ def check_before_charging(contribution: Contribution, ratings: Ratings | Ratings
         ratings.check_unchanged()
 
 
-def finite_total(contribution: Contribution, ratings: Ratings | RatingsInParts) -> Doubles:
+def finite_total(contribution: Contribution, ratings: InParts | None) -> Doubles:
     """The total, where cells that are no finite number count 0 in the answer of the user who sent them.
 
     A contribution with a true bound never comes to one: over nobody it is finite, and every unit moves it by the bound
@@ -63,7 +63,7 @@ def finite_total(contribution: Contribution, ratings: Ratings | RatingsInParts) 
     """
     asked = _guarded(contribution)
     total = exact_total(asked, ratings)
-    if np.isfinite(total).all():
+    if ratings is None or np.isfinite(total).all():
         return total
     total = np.zeros(contribution.shape)
     for part in ratings.parts():

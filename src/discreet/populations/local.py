@@ -10,6 +10,8 @@ from discreet.errors import require
 from discreet.populations.contribution import Contribution
 from discreet.populations.held import held_by
 from discreet.populations.paying import Paying
+from discreet.populations.plan import Plan
+from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.ledger import Ledger
 from discreet.types import Doubles
@@ -80,13 +82,35 @@ class LocalDevices(Paying):
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The sum of what the devices send; booked before it is computed."""
-        plan = self._charged(contribution, share)
+        return self._received(contribution, self._charged(contribution, share))
+
+    def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
+        """In each step the sum of what all devices send; booked before the first.
+
+        Whoever receives the messages sees who sent one, so a sample of the devices would be no secret and would hide
+        nothing: ``sampling_rate`` must be 1. Then a device sends ``count`` messages, each with Gaussian noise for the
+        bound: the squares of their μ add up, whatever was asked in each.
+        """
+        require(
+            steps.sampling_rate == 1,
+            f"{steps.name!r} samples users, and whoever receives messages sees which devices send them, so that hides "
+            "nothing: ask devices with sampling_rate=1, or a TrustedServer",
+        )
+        plan = self._charged_steps(steps, share)
+
+        def answer(contribution: Contribution) -> Doubles:
+            self._check_step(contribution)
+            return self._received(contribution, plan)
+
+        return StepSums(steps, plan.deviation * float(np.sqrt(held_by(self).n_users)), answer)
+
+    def _received(self, contribution: Contribution, plan: Plan) -> Doubles:
         received = np.zeros(contribution.shape)
         for part in held_by(self).parts():
             for position in range(part.n_users):
                 received += self._noisy(contribution, part.select_users(np.array([position])), plan)
         return received
 
-    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
+    def deviation(self, question: Question, share: float = 1.0) -> float:
         """Standard deviation of all devices' noise together on each cell."""
-        return self.plan(contribution, share).deviation * float(np.sqrt(held_by(self).n_users))
+        return self.plan(question, share).deviation * float(np.sqrt(held_by(self).n_users))

@@ -15,8 +15,9 @@ from discreet.populations.contribution import Contribution
 from discreet.populations.guarded import check_before_charging, check_users, finite_total, nobody
 from discreet.populations.handled import not_hidden, notes_on
 from discreet.populations.held import given_to, held_by, hold
-from discreet.populations.plan import Noise, Plan, plan_noise
-from discreet.populations.population import check_ratings_of_population, exact_total
+from discreet.populations.plan import Noise, Plan, plan_noise, plan_steps
+from discreet.populations.population import InParts, check_ratings_of_population, exact_total
+from discreet.populations.steps import Question, Steps
 from discreet.privacy.guarantee import read_tuning
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
@@ -138,19 +139,16 @@ class Paying:
         """The shapes of all sums so far. Public: a shape may depend on the catalogue and on settings alone."""
         return tuple(self._answered)
 
-    def plan(self, contribution: Contribution, share: float = 1.0) -> Plan:
-        """The noise that one sum would get, and what it would cost. Public: no rating is looked at."""
-        check_users(contribution, held_by(self))
-        if needs_rating_bound(contribution, self.unit):
-            self._check_nobody_counts_nothing(contribution)
-        return plan_noise(
-            contribution,
-            share * self._share,
-            self.ledger,
-            self._noise,
-            held_by(self).handling,
-            seeded=self._randomness.is_seeded,
-        )
+    def plan(self, question: Question, share: float = 1.0) -> Plan:
+        """The noise that a sum, or each of several steps, would get, and what it would cost. Public."""
+        handling, seeded = held_by(self).handling, self._randomness.is_seeded
+        if isinstance(question, Steps):
+            require(self._noise != "laplace", f"{question.name!r} has Gaussian noise: leave out noise='laplace'")
+            return plan_steps(question, share * self._share, self.ledger, handling, seeded=seeded)
+        check_users(question, held_by(self))
+        if needs_rating_bound(question, self.unit):
+            self._check_nobody_counts_nothing(question)
+        return plan_noise(question, share * self._share, self.ledger, self._noise, handling, seeded=seeded)
 
     def _check_nobody_counts_nothing(self, contribution: Contribution) -> None:
         """A user without ratings must add nothing: only then do bounds for ratings add up to one for a user."""
@@ -167,11 +165,26 @@ class Paying:
     def _charged(self, contribution: Contribution, share: float) -> Plan:
         plan = self.plan(contribution, share)
         check_before_charging(contribution, held_by(self), self.unit)
-        if self._booking is not None:
-            self._booking.pay(self.ledger, plan.spend)
-        self.ledger.charge(plan.spend)
-        self._answered.append(contribution.shape)
+        self._pay(plan.spend, contribution.shape)
         return plan
 
-    def _noisy(self, contribution: Contribution, ratings: Ratings | RatingsInParts, plan: Plan) -> Doubles:
+    def _charged_steps(self, steps: Steps, share: float) -> Plan:
+        plan = self.plan(steps, share)
+        self._pay(plan.spend, steps.shape)
+        return plan
+
+    def _pay(self, spend: Spend, *shapes: tuple[int, ...]) -> None:
+        if self._booking is not None:
+            self._booking.pay(self.ledger, spend)
+        self.ledger.charge(spend)
+        self._answered.extend(shapes)
+
+    def _check_step(self, contribution: Contribution) -> None:
+        """What is checked of every sum before it is charged: all steps are, but this one was not looked at yet."""
+        check_users(contribution, held_by(self))
+        if needs_rating_bound(contribution, self.unit):
+            self._check_nobody_counts_nothing(contribution)
+        check_before_charging(contribution, held_by(self), self.unit)
+
+    def _noisy(self, contribution: Contribution, ratings: InParts | None, plan: Plan) -> Doubles:
         return plan.add_noise(finite_total(contribution, ratings), self._randomness)

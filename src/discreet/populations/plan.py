@@ -11,6 +11,7 @@ from discreet.data.handling import Handling
 from discreet.errors import InputError, require
 from discreet.populations.bounded import moved_by_unit
 from discreet.populations.contribution import Contribution
+from discreet.populations.steps import Steps
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise import SAMPLER_DISTANCE, add_gaussian, add_laplace, grid_of
 from discreet.privacy.randomness import Randomness
@@ -102,6 +103,40 @@ def plan_noise(
         rounding=reach * grid,
         seeded=seeded,
         chooses=contribution.chooses,
+    )
+    return Plan(spend, grid)
+
+
+def plan_steps(steps: Steps, share: float, ledger: Ledger, handling: Handling, *, seeded: bool = False) -> Plan:
+    """The least Gaussian noise on every step with which all of them together cost their share of the ledger's limit.
+
+    Shares are of μ², as those of Gaussian sums; how they are met with sampling is in
+    :func:`~discreet.privacy.accounting.sampled_noise_multiplier`. One line in the ledger holds all steps.
+    """
+    from discreet.privacy.accounting import sampled_noise_multiplier
+    from discreet.privacy.composition import SET_ASIDE
+
+    require(0 < share <= 1, f"the share of a budget lies in (0, 1], got {share}")
+    require(ledger.delta > 0, f"{steps.name!r} has Gaussian noise, which needs a delta above 0, for example 1e-6")
+    steps.check_unit(ledger.unit)
+    asked = steps.contribution(lambda ratings: np.zeros(steps.shape))
+    moved, cells = moved_by_unit(asked, ledger.unit, "l2", handling)
+    reach, sensitivity = math.sqrt(cells), moved * (1 + FLOAT_MARGIN)
+    usable = ledger.delta * (1 - SET_ASIDE)
+    multiplier = sampled_noise_multiplier(ledger.epsilon, usable, steps.sampling_rate, steps.count, share) * (1 + 1e-9)
+    grid = grid_of(sensitivity * multiplier, reach)
+    sensitivity += reach * grid
+    spend = Spend(
+        what=steps.name,
+        mechanism="gaussian",
+        norm="l2",
+        sensitivity=sensitivity,
+        scale=sensitivity * multiplier,
+        sampling_rate=steps.sampling_rate,
+        times=steps.count,
+        slack=float(np.minimum(math.prod(steps.shape) * SAMPLER_DISTANCE, 0.5)),
+        rounding=reach * grid,
+        seeded=seeded,
     )
     return Plan(spend, grid)
 

@@ -1,7 +1,7 @@
 """Who is asked, and what they answer."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -14,13 +14,33 @@ from discreet.errors import InputError, require
 from discreet.looks import Look, Looks
 from discreet.populations.contribution import MOST_USERS, Contribution
 from discreet.populations.held import held_by, hold
+from discreet.populations.some import sampled_users, some_users
+from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
 from discreet.types import AnyArray, Doubles
 
 LARGE = 1 << 26
 """Totals of more cells are made at once where the ratings are in memory: adding parts up would take more room."""
+
+
+PUBLIC_SEED = 0
+"""Of samples where nothing is hidden, so that training without privacy comes out the same each time."""
+
+
+class InParts(Protocol):
+    """Ratings of users, some after others."""
+
+    @property
+    def n_users(self) -> int:
+        """How many users there are."""
+        ...
+
+    def parts(self) -> Iterator[Ratings]:
+        """The ratings of some users after those of others."""
+        ...
 
 
 class Population(Protocol):
@@ -63,8 +83,15 @@ class Population(Protocol):
         """
         ...
 
-    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
-        """Standard deviation of the noise that :meth:`sum` would put on each cell. Public."""
+    def deviation(self, question: Question, share: float = 1.0) -> float:
+        """Standard deviation of the noise on each cell of a sum, or of each of several steps. Public."""
+        ...
+
+    def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
+        """Many sums over secret samples of the users, paid for together and drawn one by one.
+
+        ``share`` is how much of the whole budget may be spent on all of them.
+        """
         ...
 
 
@@ -121,9 +148,19 @@ class NoPrivacy:
         """The exact total."""
         return exact_total(contribution, held_by(self))
 
-    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
+    def deviation(self, question: Question, share: float = 1.0) -> float:
         """There is no noise."""
         return 0.0
+
+    def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
+        """Exact sums over samples of the users, which are drawn from a public seed: the same in each fit."""
+        randomness = Randomness(seed=PUBLIC_SEED)
+
+        def answer(contribution: Contribution) -> Doubles:
+            sample = sampled_users(held_by(self), steps.sampling_rate, randomness)
+            return exact_total(contribution, some_users(held_by(self), sample))
+
+        return StepSums(steps, 0.0, answer)
 
 
 def check_ratings_of_population(name: str, ratings: object) -> None:
@@ -136,13 +173,17 @@ def check_ratings_of_population(name: str, ratings: object) -> None:
         raise InputError("some pairs are rated more than once: call ratings.merge('last') first")
 
 
-def exact_total(contribution: Contribution, ratings: Ratings | RatingsInParts) -> Doubles:
-    """The total itself, checked against the shape that the contribution declares.
+def exact_total(contribution: Contribution, ratings: InParts | None) -> Doubles:
+    """The total itself, checked against the shape that the contribution declares; 0 over nobody at all (None).
 
     A contribution is additive over users, so of many users it is added up part by part: what is made of ratings on the
     way to their sum then takes little memory beside them, and ratings in files need not all be in memory.
     """
     whole = contribution.finish is not None
+    if ratings is None:
+        if contribution.finish is None:
+            return np.zeros(contribution.shape)
+        return np.asarray(contribution.finish(np.zeros(contribution.shape, dtype=np.int64)), dtype=np.float64)
     require(not whole or ratings.n_users <= MOST_USERS, f"{contribution.name!r} is for at most {MOST_USERS:,} users")
     large = math.prod(contribution.shape) > LARGE
     total: AnyArray | None = None

@@ -13,6 +13,7 @@ from discreet.populations.around import Around
 from discreet.populations.contribution import Contribution
 from discreet.populations.plan import Plan
 from discreet.populations.population import Population
+from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.spend import Spend
@@ -28,8 +29,8 @@ class PayingPopulation(Population, Protocol):
         """What may be spent, and what was."""
         ...
 
-    def plan(self, contribution: Contribution, share: float = 1.0) -> Plan:
-        """The noise that a sum would get, and what it would cost. Public: no rating is looked at."""
+    def plan(self, question: Question, share: float = 1.0) -> Plan:
+        """The noise that a sum or steps would get, and what it would cost. Public: no rating is looked at."""
         ...
 
 
@@ -55,17 +56,26 @@ class Rehearsal(Around):
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """Zeros, charged as the sum itself. No answer came before, so all that was asked is one plan."""
-        asked = (*self._asked, self._plan(contribution, share).spend)
+        self._charge(self._plan(contribution, share).spend)
+        return np.zeros(contribution.shape)
+
+    def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
+        """Zeros in every step, all of them charged as the steps themselves; the noise is told as it will be."""
+        plan = self._plan(steps, share)
+        self._charge(plan.spend)
+        return StepSums(steps, plan.deviation, lambda contribution: np.zeros(contribution.shape))
+
+    def _charge(self, spend: Spend) -> None:
+        asked = (*self._asked, spend)
         ledger = self._before.copy()
         if ledger.planned is None and not ledger.spends:
             ledger.plan(*asked)
         ledger.charge(*asked)
         self._asked, self.ledger = asked, ledger
-        return np.zeros(contribution.shape)
 
-    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
+    def deviation(self, question: Question, share: float = 1.0) -> float:
         """As the population says, so that the model goes the same way."""
-        return self._population.deviation(contribution, share)
+        return self._population.deviation(question, share)
 
 
 def rehearse(model: Any, population: Population) -> Ledger:

@@ -12,6 +12,7 @@ from discreet.populations.around import Around
 from discreet.populations.contribution import Contribution
 from discreet.populations.guarded import nobody
 from discreet.populations.population import Population
+from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
@@ -30,6 +31,10 @@ class Answer:
     question: tuple[Any, ...]
     value: Doubles | DiscreetError
     spends: tuple[Spend, ...]
+
+
+def _itself(answer: Any) -> Any:
+    return answer
 
 
 class Recorded(Around):
@@ -61,19 +66,29 @@ class Recorded(Around):
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The population's answer, kept."""
-        return self._kept("sum", self._population.sum, contribution, share)
+        return self._kept(_question("sum", contribution, share), lambda: self._population.sum(contribution, share))
 
-    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
+    def deviation(self, question: Question, share: float = 1.0) -> float:
         """As the population says, kept."""
-        return self._kept("deviation", self._population.deviation, contribution, share)
+        return self._kept(_question("deviation", question, share), lambda: self._population.deviation(question, share))
 
-    def _kept(self, kind: str, ask: Callable[[Contribution, float], T], contribution: Contribution, share: float) -> T:
+    def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
+        """The population's steps, each of them kept."""
+        question = _question("steps", steps, share)
+        drawn = self._kept(question, lambda: self._population.steps(steps, share), lambda drawn: drawn.deviation)
+
+        def answer(contribution: Contribution) -> Doubles:
+            return self._kept(_question("step", contribution), lambda: drawn.sum(contribution))
+
+        return StepSums(steps, drawn.deviation, answer)
+
+    def _kept(self, question: tuple[Any, ...], ask: Callable[[], T], told: Callable[[T], Any] = _itself) -> T:
         try:
-            answer = ask(contribution, share)
+            answer = ask()
         except DiscreetError as error:  # a model may ask whether it can have something, and do without
-            self._keep(_question(kind, contribution, share), error)
+            self._keep(question, error)
             raise
-        self._keep(_question(kind, contribution, share), np.array(answer, dtype=np.float64))
+        self._keep(question, np.array(told(answer), dtype=np.float64))
         return answer
 
     def _keep(self, question: tuple[Any, ...], value: Doubles | DiscreetError) -> None:
@@ -110,17 +125,24 @@ class Replayed:
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The next answer. The total is taken of nobody, so that nothing of a former one is left where it wrote."""
-        contribution.total(nobody(self.catalogue))
-        answer = self._next("sum", contribution, share)
-        return np.array(answer, dtype=np.float64)
+        return self._summed("sum", contribution, share)
 
-    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
+    def deviation(self, question: Question, share: float = 1.0) -> float:
         """The next answer."""
-        return float(self._next("deviation", contribution, share))
+        return float(self._next(_question("deviation", question, share)))
 
-    def _next(self, kind: str, contribution: Contribution, share: float) -> Any:
+    def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
+        """The next answers, one for each step."""
+        deviation = float(self._next(_question("steps", steps, share)))
+        return StepSums(steps, deviation, lambda contribution: self._summed("step", contribution))
+
+    def _summed(self, kind: str, contribution: Contribution, share: float = 1.0) -> Doubles:
+        contribution.total(nobody(self.catalogue))
+        return np.array(self._next(_question(kind, contribution, share)), dtype=np.float64)
+
+    def _next(self, question: tuple[Any, ...]) -> Any:
         answer = self._answers.pop() if self._answers else None
-        if answer is None or answer.question != _question(kind, contribution, share):
+        if answer is None or answer.question != question:
             raise InputError("another question was asked than before")
         self.spends = answer.spends
         if isinstance(answer.value, DiscreetError):
@@ -128,6 +150,8 @@ class Replayed:
         return answer.value
 
 
-def _question(kind: str, contribution: Contribution, share: float) -> tuple[Any, ...]:
+def _question(kind: str, contribution: Question, share: float = 1.0) -> tuple[Any, ...]:
+    if isinstance(contribution, Steps):
+        return kind, share, contribution
     asked = contribution.name, contribution.shape, contribution.bounds, contribution.noise, contribution.chooses
     return kind, share, *asked

@@ -4,6 +4,8 @@ from discreet.data.ratings import Ratings
 from discreet.populations.contribution import Contribution
 from discreet.populations.held import held_by
 from discreet.populations.paying import Paying
+from discreet.populations.some import sampled_users, some_users
+from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.guarantee import Guarantee
 from discreet.types import Doubles
 
@@ -74,6 +76,17 @@ class TrustedServer(Paying):
         """The noisy total; booked before it is computed."""
         return self._noisy(contribution, held_by(self), self._charged(contribution, share))
 
-    def deviation(self, contribution: Contribution, share: float = 1.0) -> float:
+    def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
+        """Noisy totals over secret samples of the users; all of them are booked before the first is computed."""
+        plan = self._charged_steps(steps, share)
+
+        def answer(contribution: Contribution) -> Doubles:
+            self._check_step(contribution)
+            sample = sampled_users(held_by(self), steps.sampling_rate, self._randomness)
+            return self._noisy(contribution, some_users(held_by(self), sample), plan)
+
+        return StepSums(steps, plan.deviation, answer)
+
+    def deviation(self, question: Question, share: float = 1.0) -> float:
         """Standard deviation of the noise on each cell."""
-        return self.plan(contribution, share).deviation
+        return self.plan(question, share).deviation

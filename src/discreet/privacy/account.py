@@ -202,6 +202,11 @@ class Account:
                 f"{purpose} adds Gaussian noise, which needs a delta above 0, and the limit of {self.data} has none; "
                 "nothing was computed or spent"
             )
+        if math.isinf(total) and any(spend.sampling_rate < 1 for spend in self.spends):
+            return OverspentError(
+                f"{purpose} would come over the limit of {self.data}: sampled steps before it took the delta of "
+                f"{self.delta:g}, and nothing but pure looks can follow; nothing was computed or spent"
+            )
         if math.isinf(total):
             return OverspentError(
                 f"{purpose} cannot be had of {self.data} at delta {self.delta:g}: the samplers alone are off with "

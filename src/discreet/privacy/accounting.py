@@ -9,6 +9,7 @@ replace relation its accountants disagree about who doubles what.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
@@ -113,6 +114,78 @@ def calibrate(spends: Callable[[float], Sequence[Spend]], epsilon: float, delta:
     return high
 
 
+@lru_cache(maxsize=64)
+def sampled_noise_multiplier(
+    epsilon: float, delta: float, sampling_rate: float, times: int, share: float = 1.0
+) -> float:
+    """Standard deviation, in units of the sensitivity, of the noise of so many sampled Gaussian steps.
+
+    It is the least (to one part in 10,000) at which all steps cost ``epsilon`` at ``delta`` together with Gaussian
+    noise that has the other shares (shares of Gaussian noise are of μ²), and by themselves no more than Gaussian noise
+    with this share, so that a pure mechanism may have the rest. Without sampling it has a closed form.
+
+    >>> round(sampled_noise_multiplier(1.0, 1e-6, 0.01, 1000) / sampled_noise_multiplier(1.0, 1e-6, 1.0, 1000), 3)
+    0.012
+    """
+    mu = 1 / gaussian_noise_multiplier(epsilon, delta)
+    if sampling_rate == 1:
+        return math.sqrt(times / share) / mu
+
+    def cost(noise: float) -> float:
+        steps = _gaussian(noise, sampling_rate, times)
+        if share == 1:
+            return epsilon_of([steps], delta) / epsilon
+        rest, alike = (_gaussian(1 / (mu * math.sqrt(part))) for part in (1 - share, share))
+        return max(epsilon_of([steps, rest], delta) / epsilon, epsilon_of([steps], delta) / epsilon_of([alike], delta))
+
+    # Many steps are close to Gaussian noise of μ = q·√(T·(e^(1/σ²) − 1)): there the search begins.
+    guess = 1 / math.sqrt(math.log1p(mu * mu * share / (sampling_rate**2 * times)))
+    return _least_noise(cost, guess)
+
+
+def _gaussian(noise_multiplier: float, sampling_rate: float = 1.0, times: int = 1) -> Spend:
+    return Spend(
+        what="",
+        mechanism="gaussian",
+        norm="l2",
+        sensitivity=1.0,
+        scale=noise_multiplier,
+        sampling_rate=sampling_rate,
+        times=times,
+    )
+
+
+def _least_noise(cost: Callable[[float], float], guess: float) -> float:
+    """Where a falling cost comes down to 1, on the safe side; few steps, since each composes distributions."""
+    low, high, step = (0.0, math.inf), (math.inf, 0.0), 1.03  # noise and its cost on either side
+    noise = guess
+    while high[0] / max(low[0], 1e-300) - 1 > CALIBRATION_TOLERANCE:
+        found = cost(noise)
+        if found <= 1 - 1e-7:
+            high = noise, found
+        else:
+            low = noise, found
+        if low[0] == 0:
+            noise, step = high[0] / step, step * step
+        elif not math.isfinite(high[0]):
+            noise, step = low[0] * step, step * step
+        else:
+            noise = _between(low, high)
+        if not 2.0**-40 < noise < 2.0**40:
+            raise InputError("no amount of noise makes these steps cost their share")
+    return high[0]
+
+
+def _between(low: tuple[float, float], high: tuple[float, float]) -> float:
+    """The root on the line through both points in logarithms, a hair to the safe side; never too close to an end."""
+    width = math.log(high[0] / low[0])
+    place = 0.5
+    if math.isfinite(low[1]) and high[1] > 0:
+        place = math.log(low[1]) / math.log(low[1] / high[1])
+    margin = min(0.4, CALIBRATION_TOLERANCE / 3 / width)
+    return low[0] * math.exp(width * min(max(place + margin, margin), 1 - margin))
+
+
 def _all_gaussian(spends: Sequence[Spend]) -> bool:
     return all(spend.mechanism == "gaussian" and spend.sampling_rate == 1 for spend in spends)
 
@@ -126,19 +199,60 @@ def _composed(spends: tuple[Spend, ...], delta: float) -> float:
     return float(_loss(spends).get_epsilon_for_delta(delta))
 
 
-@lru_cache(maxsize=256)
 def _loss(spends: tuple[Spend, ...]) -> "PrivacyLossDistribution":
     """The distribution of the privacy loss of all spends together, rounded against us."""
-    losses = [_loss_of_one(spend).self_compose(spend.times) for spend in spends]
+    alike: Counter[Spend] = Counter()
+    for spend in spends:
+        alike[_bare(spend)] += spend.times
+    return _loss_of_all(tuple(sorted(alike.items(), key=lambda item: repr(item[0]))))
+
+
+def _bare(spend: Spend) -> Spend:
+    """What the loss of doing it once depends on, and nothing else: so that a distribution is computed once."""
+    return Spend(
+        what="",
+        mechanism=spend.mechanism,
+        norm=spend.norm,
+        sensitivity=1.0,
+        scale=spend.noise_multiplier,
+        sampling_rate=spend.sampling_rate,
+    )
+
+
+@lru_cache(maxsize=16)  # each may take megabytes
+def _loss_of_all(spends: tuple[tuple[Spend, int], ...]) -> "PrivacyLossDistribution":
+    width = _width(spends)
+    losses = [_loss_of_one(spend, width).self_compose(times) for spend, times in spends]
     return reduce(lambda total, loss: total.compose(loss), losses)
 
 
-def _loss_of_one(spend: Spend) -> "PrivacyLossDistribution":
+def _width(spends: tuple[tuple[Spend, int], ...]) -> float:
+    """Of the cells in which losses are counted: 1e-4, or wider where sampled noise costs much.
+
+    Cells that are wide beside epsilon cost a few parts in 10,000 of it, and are up to ten times as quick.
+    """
+    mu_squared = 0.0
+    for spend, times in spends:
+        if spend.mechanism != "gaussian":
+            return 1e-4
+        # As in sampled_noise_multiplier.
+        mu_squared += spend.sampling_rate**2 * times * math.expm1(min(spend.noise_multiplier**-2, 50.0))
+    return min(max(1e-4, 2e-4 * (mu_squared / 2 + 5 * math.sqrt(mu_squared))), 1e-3)
+
+
+def _loss_of_one(spend: Spend, width: float) -> "PrivacyLossDistribution":
     from dp_accounting.pld import privacy_loss_distribution as pld
     from dp_accounting.pld.common import DifferentialPrivacyParameters
 
     if spend.mechanism == "pure":  # dominated by randomised response between two answers
         once = amplified(1 / spend.noise_multiplier, spend.sampling_rate)
-        return pld.from_privacy_parameters(DifferentialPrivacyParameters(once, 0.0))
+        return pld.from_privacy_parameters(
+            DifferentialPrivacyParameters(once, 0.0), value_discretization_interval=width
+        )
     build = pld.from_gaussian_mechanism if spend.mechanism == "gaussian" else pld.from_laplace_mechanism
-    return build(spend.scale, sensitivity=spend.sensitivity, sampling_prob=spend.sampling_rate)
+    return build(
+        spend.scale,
+        sensitivity=spend.sensitivity,
+        sampling_prob=spend.sampling_rate,
+        value_discretization_interval=width,
+    )

@@ -21,10 +21,11 @@ What is charged at once is a planned batch. It can be simulated from one draw fo
 its pure draws may be taken to come first: with the first Gaussian noise they still count in phase 1.
 
 **Sampled Gaussian noise** has no useful μ: one batch of it is (e, d)-private by the distribution of its loss, with d
-half of the delta that is left. In phase 1 e and d add up: let m(h) = min(P(h), e^e·Q(h)), so that Σ (P − m) ≤ d; then
+half of the delta that is left, or all of it where half would exceed the limit: d is known before the answer. In phase 1
+e and d add up: let m(h) = min(P(h), e^e·Q(h)), so that Σ (P − m) ≤ d; then
 P(S) ≤ d + Σ m(h)·(e^(ε−e)·Q(S|h) + δ − d) ≤ e^ε·Q(S) + δ. In phase 2 it can be simulated by a mechanism that tells all
 with probability d and is pure e-private else (Kairouz, Oh & Viswanath 2015), and counts with the μ of e; these d come
-out of a part of delta that is set aside from the start.
+out of a part of delta that is set aside from the start. Or it counts as if everybody were in the sample.
 
 **Samplers.** A sampler that is off with odds s moves either law by s, so all together add (1 + e^ε)·s to delta. For
 that a part of delta is set aside from the start, and a filter refuses what exceeds it. Where delta is 0, all samplers
@@ -122,9 +123,16 @@ class Filter:
         if self.switched:
             part = (self.delta * SET_ASIDE / 2 - self.taken_aside) / 2
             more = _squared_mu_of(epsilon_of(gaussian, part))
+            whole = math.fsum(spend.times / spend.noise_multiplier**2 for spend in gaussian)
+            if whole <= more:  # a sample tells no more than everybody would
+                return replace(counted, mu_squared=mu_squared + whole)
             return replace(counted, mu_squared=mu_squared + more, taken_aside=self.taken_aside + part)
         part = self._left / 2
-        return replace(counted, pure=pure + epsilon_of(gaussian, part), taken=self.taken + part)
+        cost = epsilon_of(gaussian, part)
+        if self.epsilon is not None and pure + cost > self.epsilon:  # then it is allowed all of delta, or nothing
+            part = self._left
+            cost = epsilon_of(gaussian, part)
+        return replace(counted, pure=pure + cost, taken=self.taken + part)
 
     @property
     def spent(self) -> float:

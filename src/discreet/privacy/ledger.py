@@ -176,6 +176,11 @@ nothing was computed
         if after <= self.epsilon * (1 + ROUNDING):
             return
         names = _names(spends)
+        if math.isinf(after) and any(spend.sampling_rate < 1 for spend in self.spends):
+            raise OverspentError(
+                f"{names} would come over the limit of epsilon {self.epsilon:g}, delta {self.delta:g}: sampled steps "
+                "before it were chosen alone and took the delta; plan all looks together; nothing was computed"
+            )
         if math.isinf(after) and (self.delta > 0 or all(spend.mechanism != "gaussian" for spend in spends)):
             raise OverspentError(
                 f"{names} cannot be had at epsilon {self.epsilon:g} and delta {self.delta:g}: "
