@@ -84,8 +84,11 @@ if TYPE_CHECKING:
     from discreet.models.spending import spend_and_release as spend_and_release
     from discreet.models.svd import SVD as SVD
     from discreet.models.warp import WARP as WARP
+    from discreet.populations.choice import Choice as Choice
+    from discreet.populations.choice import quantile_of_users as quantile_of_users
     from discreet.populations.contribution import Contribution as Contribution
     from discreet.populations.local import LocalDevices as LocalDevices
+    from discreet.populations.mechanism import Mechanism as Mechanism
     from discreet.populations.population import NoPrivacy as NoPrivacy
     from discreet.populations.steps import Steps as Steps
     from discreet.populations.terms import Terms as Terms
@@ -170,7 +173,10 @@ _HOMES = {
     "Suggestion": "models.recommendations",
     "spend_and_release": "models.spending",
     "Bound": "privacy.unit",
+    "Choice": "populations.choice",
     "Contribution": "populations.contribution",
+    "Mechanism": "populations.mechanism",
+    "quantile_of_users": "populations.choice",
     "NoPrivacy": "populations.population",
     "Steps": "populations.steps",
     "Terms": "populations.terms",

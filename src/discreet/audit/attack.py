@@ -89,8 +89,8 @@ class Adversary:
             centred.append((look.answer - base).ravel())
             moves.append(moved.ravel())
         touched = {len(moved): np.zeros(len(moved), dtype=np.bool_) for moved in moves}
-        for moved in moves:
-            touched[len(moved)] |= moved != 0
+        for look, moved in zip(looks, moves, strict=True):
+            touched[len(moved)] |= (moved != 0) | (look.law == "other")
         if sum(int(touched[len(answer)].sum()) for answer in centred) <= MOST_FEATURES:
             return np.concatenate([np.zeros(0), *(answer[touched[len(answer)]] for answer in centred)])
         return np.array(
@@ -100,13 +100,14 @@ class Adversary:
                 for moved in moves
                 if len(moved) == len(answer) and moved.any()
             ]
+            + [float(number) for look in looks if look.law == "other" for number in look.answer.ravel()[:FEW]]
         )[: 2 * MOST_FEATURES]
 
 
 def log_likelihood_ratio(look: Look, base: AnyArray, moved: AnyArray) -> float:
     """ln(density of the answer with the canary / density without it)."""
-    where = np.nonzero(moved)
-    centred, moved = look.answer[where] - base[where], moved[where]
+    where = np.flatnonzero(moved)
+    centred, moved = np.ravel(look.answer - base)[where], np.ravel(moved)[where]
     if look.law == "gaussian":
         ratio = float((centred - moved / 2) @ moved) / look.scale**2
     else:

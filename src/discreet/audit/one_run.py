@@ -10,7 +10,14 @@ from discreet.audit.bounds import guessing_bound
 from discreet.audit.canaries import canaries_for, single_ratings_for, with_chosen
 from discreet.audit.recording import Look
 from discreet.audit.results import Audit
-from discreet.audit.setting import MakePopulation, Mechanism, beyond_bounds, check_confidence, unbooked
+from discreet.audit.setting import (
+    MakePopulation,
+    Mechanism,
+    beyond_bounds,
+    check_confidence,
+    false_mechanisms,
+    unbooked,
+)
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.models.tuning import looked
@@ -94,7 +101,7 @@ def audit_in_one_run(
         claimed=seen.release.guarantee.claimed,
         canary="a made-up user" if terms.unit_name == "user" else "one made-up rating, by a user without others",
         attack="likelihood of the looks",
-        faults=(*unbooked(seen), *faults),
+        faults=(*unbooked(seen), *false_mechanisms(seen), *faults),
         absent=scores[~chosen],
         present=scores[chosen],
         guesses=(right, guesses),
@@ -109,6 +116,8 @@ def canary_scores(looks: Sequence[Look], background: Ratings, canaries: Ratings)
     scores = np.zeros(canaries.n_users)
     faults = []
     for look in looks:
+        if look.law == "other":
+            continue
         cells, moved, owner = _moves(look, canaries)
         faults += beyond_bounds(
             look.spends,

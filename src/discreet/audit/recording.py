@@ -1,12 +1,15 @@
 """A population that writes down what it answers, so that an audit sees what leaves the ratings, look by look."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
+from discreet.data.ratings import Ratings
 from discreet.populations.around import Around
 from discreet.populations.contribution import Contribution
+from discreet.populations.mechanism import Drawn, Mechanism
 from discreet.populations.plan import Plan
 from discreet.populations.population import Population
 from discreet.populations.steps import Question, Steps, StepSums
@@ -24,15 +27,17 @@ class Look:
     """One answer, and the law of its noise according to whoever gave it.
 
     ``spends`` are the lines that it added to the ledger; of steps that were booked together, its own part of the line.
-    ``sampling_rate`` is how often a unit took part in it.
+    ``sampling_rate`` is how often a unit took part in it. What a ``mechanism`` drew is an answer that no sum explains:
+    its law is ``other``, its contribution says 0 of everybody, and its mechanism is checked.
     """
 
     contribution: Contribution
     answer: Doubles
-    law: Literal["laplace", "gaussian"]
+    law: Literal["laplace", "gaussian", "other"]
     scale: float
     spends: tuple[Spend, ...]
     sampling_rate: float = 1.0
+    mechanism: Mechanism | None = None
 
 
 class RecordingPopulation(Around):
@@ -86,14 +91,33 @@ class RecordingPopulation(Around):
 
         return StepSums(steps, drawn.deviation, answer)
 
+    def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
+        """What the mechanism drew, kept."""
+        booked = len(self._population.spends)
+        drawn = self._population.run(mechanism, share)
+        spends = self._population.spends[booked:]
+        for number, (name, answer) in enumerate(drawn.items()):
+            asked = Contribution(f"{mechanism.name}: {name}", answer.shape, partial(_nothing, answer.shape))
+            checked = mechanism if number == 0 else None
+            self.looks.append(Look(asked, np.array(answer), "other", 1.0, spends, mechanism=checked))
+        return drawn
+
     @property
     def ledger(self) -> Ledger:
         """What may be spent, and what was, where the population keeps one."""
         return self._population.ledger  # type: ignore[attr-defined, no-any-return]
 
+    def price(self, mechanism: Mechanism, share: float = 1.0) -> Spend:
+        """What a mechanism would cost, where the population can say so."""
+        return self._population.price(mechanism, share)  # type: ignore[attr-defined, no-any-return]
+
     def plan(self, question: Question, share: float = 1.0) -> Plan:
         """What a sum or steps would cost, where the population can say so."""
         return self._population.plan(question, share)  # type: ignore[attr-defined, no-any-return]
+
+
+def _nothing(shape: tuple[int, ...], ratings: Ratings) -> Doubles:
+    return np.zeros(shape)
 
 
 def _law(spends: tuple[Spend, ...], deviation: float) -> tuple[Literal["laplace", "gaussian"], float]:

@@ -109,7 +109,7 @@ def exercised(seen: Seen, adversary: Adversary, delta: float) -> float | None:
     """
     from discreet.privacy.composition import composed_epsilon
 
-    if not seen.looks or any(len(look.spends) != 1 for look in seen.looks):
+    if not seen.looks or any(len(look.spends) != 1 or look.law == "other" for look in seen.looks):
         return None
     moved = []
     for place, look in enumerate(seen.looks):
@@ -125,7 +125,7 @@ def exercised(seen: Seen, adversary: Adversary, delta: float) -> float | None:
 
 def faults_of(seen: Seen, adversary: Adversary) -> tuple[str, ...]:
     """What is wrong whatever the noise was: looks that nobody booked, canaries beyond a declared bound, a false sum."""
-    faults = [*unbooked(seen), *beyond_claim(seen)]
+    faults = [*unbooked(seen), *beyond_claim(seen), *false_mechanisms(seen)]
     for place, look in enumerate(seen.looks):
         _, moved = adversary.totals(place, look)
         faults += beyond_bounds(look.spends, float(np.abs(moved).sum()), float(np.sqrt((moved**2).sum())))
@@ -138,6 +138,18 @@ def unbooked(seen: Seen) -> tuple[str, ...]:
     if count == 0:
         return ()
     return (f"{count} of {len(seen.looks)} looks at the ratings {'is' if count == 1 else 'are'} not in the ledger",)
+
+
+def false_mechanisms(seen: Seen) -> list[str]:
+    """Mechanisms that their own check refutes."""
+    faults = []
+    for look in seen.looks:
+        if look.mechanism is not None:
+            try:
+                look.mechanism.check(seen.release.catalogue)
+            except InputError as error:
+                faults.append(str(error))
+    return faults
 
 
 def beyond_claim(seen: Seen) -> tuple[str, ...]:

@@ -49,6 +49,7 @@ from discreet.populations.around import Around, innermost
 from discreet.populations.bounded import tags_of
 from discreet.populations.contribution import Contribution
 from discreet.populations.local import LocalDevices
+from discreet.populations.mechanism import Drawn, Mechanism
 from discreet.populations.population import Population, exact_total
 from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.bounding import clip_rows, hold_out
@@ -269,6 +270,10 @@ class Asked(Around):
 
         return answer
 
+    def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
+        """Refused: a mechanism would look at what is held out too."""
+        raise InputError(f"{mechanism.name!r} looks at all ratings, and a search holds some out: choose without it")
+
     def _of_part(self, contribution: Contribution) -> Contribution:
         return replace(contribution, total=lambda ratings: contribution.total(self._part(ratings)))
 
@@ -311,6 +316,10 @@ class DressRehearsal(Around):
         self.questions.append((steps, round(share, 12)))
         deviation = self.deviation(steps, share)
         return StepSums(steps, deviation, lambda contribution: self._answer(contribution, share, deviation))
+
+    def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
+        """Refused as in the search."""
+        raise InputError(f"{mechanism.name!r} looks at all ratings, and a search holds some out: choose without it")
 
     def _answer(self, contribution: Contribution, share: float, deviation: float) -> Doubles:
         total = exact_total(contribution, self._ratings)

@@ -6,9 +6,10 @@ import numpy as np
 
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
-from discreet.errors import require
+from discreet.errors import InputError, require
 from discreet.populations.contribution import Contribution
 from discreet.populations.held import held_by
+from discreet.populations.mechanism import Drawn, Mechanism
 from discreet.populations.paying import Paying
 from discreet.populations.plan import Plan
 from discreet.populations.steps import Question, Steps, StepSums
@@ -103,6 +104,13 @@ class LocalDevices(Paying):
             return self._received(contribution, plan)
 
         return StepSums(steps, plan.deviation * float(np.sqrt(held_by(self).n_users)), answer)
+
+    def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
+        """Refused: a device has its own ratings only, and what a mechanism draws from these adds up to nothing."""
+        raise InputError(
+            f"{mechanism.name!r} needs the ratings of everybody in one place, and devices trust nobody with them: ask "
+            "a TrustedServer, or ask devices for sums"
+        )
 
     def _received(self, contribution: Contribution, plan: Plan) -> Doubles:
         received = np.zeros(contribution.shape)

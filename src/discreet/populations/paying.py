@@ -1,5 +1,6 @@
 """What the populations that hide have in common: ratings, a ledger, and noise that is planned before it is drawn."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from discreet.populations.contribution import Contribution
 from discreet.populations.guarded import check_before_charging, check_users, finite_total, nobody
 from discreet.populations.handled import not_hidden, notes_on
 from discreet.populations.held import given_to, held_by, hold
+from discreet.populations.mechanism import Allowance, Mechanism
 from discreet.populations.plan import Noise, Plan, plan_noise, plan_steps
 from discreet.populations.population import InParts, check_ratings_of_population, exact_total
 from discreet.populations.steps import Question, Steps
@@ -149,6 +151,15 @@ class Paying:
         if needs_rating_bound(question, self.unit):
             self._check_nobody_counts_nothing(question)
         return plan_noise(question, share * self._share, self.ledger, self._noise, handling, seeded=seeded)
+
+    def price(self, mechanism: Mechanism, share: float = 1.0) -> Spend:
+        """What running a mechanism would cost. Public."""
+        merged = held_by(self).handling.merged is not None
+        allowed = Allowance.of(self.ledger, share * self._share, merged)
+        spend = mechanism.spend(allowed)
+        require(spend.what == mechanism.name, f"{mechanism.name!r} books something of another name: {spend.what!r}")
+        allowed.check(spend)
+        return replace(spend, seeded=self._randomness.is_seeded)
 
     def _check_nobody_counts_nothing(self, contribution: Contribution) -> None:
         """A user without ratings must add nothing: only then do bounds for ratings add up to one for a user."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
 from discreet.types import AnyArray, Doubles
+
+if TYPE_CHECKING:
+    from discreet.populations.mechanism import Drawn, Mechanism
 
 LARGE = 1 << 26
 """Totals of more cells are made at once where the ratings are in memory: adding parts up would take more room."""
@@ -94,6 +97,10 @@ class Population(Protocol):
         """
         ...
 
+    def run(self, mechanism: "Mechanism", share: float = 1.0) -> "Drawn":
+        """What a mechanism draws from the ratings that is no sum, by name."""
+        ...
+
 
 class NoPrivacy:
     """Exact sums: whoever sees the release may learn anything about anyone, or all that users reported.
@@ -161,6 +168,12 @@ class NoPrivacy:
             return exact_total(contribution, some_users(held_by(self), sample))
 
         return StepSums(steps, 0.0, answer)
+
+    def run(self, mechanism: "Mechanism", share: float = 1.0) -> "Drawn":
+        """What it finds without noise."""
+        from discreet.populations.mechanism import as_declared
+
+        return as_declared(mechanism, mechanism.exact(held_by(self)))
 
 
 def check_ratings_of_population(name: str, ratings: object) -> None:

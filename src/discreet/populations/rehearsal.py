@@ -11,6 +11,7 @@ import numpy as np
 from discreet.errors import InputError
 from discreet.populations.around import Around
 from discreet.populations.contribution import Contribution
+from discreet.populations.mechanism import Drawn, Mechanism
 from discreet.populations.plan import Plan
 from discreet.populations.population import Population
 from discreet.populations.steps import Question, Steps, StepSums
@@ -33,6 +34,10 @@ class PayingPopulation(Population, Protocol):
         """The noise that a sum or steps would get, and what it would cost. Public: no rating is looked at."""
         ...
 
+    def price(self, mechanism: Mechanism, share: float = 1.0) -> Spend:
+        """What running a mechanism would cost. Public."""
+        ...
+
 
 class Rehearsal(Around):
     """Stands in for a population: charges a ledger of its own with what the population would, and answers zeros."""
@@ -42,7 +47,7 @@ class Rehearsal(Around):
         self._before = population.ledger
         self._asked: tuple[Spend, ...] = ()
         self.ledger = self._before.copy()
-        self._plan = population.plan
+        self._plan, self._price = population.plan, population.price
 
     @property
     def spends(self) -> tuple[Spend, ...]:
@@ -64,6 +69,11 @@ class Rehearsal(Around):
         plan = self._plan(steps, share)
         self._charge(plan.spend)
         return StepSums(steps, plan.deviation, lambda contribution: np.zeros(contribution.shape))
+
+    def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
+        """Zeros, charged as the mechanism itself."""
+        self._charge(self._price(mechanism, share))
+        return {name: np.zeros(shape) for name, shape in mechanism.shapes.items()}
 
     def _charge(self, spend: Spend) -> None:
         asked = (*self._asked, spend)

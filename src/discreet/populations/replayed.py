@@ -1,5 +1,6 @@
 """The answers of a fit, written down and given again by a population that holds no ratings."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ from discreet.errors import DiscreetError, InputError
 from discreet.populations.around import Around
 from discreet.populations.contribution import Contribution
 from discreet.populations.guarded import nobody
+from discreet.populations.mechanism import Drawn, Mechanism
 from discreet.populations.population import Population
 from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.guarantee import Guarantee
@@ -82,6 +84,14 @@ class Recorded(Around):
 
         return StepSums(steps, drawn.deviation, answer)
 
+    def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
+        """What the mechanism drew, kept."""
+        return self._kept(
+            _question_of(mechanism, share),
+            lambda: self._population.run(mechanism, share),
+            lambda drawn: np.concatenate([np.zeros(0), *(drawn[name].ravel() for name in mechanism.shapes)]),
+        )
+
     def _kept(self, question: tuple[Any, ...], ask: Callable[[], T], told: Callable[[T], Any] = _itself) -> T:
         try:
             answer = ask()
@@ -136,6 +146,14 @@ class Replayed:
         deviation = float(self._next(_question("steps", steps, share)))
         return StepSums(steps, deviation, lambda contribution: self._summed("step", contribution))
 
+    def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
+        """The next answer."""
+        numbers, drawn = np.array(self._next(_question_of(mechanism, share)), dtype=np.float64), {}
+        for name, shape in mechanism.shapes.items():
+            size = math.prod(shape)
+            drawn[name], numbers = numbers[:size].reshape(shape), numbers[size:]
+        return drawn
+
     def _summed(self, kind: str, contribution: Contribution, share: float = 1.0) -> Doubles:
         contribution.total(nobody(self.catalogue))
         return np.array(self._next(_question(kind, contribution, share)), dtype=np.float64)
@@ -148,6 +166,10 @@ class Replayed:
         if isinstance(answer.value, DiscreetError):
             raise answer.value.with_traceback(None)
         return answer.value
+
+
+def _question_of(mechanism: Mechanism, share: float) -> tuple[Any, ...]:
+    return "run", share, type(mechanism).__name__, mechanism.name, tuple(mechanism.shapes.items())
 
 
 def _question(kind: str, contribution: Question, share: float = 1.0) -> tuple[Any, ...]:

@@ -1,8 +1,10 @@
 """A server that is trusted with the ratings, and publishes noisy sums of them."""
 
+from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.populations.contribution import Contribution
 from discreet.populations.held import held_by
+from discreet.populations.mechanism import Drawn, Mechanism, check_on_nobody, draw_guarded
 from discreet.populations.paying import Paying
 from discreet.populations.some import sampled_users, some_users
 from discreet.populations.steps import Question, Steps, StepSums
@@ -86,6 +88,15 @@ class TrustedServer(Paying):
             return self._noisy(contribution, some_users(held_by(self), sample), plan)
 
         return StepSums(steps, plan.deviation, answer)
+
+    def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
+        """What the mechanism draws; booked before it looks at a rating."""
+        spend, ratings = self.price(mechanism, share), held_by(self)
+        check_on_nobody(mechanism, self.catalogue, spend)
+        if isinstance(ratings, RatingsInParts):
+            ratings.check_unchanged()
+        self._pay(spend, *mechanism.shapes.values())
+        return draw_guarded(mechanism, ratings, spend, self._randomness)
 
     def deviation(self, question: Question, share: float = 1.0) -> float:
         """Standard deviation of the noise on each cell."""

@@ -37,7 +37,7 @@ from discreet.errors import InputError, require
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
-from discreet.types import AnyArray
+from discreet.types import AnyArray, Doubles
 
 Candidate = TypeVar("Candidate")
 
@@ -165,6 +165,22 @@ def permute_and_flip(scores: AnyArray, rate: float, randomness: Randomness) -> i
             order.pop()
 
 
+def flip_law(scores: AnyArray, rate: float) -> Doubles:
+    """The probability with which each score is chosen: the integral of the proof above, by a rule that is exact for it.
+
+    >>> flip_law(np.array([0.0, math.log(0.5)]), 1.0).tolist()
+    [0.75, 0.25]
+    """
+    weights = np.exp(rate * (np.asarray(scores, dtype=np.float64) - np.max(scores)))
+    nodes, parts = np.polynomial.legendre.leggauss(len(weights) // 2 + 1)
+    times, parts = (nodes + 1) / 2, parts / 2
+    found = np.empty(len(weights))
+    for place in range(len(weights)):
+        others = np.delete(weights, place)
+        found[place] = weights[place] * (parts @ np.prod(1 - times[:, None] * others, axis=1))
+    return found
+
+
 def flip_distance(candidates: int) -> float:
     """Statistical distance of a choice from its ideal law, at most."""
     return candidates**2 * 2.0**-126
@@ -175,7 +191,7 @@ def pure_share(ledger: Ledger, share: float) -> float:
 
     With delta 0, or the whole, this is that share of epsilon. Otherwise the rest may go to Gaussian noise, whose shares
     add up in other units: then it is what fits before Gaussian noise with all other shares, which is less; and after
-    Gaussian noise, where it counts as such, less still (:mod:`discreet.privacy.composition`).
+    Gaussian noise, where it counts as such, less still, unless both were planned (:mod:`discreet.privacy.composition`).
 
     >>> pure_share(Ledger(epsilon=2.0), 0.25)
     0.5
@@ -183,7 +199,7 @@ def pure_share(ledger: Ledger, share: float) -> float:
     require(0 < share <= 1, f"the share of a budget lies in (0, 1], got {share}")
     if ledger.delta == 0 or share == 1:
         return share * ledger.epsilon
-    if any(spend.mechanism == "gaussian" for spend in ledger.spends):
+    if ledger.planned is None and any(spend.mechanism == "gaussian" for spend in ledger.spends):
         from discreet.privacy.gaussian import mu_of, pure_of_mu
 
         return min(share * ledger.epsilon, pure_of_mu(mu_of(ledger.epsilon, ledger.delta * 0.999) * share**0.5))
