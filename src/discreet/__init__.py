@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from discreet.populations.trusted import TrustedServer as TrustedServer
     from discreet.privacy.budget import Budget as Budget
     from discreet.privacy.guarantee import Guarantee as Guarantee
+    from discreet.privacy.guarantee import LevelLoss as LevelLoss
     from discreet.privacy.guarantee import Loss as Loss
     from discreet.privacy.ledger import Ledger as Ledger
     from discreet.privacy.quantiles import private_count as private_count
@@ -187,6 +188,7 @@ _HOMES = {
     "Spend": "privacy.spend",
     "Rating": "privacy.unit",
     "User": "privacy.unit",
+    "LevelLoss": "privacy.guarantee",
     "Loss": "privacy.guarantee",
     "PublicKey": "privacy.signing",
     "Randomness": "privacy.randomness",

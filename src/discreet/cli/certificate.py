@@ -14,6 +14,7 @@ from discreet.cli.tables import document, facts, say
 
 if TYPE_CHECKING:
     from discreet.models.release import Release
+    from discreet.privacy.guarantee import LevelLoss
     from discreet.privacy.signing import SigningKey
 
 
@@ -48,6 +49,7 @@ def certificate(
         [
             ("model", card["model"]),
             ("proven", "nothing" if guarantee.proven is None else str(guarantee.proven)),
+            *((f"  level {level.name}", _of_level(level)) for level in guarantee.levels),
             *([("claimed", str(guarantee.claimed))] if guarantee.claimed else []),
             ("unit", "-" if guarantee.unit is None else str(guarantee.unit)),
             ("protects from", ", ".join(guarantee.protects_from) or "nobody" if guarantee.proven else "nobody"),
@@ -98,6 +100,10 @@ def signing_key(path: Path | None) -> "SigningKey | None":
     from discreet.privacy.signing import SigningKey
 
     return SigningKey.read(path)
+
+
+def _of_level(level: "LevelLoss") -> str:
+    return f"{level.loss} (contributions count {level.weight:.3g} times)"
 
 
 def _noise(release: "Release") -> str:

@@ -138,6 +138,13 @@ class Release:
             raise InputError(
                 f"this release promises {proven}, but its ledger adds up to epsilon {spent:.4g}: the promise is false"
             )
+        for level in self.guarantee.levels:
+            own = composed_epsilon([spend.for_level(level.weight) for spend in self.spends], level.loss.delta)
+            if own > level.loss.epsilon * (1 + 1e-6):
+                raise InputError(
+                    f"this release promises {level.loss} to the level {level.name!r}, but its ledger adds up to "
+                    f"epsilon {own:.4g}: the promise is false"
+                )
 
     def __repr__(self) -> str:
         promised = self.guarantee.proven or self.guarantee.claimed

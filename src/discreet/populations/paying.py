@@ -13,13 +13,14 @@ from discreet.errors import InputError, require
 from discreet.looks import Look, Looks
 from discreet.populations.bounded import needs_rating_bound, prepared
 from discreet.populations.contribution import Contribution
-from discreet.populations.guarded import check_before_charging, check_users, finite_total, nobody
+from discreet.populations.guarded import check_before_charging, check_users, nobody
 from discreet.populations.handled import not_hidden, notes_on
 from discreet.populations.held import given_to, held_by, hold
 from discreet.populations.mechanism import Allowance, Mechanism
 from discreet.populations.plan import Noise, Plan, plan_noise, plan_steps
 from discreet.populations.population import InParts, check_ratings_of_population, exact_total
 from discreet.populations.steps import Question, Steps
+from discreet.populations.weighted import check_levels, weighted_total
 from discreet.privacy.guarantee import read_tuning
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 NOT_BOOKED = "Not booked: no account was charged, so what else was spent on these ratings is not counted."
 BOOKED = "Booked: an account was charged before anything was computed."
+LEVEL_FACT = "privacy level"
+"""Which fact about users says what privacy level they chose."""
 UNDECLARED = (
     "nobody declared the list of items public, and a list that was read off the ratings says what was rated; "
     "declare all items"
@@ -56,6 +59,7 @@ class Paying:
         account: str | None = None,
         budget: "Budget | None" = None,
         place: str = "",
+        level_fact: str = LEVEL_FACT,
     ) -> None:
         check_ratings_of_population(type(self).__name__, ratings)
         scale = ratings.catalogue.scale
@@ -63,7 +67,8 @@ class Paying:
         values = ratings.values if isinstance(ratings, Ratings) else np.zeros(0, dtype=np.float32)
         if not bool(np.all((values >= scale.low) & (values <= scale.high))):
             raise InputError(f"a rating lies outside the declared scale {scale}, which every bound rests on")
-        self.ledger = ledger
+        check_levels(ratings, ledger.levels, level_fact)
+        self.ledger, self._level_fact = ledger, level_fact
         read_tuning(tuning)  # checks it
         self.tuning = tuning
         self._share = share
@@ -134,7 +139,8 @@ class Paying:
     @property
     def public(self) -> tuple[str, ...]:
         """What is not hidden from anyone."""
-        return not_hidden(self.unit)
+        hidden = not self.ledger.levels or (self.unit.name == "user" and self.unit.neighbours == "add-or-remove")
+        return (*not_hidden(self.unit), *(() if hidden else ("which privacy level a user chose",)))
 
     @property
     def answered(self) -> tuple[tuple[int, ...], ...]:
@@ -198,4 +204,5 @@ class Paying:
         check_before_charging(contribution, held_by(self), self.unit)
 
     def _noisy(self, contribution: Contribution, ratings: InParts | None, plan: Plan) -> Doubles:
-        return plan.add_noise(finite_total(contribution, ratings), self._randomness)
+        total = weighted_total(contribution, ratings, self.ledger.levels, self._level_fact)
+        return plan.add_noise(total, self._randomness)

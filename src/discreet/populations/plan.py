@@ -103,6 +103,7 @@ def plan_noise(
         rounding=reach * grid,
         seeded=seeded,
         chooses=contribution.chooses,
+        weighted=bool(ledger.levels),
     )
     return Plan(spend, grid)
 
@@ -137,6 +138,7 @@ def plan_steps(steps: Steps, share: float, ledger: Ledger, handling: Handling, *
         slack=float(np.minimum(math.prod(steps.shape) * SAMPLER_DISTANCE, 0.5)),
         rounding=reach * grid,
         seeded=seeded,
+        weighted=bool(ledger.levels),
     )
     return Plan(spend, grid)
 

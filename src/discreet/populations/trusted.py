@@ -38,6 +38,9 @@ class TrustedServer(Paying):
         Which account of a :class:`Budget` pays, by name: every sum is booked there before it is computed. By default
         nothing is booked, and the guarantee says so; without a budget it is the one that the command line uses.
         ``place`` says where the ratings were read from; it is kept with the account.
+    level_fact
+        Which of the ratings' facts about users says what privacy level each of them chose, where the ledger offers
+        several.
 
     **Guarantee.** Each sum is the total of a contribution, rounded to a public lattice, plus noise whose scale is
     fitted to the bound that the contribution itself proves, rounding included. What a model makes of the

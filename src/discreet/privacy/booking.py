@@ -63,7 +63,7 @@ class Booking:
                     "the model looked at the ratings in another way than was booked; nothing was released"
                 )
             return
-        grown = Ledger(ledger.epsilon, ledger.delta, ledger.unit)
+        grown = ledger.fresh()
         grown.charge(*after)  # what the ledger itself refuses is not booked
         if self._line is None:
             self._line = self.budget.reserve(self.account, grown, PURPOSE)

@@ -71,6 +71,26 @@ def _rounded_up(number: float) -> str:
     return f"{math.ceil(number / step * (1 - 1e-12)) * step:.3g}"
 
 
+@dataclass(frozen=True)
+class LevelLoss:
+    """What is proven for whoever chose a privacy level.
+
+    >>> print(LevelLoss("strict", 0.25, Loss(0.25, 1e-6)))
+    strict: epsilon 0.25, delta 1e-06
+    """
+
+    name: str
+    weight: float
+    loss: Loss
+
+    def __str__(self) -> str:
+        return f"{self.name}: {_worth_a_word(self.loss)}"
+
+
+def _worth_a_word(loss: Loss) -> Loss:
+    return Loss(loss.epsilon) if loss.delta < NEGLIGIBLE else loss
+
+
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
     """The promise that travels inside a release.
@@ -81,6 +101,9 @@ class Guarantee:
         In one sentence: why it holds, or why it does not.
     proven
         The loss that is proven, or None.
+    levels
+        The loss that is proven for each privacy level on offer, where there are several; none of them is more than
+        ``proven``.
     claimed
         The loss that a publication claims, where it differs from what is proven.
     unit
@@ -117,6 +140,7 @@ class Guarantee:
     tuned_on: str = ""
     seeded: bool = False
     notes: tuple[str, ...] = ()
+    levels: tuple[LevelLoss, ...] = ()
 
     def __post_init__(self) -> None:
         require(self.tuning is None or self.tuning in _TUNING, f"there is no tuning {self.tuning!r}")
@@ -124,6 +148,8 @@ class Guarantee:
             self.proven is None or (self.unit is not None and not self.seeded and self.tuning != "unpaid"),
             "a proven guarantee needs a unit, noise that was not seeded, and settings that were not tuned for free",
         )
+        if self.proven is None:  # then nothing is for any level
+            object.__setattr__(self, "levels", ())
 
     @classmethod
     def none(cls, reason: str) -> "Guarantee":
@@ -168,6 +194,10 @@ class Guarantee:
             doubt = "the settings were tuned on these ratings, and that was not paid for"
         elif delta >= 1:
             doubt = f"an epsilon of {epsilon:.4g} is so large that it promises nothing"
+        levels = tuple(
+            LevelLoss(level.name, level.weight, Loss(ledger.cost_of(level) if ledger.spends else 0.0, delta))
+            for level in (() if doubt else ledger.levels)
+        )
         return cls(
             reason=doubt or "every look at the ratings is in the ledger, with noise fitted to its proven sensitivity",
             proven=None if doubt else Loss(epsilon, delta),
@@ -179,6 +209,7 @@ class Guarantee:
             tuned_on=tuned_on,
             seeded=seeded,
             notes=notes,
+            levels=levels,
         )
 
     def __str__(self) -> str:
@@ -202,9 +233,7 @@ class Guarantee:
             )
         else:
             what = f"whether or not they {what}"
-        loss = self.proven
-        if loss.delta < NEGLIGIBLE:
-            loss = Loss(loss.epsilon)
+        loss = _worth_a_word(self.proven)
         lines = [
             f"Proven: whoever sees this release ({whom}) learns almost the same about a user {what}: {loss}.",
             f"Whatever they may conclude is at most {_rounded_up(math.exp(min(loss.epsilon, 700)))} times as likely "
@@ -213,6 +242,8 @@ class Guarantee:
         ]
         if loss == Loss(0.0):
             lines = [f"Proven: whoever sees this release ({whom}) learns nothing about any user: {loss}."]
+        if self.levels:
+            lines.append(f"For whoever chose a privacy level: {'; '.join(map(str, self.levels))}.")
         if self.claimed is not None:
             lines.append(f"Claimed: {self.claimed}.")
         if self.public:
@@ -233,6 +264,7 @@ class Guarantee:
         return {
             "reason": self.reason,
             "proven": None if self.proven is None else dataclasses.asdict(self.proven),
+            "levels": [dataclasses.asdict(level) for level in self.levels],
             "claimed": None if self.claimed is None else dataclasses.asdict(self.claimed),
             "unit": None if self.unit is None else unit_to_json(self.unit),
             "protects_from": list(self.protects_from),
@@ -262,6 +294,9 @@ class Guarantee:
                 tuned_on=data.get("tuned_on", ""),
                 seeded=data["seeded"],
                 notes=tuple(data["notes"]),
+                levels=tuple(
+                    LevelLoss(level["name"], level["weight"], Loss(**level["loss"])) for level in data.get("levels", [])
+                ),
             )
         except (KeyError, TypeError) as error:
             raise InputError(f"this is not a guarantee: {error}") from None

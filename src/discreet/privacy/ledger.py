@@ -3,10 +3,11 @@
 import math
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.errors import InputError, OverspentError, is_number, require, require_type
+from discreet.privacy.levels import Level, levels_on_offer
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Rating, Unit, User, unit_from_json, unit_to_json
 
@@ -24,6 +25,9 @@ class Ledger:
         The limit. Epsilon must be positive and finite; delta 0 allows pure mechanisms only.
     unit
         Whose secret is kept.
+    levels
+        Privacy levels on offer, by name, each with an epsilon of its own: ``{"strict": 0.25, "normal": 1.0}``. A
+        population weights everybody's contributions accordingly (:mod:`discreet.privacy.levels`).
 
     Notes
     -----
@@ -48,7 +52,14 @@ class Ledger:
 nothing was computed
     """
 
-    def __init__(self, epsilon: float, delta: float = 0.0, unit: Unit | None = None) -> None:
+    def __init__(
+        self,
+        epsilon: float,
+        delta: float = 0.0,
+        unit: Unit | None = None,
+        *,
+        levels: Mapping[str, float] | None = None,
+    ) -> None:
         for name, value in {"epsilon": epsilon, "delta": delta}.items():
             require(is_number(value), f"{name} must be a number, got {type(value).__name__}")
         if unit is not None:
@@ -62,6 +73,7 @@ nothing was computed
         require(0 <= delta < 1, f"delta must lie in [0, 1), got {delta}")
         self.epsilon, self.delta = float(epsilon), float(delta)
         self.unit: Unit = Rating() if unit is None else unit
+        self.levels: tuple[Level, ...] = levels_on_offer(levels or {}, self.epsilon, self.delta)
         self._batches: tuple[tuple[Spend, ...], ...] = ()
         self._plan: tuple[Spend, ...] | None = None
         self._process = os.getpid()
@@ -110,6 +122,14 @@ nothing was computed
             return composed_epsilon([spend.for_weight(weight) for spend in self._plan], self.delta)
         return self._filtered([[spend.for_weight(weight) for spend in batch] for batch in self._batches])
 
+    def cost_of(self, level: Level) -> float:
+        """What whoever chose a level pays for the plan, all of it; without a plan, the limit of the level."""
+        from discreet.privacy.composition import composed_epsilon
+
+        if self._plan is None:
+            return level.epsilon
+        return composed_epsilon([spend.for_level(level.weight) for spend in self._plan], self.delta)
+
     def plan(self, *spends: Spend) -> None:
         """Fix what will be spent, before the first look; every charge must then be what is next in the plan.
 
@@ -129,6 +149,9 @@ nothing was computed
                 "a plan is made before the first look, and once: start with a fresh ledger",
             )
             self._check_limit(spends, composed_epsilon(spends, self.delta))
+            for level in self.levels:
+                own = [spend.for_level(level.weight) for spend in spends]
+                self._check_level(level, spends, composed_epsilon(own, self.delta))
             self._plan = tuple(spends)
 
     def charge(self, *spends: Spend) -> None:
@@ -141,6 +164,8 @@ nothing was computed
         with self._lock:
             if self._plan is None:
                 self._check_limit(spends, self._filtered((*self._batches, spends)))
+                for level in self.levels:
+                    self._check_level(level, spends, self._filtered_for(level, (*self._batches, spends)))
             else:
                 done = len(self.spends)
                 if self._plan[done : done + len(spends)] != spends:
@@ -150,9 +175,26 @@ nothing was computed
 
     def copy(self) -> "Ledger":
         """Another ledger with the same limit, plan and spends."""
-        ledger = Ledger(self.epsilon, self.delta, self.unit)
+        ledger = self.fresh()
         ledger._batches, ledger._plan = self._batches, self._plan
         return ledger
+
+    def fresh(self) -> "Ledger":
+        """Another ledger with the same limit, in which nothing is spent."""
+        return Ledger(self.epsilon, self.delta, self.unit, levels={level.name: level.epsilon for level in self.levels})
+
+    def _filtered_for(self, level: Level, batches: Sequence[Sequence[Spend]]) -> float:
+        from discreet.privacy.composition import filtered_epsilon
+
+        own = [[spend.for_level(level.weight) for spend in batch] for batch in batches]
+        return filtered_epsilon(own, self.delta, level.epsilon)
+
+    def _check_level(self, level: Level, spends: Sequence[Spend], after: float) -> None:
+        if after > level.epsilon * (1 + ROUNDING):
+            raise OverspentError(
+                f"{_names(spends)} would bring users of the level {level.name!r} to epsilon {after:.4g}, which is over "
+                f"their limit of {level.epsilon:g}; nothing was computed"
+            )
 
     def _filtered(self, batches: Sequence[Sequence[Spend]]) -> float:
         from discreet.privacy.composition import filtered_epsilon
@@ -202,6 +244,7 @@ nothing was computed
             "epsilon": self.epsilon,
             "delta": self.delta,
             "unit": unit_to_json(self.unit),
+            "levels": {level.name: level.epsilon for level in self.levels},
             "plan": None if self._plan is None else [spend.to_json() for spend in self._plan],
             "spends": [[spend.to_json() for spend in batch] for batch in self._batches],
         }
@@ -210,7 +253,8 @@ nothing was computed
     def from_json(cls, data: dict[str, Any]) -> "Ledger":
         """Back from plain data; a ledger that exceeds its own limit is refused."""
         try:
-            ledger = cls(data["epsilon"], data["delta"], unit_from_json(data["unit"]))
+            unit = unit_from_json(data["unit"])
+            ledger = cls(data["epsilon"], data["delta"], unit, levels=data.get("levels"))
             if data["plan"] is not None:
                 ledger.plan(*(Spend.from_json(line) for line in data["plan"]))
             for batch in data["spends"]:

@@ -38,6 +38,8 @@ class Spend:
         Whether the noise can be drawn again by whoever knows its seed; then nothing is proven.
     chooses
         Whether a setting was chosen by it (see :func:`discreet.choose`).
+    weighted
+        Whether every user's part in it was multiplied by the weight of their privacy level.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class Spend:
     rounding: float = 0.0
     seeded: bool = False
     chooses: bool = False
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         require(self.mechanism in ("laplace", "gaussian", "pure"), f"there is no mechanism {self.mechanism!r}")
@@ -89,6 +92,10 @@ class Spend:
         require(0 < weight <= 1, f"a weight lies in (0, 1], got {weight}")
         # Rounding to the lattice does not shrink with the weight.
         return replace(self, sensitivity=(self.sensitivity - self.rounding) * weight + self.rounding)
+
+    def for_level(self, weight: float) -> "Spend":
+        """The same look at a unit whose privacy level has this weight: in full where no weights were applied."""
+        return self.for_weight(weight) if self.weighted else self
 
     def for_group(self, size: int) -> "Spend":
         """The same look at ``size`` units together, each added or removed: they move the statistic that much further.
