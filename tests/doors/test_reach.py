@@ -308,3 +308,12 @@ def test_svd_is_fitted_on_reports(door):
     release = dc.SVD().fit(dc.NoPrivacy(reports))
     said = f"SVD promises epsilon {release.guarantee.proven.epsilon:g}"
     door("whatever is made of reports costs no more", "SVD was refused: 'not covered by the ledger'", said)
+
+
+def test_no_attribute_of_steps_leads_to_a_rating():
+    asked = dc.Steps(name="users", shape=(), bounds=(dc.Bound("user", "l2", 1.0),), count=3)
+    one, two = (dc.TrustedServer(RATINGS, dc.Ledger(2.0, 1e-6, dc.User())) for _ in range(2))
+    for population in (dc.NoPrivacy(RATINGS), one, RecordingPopulation(two)):
+        drawn = population.steps(asked)
+        drawn.sum(asked.contribution(lambda ratings: float(ratings.n_users)))
+        assert leading_to_ratings(drawn) == []

@@ -44,7 +44,7 @@ def test_what_is_booked_is_booked_before_a_rating_is_looked_at(budget, tmp_path,
         seen.append([line.state for line in budget.report("data").spendings])
         return np.zeros(contribution.shape)
 
-    monkeypatch.setattr("discreet.populations.paying.finite_total", look)
+    monkeypatch.setattr("discreet.populations.weighted.finite_total", look)
     dc.spend_and_release(dc.Popularity(), server(), tmp_path / "release", budget=budget, data="data")
     with pytest.raises(OverspentError, match=r"asks for epsilon 1 of data, where 0\.5 of 1\.5 is left"):
         dc.spend_and_release(dc.Popularity(), server(), tmp_path / "other", budget=budget, data="data")
@@ -52,7 +52,7 @@ def test_what_is_booked_is_booked_before_a_rating_is_looked_at(budget, tmp_path,
     assert not (tmp_path / "other").exists()
 
 
-@pytest.mark.parametrize("place", ["discreet.populations.paying.finite_total", "numpy.savez_compressed"])
+@pytest.mark.parametrize("place", ["discreet.populations.weighted.finite_total", "numpy.savez_compressed"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
 def test_there_are_no_refunds(budget, tmp_path, monkeypatch, caplog, place, error):
     def fail(*_arguments, **_named):

@@ -11,8 +11,8 @@ from discreet.audit.canaries import canaries_for, single_ratings_for, with_chose
 from discreet.audit.recording import Look
 from discreet.audit.results import Audit
 from discreet.audit.setting import (
+    Audited,
     MakePopulation,
-    Mechanism,
     beyond_bounds,
     check_confidence,
     false_mechanisms,
@@ -75,13 +75,13 @@ def audit_in_one_run(
     ratings = looked(ratings, "audit", [model])
     check_confidence(confidence)
     randomness = Randomness() if randomness is None else randomness
-    mechanism = Mechanism(model, terms, randomness, make_population)
-    limit = mechanism.limit
+    audited = Audited(model, terms, randomness, make_population)
+    limit = audited.limit
     check_enough_canaries(canaries, confidence, limit.delta, limit.epsilon)
     added = single_ratings_for(ratings, canaries) if terms.unit_name == "rating" else canaries_for(ratings, canaries)
     chosen = np.random.default_rng(seed).random(canaries) < 0.5
     progress(0, 2, "fitting with canaries")
-    seen = mechanism.run(with_chosen(ratings, added, chosen, terms.unit_name))
+    seen = audited.run(with_chosen(ratings, added, chosen, terms.unit_name))
     progress(1, 2, "guessing who took part")
     nobody = np.zeros(canaries, dtype=np.bool_)
     scores, faults = canary_scores(seen.looks, with_chosen(ratings, added, nobody, terms.unit_name), added)
@@ -97,7 +97,7 @@ def audit_in_one_run(
         confidence=confidence,
         epsilon_low=epsilon,
         limit=limit,
-        proven=mechanism.proven(seen),
+        proven=audited.proven(seen),
         claimed=seen.release.guarantee.claimed,
         canary="a made-up user" if terms.unit_name == "user" else "one made-up rating, by a user without others",
         attack="likelihood of the looks",

@@ -21,7 +21,7 @@ from discreet.audit.bounds import (
 )
 from discreet.audit.canaries import Pair, pairs_for
 from discreet.audit.results import Audit
-from discreet.audit.setting import MakePopulation, Mechanism, Seen, check_confidence, exercised, faults_of, mu_of
+from discreet.audit.setting import Audited, MakePopulation, Seen, check_confidence, exercised, faults_of, mu_of
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.models.tuning import looked
@@ -91,15 +91,15 @@ def audit_by_runs(
     ratings = looked(ratings, "audit", [model])
     check_confidence(confidence)
     randomness = Randomness() if randomness is None else randomness
-    mechanism = Mechanism(model, terms, randomness, make_population)
+    audited = Audited(model, terms, randomness, make_population)
     if runs < FEWEST_RUNS:
         raise InputError(f"an audit needs at least {FEWEST_RUNS} runs on each side, got {runs}")
     pairs = pairs_for(ratings, terms.unit_name, device=terms.trusted == "devices")
-    first, limit = mechanism.run(pairs[0].present), mechanism.limit
-    proven, mu_proven = mechanism.proven(first), mu_of(first.spends)
+    first, limit = audited.run(pairs[0].present), audited.limit
+    proven, mu_proven = audited.proven(first), mu_of(first.spends)
     check_enough_runs(runs, confidence, limit.delta, proven.epsilon if proven else limit.epsilon, mu_proven)
-    adversary, seen = choose_canary(mechanism, pairs, max(EXPLORING, runs // 16), attacks, progress)
-    scores, ratios = _run(mechanism, adversary, runs, attacks, progress)
+    adversary, seen = choose_canary(audited, pairs, max(EXPLORING, runs // 16), attacks, progress)
+    scores, ratios = _run(audited, adversary, runs, attacks, progress)
     mixed = any(spend.mechanism != "gaussian" for spend in first.spends)
     unseen = mu_proven is None or (mixed and attacks == "release")
     verdict = judge(scores, runs // 4, limit.delta, confidence, None if unseen else ratios, mixed=mixed)
@@ -129,20 +129,20 @@ def audit_by_runs(
 
 
 def choose_canary(
-    mechanism: Mechanism, pairs: list[Pair], runs: int, attacks: Attacks, progress: Progress = no_progress
+    audited: Audited, pairs: list[Pair], runs: int, attacks: Attacks, progress: Progress = no_progress
 ) -> tuple[Adversary, Seen]:
     """The canary that moves the looks of this model furthest, unless a few runs show another far more clearly.
 
     These runs are not judged, so whatever they make us choose, the bounds hold.
     """
-    seen = [mechanism.run(pair.present) for pair in pairs]
+    seen = [audited.run(pair.present) for pair in pairs]
     adversaries = [Adversary(pair) for pair in pairs]
     strengths = [adversary.strength(each.looks) for adversary, each in zip(adversaries, seen, strict=True)]
     order = sorted(range(len(pairs)), key=lambda place: -round(strengths[place], 6))
     bound = epsilon_bound(0.0, CAUTION * 0.05)
     best, shown = order[0], -1.0
     for done, place in enumerate(order):
-        scores, _ = _run(mechanism, adversaries[place], runs, attacks, no_progress)
+        scores, _ = _run(audited, adversaries[place], runs, attacks, no_progress)
         found = max(best_cut(absent, present, bound)[1] for absent, present in scores.values())
         if shown < 0 or found > 1.5 * shown + 0.5:
             best, shown = place, found
@@ -151,7 +151,7 @@ def choose_canary(
 
 
 def _run(
-    mechanism: Mechanism, adversary: Adversary, runs: int, attacks: Attacks, progress: Progress
+    audited: Audited, adversary: Adversary, runs: int, attacks: Attacks, progress: Progress
 ) -> tuple[dict[str, Sides], Sides]:
     """Scores of every attack on the runs after the first quarter, where it was learned; and likelihood ratios of all.
 
@@ -169,7 +169,7 @@ def _run(
             cells = np.union1d(cells[cells < released[0][0].size], told)
             released = ([], [])
         for side, data in enumerate((adversary.pair.absent, adversary.pair.present)):
-            seen = mechanism.run(data)
+            seen = audited.run(data)
             arrays = numeric(seen.release.arrays)
             if size is None:
                 cells = canary_cells(arrays, adversary.pair)

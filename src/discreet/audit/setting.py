@@ -22,6 +22,9 @@ from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 
+MOST_SAMPLED = 50
+"""Looks at samples, whose losses are composed one by one to see how much of them a canary can show."""
+
 MakePopulation = Callable[[Ratings, Ledger, Randomness], Population]
 """Someone to ask, from ratings, a fresh ledger and a stream of noise. Each call is one run of the mechanism."""
 
@@ -36,7 +39,7 @@ class Seen:
 
 
 @dataclass(frozen=True, eq=False)
-class Mechanism:
+class Audited:
     """A model on certain terms: what is run again and again, each time with fresh noise."""
 
     model: Any
@@ -105,11 +108,14 @@ def mu_of(spends: Sequence[Spend]) -> float | None:
 def exercised(seen: Seen, adversary: Adversary, delta: float) -> float | None:
     """How much of what the ledger allows a canary can show: what it would allow if nobody moved a sum further.
 
-    In deviations where all noise is Gaussian, else in epsilon. None where not every look has one line in the ledger.
+    In deviations where all noise is Gaussian, else in epsilon. None where not every look has one line in the ledger,
+    or there are too many looks at samples to compose.
     """
     from discreet.privacy.composition import composed_epsilon
 
     if not seen.looks or any(len(look.spends) != 1 or look.law == "other" for look in seen.looks):
+        return None
+    if sum(look.sampling_rate < 1 for look in seen.looks) > MOST_SAMPLED:
         return None
     moved = []
     for place, look in enumerate(seen.looks):

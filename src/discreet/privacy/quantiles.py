@@ -16,7 +16,7 @@ from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise import SAMPLER_DISTANCE, add_laplace, draw_discrete_laplace, grid_of
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.selection import FLOAT_MARGIN, flip_distance, permute_and_flip, pure_share
-from discreet.privacy.spend import Mechanism, Spend
+from discreet.privacy.spend import MechanismName, Spend
 from discreet.types import AnyArray, Doubles
 
 
@@ -135,7 +135,7 @@ def _moves(per_unit: int, ledger: Ledger) -> int:
     return per_unit * (2 if ledger.unit.neighbours == "replace" else 1)
 
 
-def _spend(mechanism: Mechanism, what: str, moves: float, scale: float, slack: float, source: Randomness) -> Spend:
+def _spend(mechanism: MechanismName, what: str, moves: float, scale: float, slack: float, source: Randomness) -> Spend:
     require(math.isfinite(scale), "the share of the ledger is too small for any noise")
     return Spend(
         what=what,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from discreet.errors import InputError, require
 from discreet.privacy.unit import Norm
 
-Mechanism = Literal["laplace", "gaussian", "pure"]
+MechanismName = Literal["laplace", "gaussian", "pure"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class Spend:
     """
 
     what: str
-    mechanism: Mechanism
+    mechanism: MechanismName
     norm: Norm
     sensitivity: float
     scale: float
