@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 NOT_BOOKED = "Not booked: no account was charged, so what else was spent on these ratings is not counted."
 BOOKED = "Booked: an account was charged before anything was computed."
+OWN_CHOICES = "These are the items of {name}, on which Discreet's own defaults were chosen, and that was not paid for."
 UNDECLARED = (
     "nobody declared the list of items public, and a list that was read off the ratings says what was rated; "
     "declare all items"
@@ -125,7 +126,7 @@ class Paying:
     def notes(self) -> tuple[str, ...]:
         """What else has to be said for the promise to be read rightly."""
         name = chosen_on(self.catalogue)
-        own = () if name is None else (f"By its items this is {name}, on which Discreet's own defaults were chosen.",)
+        own = () if name is None else (OWN_CHOICES.format(name=name),)
         return (*notes_on(held_by(self).handling, self.unit), *own, NOT_BOOKED if self._booking is None else BOOKED)
 
     @property
