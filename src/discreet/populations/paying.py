@@ -165,9 +165,14 @@ class Paying:
 
         return sketch_of(given_to(self), key)
 
+    @property
+    def _users_may_leave(self) -> bool:
+        """Whether who takes part is hidden, and may change with one rating."""
+        return self.unit.name == "rating"
+
     def _charged(self, contribution: Contribution, share: float) -> Plan:
         plan = self.plan(contribution, share)
-        check_before_charging(contribution, held_by(self), self.unit)
+        check_before_charging(contribution, held_by(self), users_may_leave=self._users_may_leave)
         if self._booking is not None:
             self._booking.pay(self.ledger, plan.spend)
         self.ledger.charge(plan.spend)
