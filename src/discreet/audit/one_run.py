@@ -7,9 +7,10 @@ import numpy as np
 
 from discreet.audit.bounds import guessing_bound
 from discreet.audit.canaries import canaries_for, single_ratings_for, with_chosen
+from discreet.audit.exact import Exact
 from discreet.audit.recording import Look
 from discreet.audit.results import Audit
-from discreet.audit.setting import MakePopulation, Mechanism, beyond_bounds, check_confidence, unbooked
+from discreet.audit.setting import MakePopulation, Mechanism, beyond_limit, check_confidence, unbooked
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.populations.population import exact_total
@@ -91,7 +92,7 @@ def audit_in_one_run(
         claimed=seen.release.guarantee.claimed,
         canary="a made-up user" if terms.unit_name == "user" else "one made-up rating, by a user without others",
         attack="likelihood of the looks",
-        faults=(*unbooked(seen), *faults),
+        faults=(*unbooked(seen), *beyond_limit(mechanism, seen), *faults),
         absent=scores[~chosen],
         present=scores[chosen],
         guesses=(right, guesses),
@@ -104,13 +105,14 @@ def canary_scores(looks: Sequence[Look], background: Ratings, canaries: Ratings)
     And what is wrong for certain, because a canary moves a look beyond its bound.
     """
     scores = np.zeros(canaries.n_users)
-    faults = []
+    exact = Exact()
     for look in looks:
         cells, moved, owner = _moves(look, canaries)
-        faults += beyond_bounds(
+        exact.see_size(
             look.spends,
             l1=float(np.bincount(owner, weights=np.abs(moved), minlength=1).max()),
             l2=float(np.sqrt(np.bincount(owner, weights=moved**2, minlength=1).max())),
+            ratings=int(np.diff(canaries.indptr).max()),
         )
         rest = (look.answer - exact_total(look.contribution, background)).ravel()
         rest -= np.bincount(cells, weights=moved, minlength=rest.size) / 2
@@ -120,7 +122,7 @@ def canary_scores(looks: Sequence[Look], background: Ratings, canaries: Ratings)
         else:
             parts = (np.abs(there + half) - np.abs(there - half)) / look.scale
         scores += np.bincount(owner, weights=parts, minlength=canaries.n_users)
-    return scores, tuple(dict.fromkeys(faults))
+    return scores, tuple(exact.sentences())
 
 
 def _moves(look: Look, canaries: Ratings) -> tuple[AnyArray, Doubles, AnyArray]:
