@@ -5,7 +5,7 @@ something. From then on rows are those cells. A direction is learned on the rows
 are scored, and nothing was learned from them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Learner:
         self._cells: AnyArray | None = None
         self.size: int | None = None
 
-    def see(self, side: int, run: int, row: Doubles, sure: AnyArray, extra: Doubles) -> None:
+    def see(self, side: int, run: int, row: Doubles, sure: AnyArray, extra: Callable[[], Doubles]) -> None:
         """One run: all its numbers, where those are that surely belong to the canary, and what else is looked at."""
         self.size = len(row)
         if run < self._half:
@@ -47,7 +47,7 @@ class Learner:
         if self._cells is None:
             self._cells = telling_cells(np.stack(self._whole[0]), np.stack(self._whole[1]), sure)
             self._whole = ([], [])
-        self._rows[side].append(np.concatenate([row[self._cells], extra]))
+        self._rows[side].append(np.concatenate([row[self._cells], extra()]))
 
     def scores(self) -> dict[str, Sides]:
         """Of the runs after the first quarter; nothing where there is nothing to learn from."""
@@ -195,7 +195,9 @@ def flat(arrays: Sequence[AnyArray], size: int | None = None) -> Doubles:
     """
     rows = [np.asarray(array, dtype=np.float64).ravel() for array in arrays]
     numbers = resized(np.concatenate([np.array([sum(map(len, rows))]), *rows]), size)
-    return np.asarray(np.nan_to_num(numbers, nan=0.0, posinf=0.0, neginf=0.0), dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        numbers = np.nan_to_num(numbers, nan=0.0, posinf=0.0, neginf=0.0)
+    return np.asarray(numbers, dtype=np.float64)
 
 
 def resized(numbers: Doubles, size: int | None) -> Doubles:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -42,7 +43,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.populations.terms import Terms
 from discreet.privacy.randomness import Randomness
-from discreet.types import Progress, no_progress
+from discreet.types import AnyArray, Progress, no_progress
 
 Attacks = Literal["all", "release"]
 FEWEST_RUNS, EXPLORING, FINALISTS = 40, 40, 3
@@ -198,24 +199,24 @@ def observe(mechanism: Mechanism, adversary: Adversary, runs: int, attacks: Atta
     looked, released = Learner("learned from the looks", runs), Learner(RELEASE, runs)
     cards, noise = Cards(), Noise()
     seen: Seen | None = None
+    own: AnyArray = np.zeros(0, dtype=np.int64)
     for run in range(runs):
         for side, data in enumerate((pair.absent, pair.present)):
             seen = mechanism.run(data)
             cards.see(side, seen.release)
             arrays = numeric(seen.release.arrays)
-            own = canary_cells(arrays, pair)
             # Summaries come first: what comes last is cut off where shapes depend on the data.
             head = summaries(arrays)
-            row = np.concatenate([head, flat(arrays)])
-            row = resized(row, released.size)
-            own = own + len(head)
-            released.see(side, run, row, own, curves(row[own[own < len(row)]]))
+            if released.size is None:
+                own = canary_cells(arrays, pair) + len(head)
+            row = resized(np.concatenate([head, flat(arrays)]), released.size)
+            released.see(side, run, row, own, partial(curves, row[own]))
             if attacks == "all":
                 reads = adversary.read(seen.looks)
                 likelihood[side, run], gaussian[side, run] = likelihoods(reads)
                 touched = touched_cells(reads)
                 answers = row_of_looks(reads, looked.size)
-                looked.see(side, run, answers, touched, look_features(reads, answers, touched))
+                looked.see(side, run, answers, touched, partial(look_features, reads, answers, touched))
                 if mechanism.proves:
                     noise.see(side, reads)
         progress(run + 1, runs, "running on both sides")
