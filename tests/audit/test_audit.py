@@ -21,7 +21,7 @@ RATINGS = dc.synthetic(users=30, items=12, ratings=150, seed=1)
 @pytest.mark.parametrize("unit", ["rating", "user"])
 def test_pairs_are_neighbours(unit):
     for pair in pairs_for(RATINGS, unit):
-        before = {name: row for name, row in zip(pair.absent.users.names, pair.absent.csr.toarray(), strict=True)}
+        before = dict(zip(pair.absent.users.names, pair.absent.csr.toarray(), strict=True))
         gained = pair.present.csr.toarray() - [before.get(name, np.zeros(12)) for name in pair.present.users.names]
         assert not pair.present.has_repeats
         assert len(set(np.nonzero(gained)[0])) == 1  # one user

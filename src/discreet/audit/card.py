@@ -135,7 +135,7 @@ def release_card(release: Release) -> Card:
         "the model with its settings": repr(release.model),
         "the guarantee": repr(release.guarantee),
         "the number of lines in the ledger": str(len(release.spends)),
-        "the sources": repr(sorted(release.sources.items())),
+        "the list of sources": repr(sorted(release.sources.items())),
         "the list of arrays": repr([(name, *_form(release.arrays[name])) for name in sorted(release.arrays)]),
     }
     for place, spend in enumerate(release.spends, start=1):
@@ -148,9 +148,10 @@ def release_card(release: Release) -> Card:
 
 def catalogue_card(catalogue: Catalogue) -> Card:
     """Every part of a catalogue."""
-    columns = {f"the catalogue's {name}": _text_of(column) for name, column in catalogue.columns().items()}
-    told = {name: repr(getattr(catalogue, name)) for name in ("scale", "genres", "declared")}
-    return columns | {f"the catalogue's {name}": text for name, text in told.items()}
+    card = {"the description of the catalogue": repr((catalogue.scale, catalogue.genres, catalogue.declared))}
+    for name, column in catalogue.columns().items():
+        card[f"the column {name!r} of the catalogue"] = _text_of(column)
+    return card
 
 
 def _form(array: np.ndarray) -> tuple[str, tuple[int, ...]]:

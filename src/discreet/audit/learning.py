@@ -35,6 +35,7 @@ class Learner:
         self._whole: tuple[list[Doubles], list[Doubles]] = ([], [])
         self._rows: tuple[list[Doubles], list[Doubles]] = ([], [])
         self._cells: AnyArray | None = None
+        self._weights = np.zeros(0)
         self.size: int | None = None
 
     def see(self, side: int, run: int, row: Doubles, sure: AnyArray, extra: Callable[[], Doubles]) -> None:
@@ -45,9 +46,11 @@ class Learner:
                 self._whole[side].append(row)
             return
         if self._cells is None:
-            self._cells = telling_cells(np.stack(self._whole[0]), np.stack(self._whole[1]), sure)
+            absent, present = np.stack(self._whole[0]), np.stack(self._whole[1])
+            self._cells = telling_cells(absent, present, sure)
+            self._weights = weights_of_all(absent, present)
             self._whole = ([], [])
-        self._rows[side].append(np.concatenate([row[self._cells], extra()]))
+        self._rows[side].append(np.concatenate([row[self._cells], [row @ self._weights], extra()]))
 
     def scores(self) -> dict[str, Sides]:
         """Of the runs after the first quarter; nothing where there is nothing to learn from."""
@@ -89,6 +92,15 @@ def differing_cells(absent: Doubles, present: Doubles, sure: AnyArray | None = N
     # Of many cells and few rows some go along by chance.
     partners = partners[np.take_along_axis(along, partners, axis=1) > min(0.95, max(0.5, 6 / np.sqrt(len(residuals))))]
     return np.asarray(np.unique(np.concatenate([most, partners])))
+
+
+def weights_of_all(absent: Doubles, present: Doubles) -> Doubles:
+    """How much each cell says, taken alone: for leaks that are spread over so many cells that none shows by itself."""
+    gap = present.mean(axis=0) - absent.mean(axis=0)
+    variance = (absent.var(axis=0) + present.var(axis=0)) / 2
+    size = np.maximum(np.abs(absent).max(axis=0), np.abs(present).max(axis=0))
+    varies = variance > (1e-6 * size) ** 2  # what is exact is looked at by itself
+    return np.asarray(np.divide(gap, variance, out=np.zeros_like(gap), where=varies), dtype=np.float64)
 
 
 def fisher_direction(absent: Doubles, present: Doubles) -> Doubles:
@@ -143,19 +155,22 @@ def touched_cells(reads: Sequence[Read]) -> AnyArray:
 
 
 def look_features(reads: Sequence[Read], row: Doubles, touched: AnyArray) -> Doubles:
-    """More of the looks: whether there is any noise on the canary's cells, and where much is touched, projections."""
+    """More of the looks: how much noise they have, and if any at all on the canary's cells.
+
+    Where these are many, what the answers say along the ways in which the canary moves looks of their size.
+    """
+    spreads = np.array([np.log(np.abs(read.centred).mean() / read.look.scale + 1e-300) for read in reads])[:CURVED]
     if len(touched) > 0:
         shift = flat([read.moved for read in reads])[touched][:CURVED]
-        return curves(row[touched], shift)
+        return np.concatenate([spreads, curves(row[touched], shift)])
     centred, moves = [read.centred.ravel() for read in reads], [read.moved.ravel() for read in reads]
-    return np.array(
-        [
-            answer @ moved / np.linalg.norm(moved)
-            for answer in centred
-            for moved in moves
-            if len(moved) == len(answer) and moved.any()
-        ]
-    )[: 2 * MOST_FEATURES]
+    projections = [
+        answer @ moved / np.linalg.norm(moved)
+        for answer in centred
+        for moved in moves
+        if len(moved) == len(answer) and moved.any()
+    ]
+    return np.concatenate([spreads, projections[: 2 * MOST_FEATURES]])
 
 
 def curves(values: Doubles, shift: Doubles | float = 0.0) -> Doubles:
@@ -208,10 +223,10 @@ def resized(numbers: Doubles, size: int | None) -> Doubles:
 
 
 def summaries(arrays: Sequence[AnyArray]) -> Doubles:
-    """A few numbers about each array: its least, its greatest, its sum, its zeros, its whole and its odd numbers.
+    """A few numbers about each array: its least, greatest, sum and spread; how many are 0, whole, odd and not finite.
 
     >>> summaries([np.array([0.0, 1.5, 3.0]), np.array([np.nan])]).tolist()
-    [0.0, 3.0, 4.5, 1.0, 2.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    [0.0, 3.0, 4.5, 1.0, 1.0, 2.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     """
     found: list[float] = []
     for array in arrays:
@@ -219,8 +234,12 @@ def summaries(arrays: Sequence[AnyArray]) -> Doubles:
         good = np.isfinite(numbers)
         if not good.all():
             numbers = numbers[good]
-        most = (numbers.min(), numbers.max(), numbers.sum()) if len(numbers) else (0.0, 0.0, 0.0)
+        if len(numbers):
+            spread = np.abs(numbers - numbers.mean()).mean()
+            found += [float(numbers.min()), float(numbers.max()), float(numbers.sum()), float(spread)]
+        else:
+            found += [0.0] * 4
         whole = numbers[numbers == np.floor(numbers)]
-        odd = np.count_nonzero(whole % 2)
-        found += map(float, (*most, np.count_nonzero(numbers == 0), len(whole), odd, array.size - len(numbers)))
+        zeros, odd = np.count_nonzero(numbers == 0), np.count_nonzero(whole % 2)
+        found += [float(zeros), float(len(whole)), float(odd), float(array.size - len(numbers))]
     return np.array(found, dtype=np.float64)

@@ -48,6 +48,8 @@ from discreet.types import AnyArray, Progress, no_progress
 Attacks = Literal["all", "release"]
 FEWEST_RUNS, EXPLORING, FINALISTS = 40, 40, 3
 """Runs at least; on how many every canary is tried at least, and how many canaries on twice as many."""
+SURPRISING = 5.0
+"""Deviations by which looks must differ otherwise than by a canary's own total to make it the one that is judged."""
 RELEASE = "learned from the release"
 
 
@@ -158,14 +160,18 @@ def choose_canary(
     bound = epsilon_bound(0.0, CAUTION * 0.05)
 
     def shown(place: int, count: int) -> float:
-        scores = observe(mechanism, adversaries[place], count, attacks, no_progress).scores
-        return max(best_cut(absent, present, bound)[1] for absent, present in scores.values())
+        observed = observe(mechanism, adversaries[place], count, attacks, no_progress)
+        surprises[place] = observed.noise.surprise()
+        return max(best_cut(absent, present, bound)[1] for absent, present in observed.scores.values())
 
-    found = {}
+    found, surprises = {}, dict.fromkeys(order, 0.0)
     for done, place in enumerate(order):
         found[place] = shown(place, max(EXPLORING, runs // 40))
         progress(done + 1, len(order) + FINALISTS, "looking for the worst canary")
-    finalists = sorted(order, key=lambda place: -found[place])[:FINALISTS]  # of equals, the one that moves most
+    # Of equals the one that moves most; and one whose looks differ otherwise than they should.
+    finalists = sorted(order, key=lambda place: -found[place])[: FINALISTS - 1]
+    odd = max(order, key=lambda place: surprises[place])
+    finalists = list(dict.fromkeys([*finalists, odd]))
     best, most = order[0], found[order[0]]
     for done, place in enumerate(finalists):
         again = shown(place, max(2 * EXPLORING, runs // 16))
@@ -174,6 +180,8 @@ def choose_canary(
         elif again > 1.5 * most + 0.5:
             best, most = place, again
         progress(len(order) + done + 1, len(order) + FINALISTS, "looking for the worst canary")
+    if best == order[0] and surprises[odd] > SURPRISING:
+        best = odd
     return adversaries[best]
 
 
