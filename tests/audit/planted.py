@@ -305,6 +305,17 @@ def not_a_number_where_odd(ratings):
 
 
 @dataclass(frozen=True)
+class AsksForNothing:
+    """Nothing is booked, and the exact counts are released."""
+
+    def fit(self, population, progress=None):
+        counts = np.bincount(held(population).item_index, minlength=len(population.catalogue))
+        return replace(
+            dc.Release.of(self, population, {}), arrays={"counts": counts}, guarantee=dc.Guarantee.none("no")
+        )
+
+
+@dataclass(frozen=True)
 class LowOrderBits:
     """The exact count stands in the digits that nobody reads."""
 
@@ -363,5 +374,6 @@ BUGS = [
     Bug("the last user's number of ratings", "rating", Also(ratings_of_the_last_user)),
     Bug("items sorted by their exact counts", "rating", Also(items_by_popularity)),
     Bug("no number where a count is odd", "rating", Also(not_a_number_where_odd)),
+    Bug("exact counts, and nothing in the ledger", "rating", AsksForNothing()),
     Bug("exact counts in the digits that nobody reads", "rating", LowOrderBits(), found=False),
 ]

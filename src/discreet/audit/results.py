@@ -78,8 +78,8 @@ class Audit:
 
     @property
     def accuses(self) -> bool:
-        """Whether what is proven or claimed cannot be true. Wrong with at most 1 − confidence."""
-        promised = [loss.epsilon for loss in (self.proven, self.claimed) if loss is not None]
+        """Whether what is proven, claimed or allowed cannot be true. Wrong with at most 1 − confidence."""
+        promised = [loss.epsilon for loss in (self.proven, self.claimed, self.limit) if loss is not None]
         exceeded = any(self.epsilon_low > epsilon * (1 + 1e-9) for epsilon in promised)
         if self.mu is not None and self.mu_proven is not None:
             exceeded |= self.mu.low > self.mu_proven * (1 + 1e-9)
