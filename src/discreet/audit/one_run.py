@@ -41,8 +41,8 @@ def audit_in_one_run(
     """Fit once with many canaries, guess which of them took part, and bound epsilon by how many guesses are right.
 
     For data on which a fit takes long. The bound and its proof are in :mod:`discreet.audit.bounds`. Guesses are made
-    from the noisy sums that the model asked for; what reaches the release by another way is found by
-    :func:`audit_by_runs` alone.
+    from the noisy sums that the model asked for, whose noise is tested too; what reaches the release by another way is
+    found by :func:`audit_by_runs` alone.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def audit_in_one_run(
     progress(1, 2, "guessing who took part")
     nobody = np.zeros(canaries, dtype=np.bool_)
     background = with_chosen(ratings, added, nobody, terms.unit_name)
-    scores, faults = canary_scores(seen.looks, background, added)
+    scores, faults = canary_scores(seen.looks, background, added, seen.cap)
     epsilon, right, guesses = guess(scores, chosen, limit.delta, 1 - (1 - confidence) * (1 - SHARE))
     noise, exact, reads = Noise(), Exact(), [read_of(look, used) for look in seen.looks]
     noise.see(0, reads)
@@ -121,13 +121,15 @@ def halves_of(ratings: Ratings) -> tuple[Ratings, Ratings]:
     return ratings.select_users(np.arange(middle)), ratings.select_users(np.arange(middle, ratings.n_users))
 
 
-def canary_scores(looks: Sequence[Look], background: Ratings, canaries: Ratings) -> tuple[Doubles, tuple[str, ...]]:
+def canary_scores(
+    looks: Sequence[Look], background: Ratings, canaries: Ratings, cap: int | None = None
+) -> tuple[Doubles, tuple[str, ...]]:
     """How much the looks speak for each canary: its log-likelihood ratio, the other canaries taken as half there.
 
     And what is wrong for certain, because a canary moves a look beyond its bound.
     """
     scores = np.zeros(canaries.n_users)
-    exact = Exact()
+    exact = Exact(cap=cap)
     for look in looks:
         cells, moved, owner = _moves(look, canaries)
         exact.see_size(

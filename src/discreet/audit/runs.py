@@ -69,9 +69,10 @@ def audit_by_runs(
 ) -> Audit:
     """Run a model many times on two neighbouring data sets and bound epsilon by how well they can be told apart.
 
-    A few runs are made to choose a canary. The others are divided: a quarter to learn attacks on, a quarter to choose
-    an attack and its threshold, one half to judge it. What is chosen never depends on the runs that are judged, so the
-    bound is valid whatever is chosen.
+    Canaries of every kind are tried on exact totals, and a dozen of them in a few runs to choose one. The other runs
+    are divided: a quarter to learn attacks on, a quarter to choose an attack and its threshold, one half to judge it.
+    What is chosen never depends on the runs that are judged, so the bound is valid whatever is chosen. The noise of the
+    looks is tested as well (:mod:`discreet.audit.noise`), with a thousandth of the risk.
 
     Parameters
     ----------
