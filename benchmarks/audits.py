@@ -82,7 +82,7 @@ def found_by(audit: dc.Audit) -> list[str]:
     if any("ledger" in fault and "tells" not in fault for fault in audit.faults):
         found.append("the ledger's own lines")
     if audit.noise:
-        again = any("same noise" in fault or "again" in fault for fault in audit.noise)
+        again = any("have the same noise" in fault or "comes again" in fault for fault in audit.noise)
         found.append("the noise, which repeats" if again else "the noise, which is too small")
     if refuted(audit):
         found.append(f"attack {audit.attack}")

@@ -25,12 +25,11 @@ MISSED = {
     "a split by row number, in the population": "one rating in front decides for every other whether it counts",
     "positional user names": "one user in front decides for every other whether they count",
 }
-RUNS = {"a cap that the population does not enforce": 1200, "positional user names": 600}
+RUNS = {"positional user names": 600}
+BUGS = {bug.name: bug for bug in reversed(planted.BUGS)}  # of both units, the unit rating: that of users was found
 
 
-@pytest.mark.parametrize(
-    "bug", [bug for bug in planted.BUGS if bug.name in MISSED], ids=lambda bug: f"{bug.name} ({bug.unit})"
-)
+@pytest.mark.parametrize("bug", [BUGS[name] for name in MISSED], ids=lambda bug: bug.name)
 def test_an_audit_finds_what_it_missed(bug, door):
     audit = bug.audit(runs=RUNS.get(bug.name, 240), randomness=dc.Randomness(seed=5))
     assert audit.accuses, str(audit)
