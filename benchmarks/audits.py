@@ -118,7 +118,7 @@ def main() -> int:
     parser.add_argument("--planted", action="store_true")
     parser.add_argument("--audits", type=int, default=200)
     parser.add_argument("--runs", type=int, default=None)
-    parser.add_argument("--confidence", type=float, default=0.95)
+    parser.add_argument("--confidence", type=float, default=0.99)
     options = parser.parse_args()
     if options.planted:
         return int(audit_planted_ones(options.runs or 4000, options.confidence) > 0)

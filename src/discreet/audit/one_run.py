@@ -30,7 +30,7 @@ def audit_in_one_run(
     terms: Terms,
     *,
     canaries: int = 1000,
-    confidence: float = 0.95,
+    confidence: float = 0.99,
     randomness: Randomness | None = None,
     seed: int | None = None,
     make_population: MakePopulation | None = None,

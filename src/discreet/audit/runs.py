@@ -59,7 +59,7 @@ def audit_by_runs(
     terms: Terms,
     *,
     runs: int = 4000,
-    confidence: float = 0.95,
+    confidence: float = 0.99,
     attacks: Attacks = "all",
     randomness: Randomness | None = None,
     make_population: MakePopulation | None = None,
