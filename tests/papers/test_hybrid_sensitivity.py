@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.audit.bounds import epsilon_bound
 from discreet.audit.canaries import users_of
-from discreet.audit.runs import judge
+from discreet.audit.judging import judge
 from discreet.data.ratings import Ratings
 from discreet.papers.hybrid_knn.algorithm import HybridKNN, weighted_sums
 from discreet.papers.hybrid_knn.privacy import SHARES, Sensitivities, corrected_epsilon
