@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.papers.frame.cases import Case, Grid
 from discreet.papers.frame.claims import Claim
 from discreet.papers.frame.figures import Figure
 from discreet.papers.frame.outcome import Outcome
+from discreet.papers.frame.sets import Sets
 from discreet.reports.curves import Rows
 
 
@@ -42,7 +42,7 @@ class Paper:
     seeds, quick_seeds
         How often they are repeated.
     repetition
-        Makes one repetition from ratings and a seed.
+        Makes one repetition from the sets of ratings and a seed.
     readings
         How what came out is read, with what pages call it.
     judged
@@ -71,7 +71,7 @@ class Paper:
     quick: Grid
     seeds: int = 10
     quick_seeds: int = 3
-    repetition: Callable[[Ratings, int], Repetition]
+    repetition: Callable[[Sets, int], Repetition]
     readings: Mapping[str, str]
     judged: Sequence[str]
     claims: Callable[[Grid], Sequence[Claim]]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from discreet.papers.frame.cases import Case, Grid
 from discreet.papers.frame.figures import Axis, Curve, Figure
 from discreet.papers.hybrid_knn.algorithm import FORMS
-from discreet.papers.hybrid_knn.experiment import FIXED, LITERAL, NONE, TIMED
+from discreet.papers.hybrid_knn.experiment import FIXED, NONE, TIMED
 
 GAMMA, OURS_GAMMA = Axis("gamma", "gamma of the perturbation"), Axis("gamma", "gamma of equal noise")
 EPSILON = Axis("epsilon", "epsilon (claimed, log scale)", log=True)
@@ -75,7 +75,6 @@ def figures(grid: Grid) -> Sequence[Figure]:
             EPSILON,
             "RMSE",
             level=none,
-            also=LITERAL,
         ),
         Figure(
             4,
@@ -164,6 +163,7 @@ def figures(grid: Grid) -> Sequence[Figure]:
             {"hybrid, end to end": Curve(times, DRAWN), "ours: end to end": Curve(times, "sent")},
             Axis("share", "share of the users"),
             "seconds",
+            also=grid.cases("made up", "users"),
         ),
         Figure(
             9,

@@ -8,7 +8,7 @@ from discreet.papers.frame.cases import Case, Grid
 from discreet.papers.frame.outcome import Outcome
 from discreet.papers.frame.paper import Paper
 from discreet.papers.hybrid_knn.claims import claims
-from discreet.papers.hybrid_knn.experiment import FIXED, FULL, LITERAL, NONE, QUICK, Repetition, reports_of
+from discreet.papers.hybrid_knn.experiment import FIXED, FULL, NONE, QUICK, Repetition, reports_of
 from discreet.papers.hybrid_knn.figures import READINGS, figures
 from discreet.papers.hybrid_knn.privacy import corrected_epsilon
 from discreet.papers.hybrid_knn.sound import epsilon_of
@@ -65,7 +65,7 @@ def sent(outcome: Outcome) -> Rows:
 def shown(grid: Grid) -> list[Case]:
     """All but most of the hybrid and of its running time."""
     fixed = (case for method in ("hybrid", "DP on RP") for case in grid.cases(method, "gamma", epsilon=FIXED))
-    return [NONE, *grid.cases("RP", "gamma"), *grid.cases("DP", "epsilon"), *fixed, *LITERAL]
+    return [NONE, *grid.cases("RP", "gamma"), *grid.cases("DP", "epsilon"), *fixed]
 
 
 PAPER = Paper(
