@@ -32,6 +32,11 @@ class Data:
     most_rated: int | None = None
     """How many of the items were kept, where not all were."""
 
+    @property
+    def title(self) -> str:
+        """Its name, and what is left of it."""
+        return self.name + ("" if self.most_rated is None else f" ({self.most_rated:,} most rated items)")
+
     @classmethod
     def of(cls, name: str, sets: Sets) -> "Data":
         """Counted, a given test set with the rest."""
