@@ -293,7 +293,11 @@ def test_tables_say_what_is_sent_and_what_epsilon_is_worth(outcome):
     worth, sent, clipped = PAPER.tables(outcome)
     assert [row[0] for row in worth.rows] == ["0", "0.5", "3.5"]
     assert worth.rows[0][1:] == ["2.63", "2.77", "15.7", "2.63", "1.07", "1.07"]
-    assert worth.rows[1][1] == "2.63" and worth.rows[1][4:] == ["2.94", "0.897", "1.07"]  # Theorem 4: the order is right
+    assert worth.rows[1][1] == "2.63" and worth.rows[1][4:] == [
+        "2.94",
+        "0.897",
+        "1.07",
+    ]  # Theorem 4: the order is right
     assert worth.rows[2][1] == "2.7" and worth.rows[2][4:] == ["4.82", "0.456", "1.07"]
     assert "up to" in worth.columns[3]
     assert [row[0] for row in clipped.rows] == ["no privacy", "epsilon 0.1", "epsilon 1", "epsilon 10"]

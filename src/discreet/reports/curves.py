@@ -12,6 +12,8 @@ from discreet.reports.style import QUIET
 
 STACKED = 12
 """Rows of a table whose cells go below each other on a phone."""
+SENTENCE = 30
+"""Letters of a cell that is not broken into lines."""
 SHORT = 14
 """Letters of a name of which two fit beside each other on a phone."""
 
@@ -183,7 +185,8 @@ def _cell(text: str, column: str) -> str:
     try:
         float(text)
     except ValueError:
-        return f'<td style="white-space:nowrap"{_label(column)}>{escape(text)}</td>'
+        look = ' style="white-space:nowrap"' if len(text) <= SENTENCE else ' style="text-align:left"'
+        return f"<td{look}{_label(column)}>{escape(text)}</td>"
     return f"<td{_label(column)}>{escape(text)}</td>"
 
 
