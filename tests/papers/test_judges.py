@@ -106,6 +106,7 @@ def test_steeper_counts_how_often():
     assert not judges.steeper(line(1.29, 1, 0.9), over="x", below=2, times=3).holds
     assert judges.steeper(line(1.01, 1, 1.1), over="x", below=2, times=3).holds  # beyond, nothing is gained
     assert not judges.steeper(line(1, 1, 1), over="x", below=2, times=3).holds
+    assert not judges.steeper(line(1.01, 1, 1.1), over="x", below=2, times=3, least=0.02).holds  # so little is flat
 
 
 def test_close_is_a_share_in_every_setting():

@@ -66,15 +66,18 @@ def mainly(part: Sample, whole: Sample, *, share: float = 0.5) -> Finding:
     return Finding(found.mean > share, f"{found.mean:.0%} of the whole (mainly: more than {share:.0%})")
 
 
-def steeper(line: Line, *, over: str, below: float, times: float) -> Finding:
-    """From ``below`` down to the first, numbers rise more than ``times`` as much as from the last down to it."""
+def steeper(line: Line, *, over: str, below: float, times: float, least: float = 0.0) -> Finding:
+    """From ``below`` down to the first, numbers rise more than ``times`` as much as from the last down to it.
+
+    And by more than a share, ``least``: what counts as flat does not count as steep.
+    """
     first, last = line[0], line[-1]
     middle = next(found for found in line if found.case[over] == below)
     before, after = first.mean - middle.mean, middle.mean - last.mean
     return Finding(
-        before > times * max(after, 0.0),
-        f"{before:+.3f} from {over} {below:g} to {first.case[over]:g}, {after:+.3f} from {last.case[over]:g} to "
-        f"{below:g} (rapidly: {times:g} times as much)",
+        before > times * max(after, 0.0) and before > least * middle.mean,
+        f"{before:+.3f} ({before / middle.mean:+.1%}) from {over} {below:g} to {first.case[over]:g}, {after:+.3f} from "
+        f"{last.case[over]:g} to {below:g} (rapidly: {times:g} times as much, and more than {least:.0%})",
     )
 
 

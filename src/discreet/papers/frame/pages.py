@@ -167,7 +167,8 @@ def _numbers(paper: Paper, outcome: Outcome, *, shown: bool = False) -> Rows:
     """All means, or those that the documentation shows."""
     cases = [case for case in (paper.shown(outcome.grid) if shown else outcome.numbers) if case in outcome.numbers]
     names = list(dict.fromkeys(name for case in cases for name, _ in case.settings))
-    readings = [reading for reading in paper.readings if any(outcome.has(case, reading) for case in cases)]
+    aside = paper.aside if shown else ()
+    readings = [one for one in paper.readings if one not in aside and any(outcome.has(case, one) for case in cases)]
     rows = []
     for case in cases:
         settings = [case.get(name) for name in names]

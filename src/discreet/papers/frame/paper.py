@@ -56,8 +56,8 @@ class Paper:
         For a grid.
     tables
         What else belongs on a page.
-    shown
-        The cases in the table of numbers in the documentation.
+    shown, aside
+        The cases in the table of numbers in the documentation, and the readings that are shown elsewhere.
     pictured
         The names of the pictures in the documentation.
     metric
@@ -87,6 +87,7 @@ class Paper:
     figures: Callable[[Grid], Sequence[Figure]]
     tables: Callable[[Outcome], Sequence[Rows]] = _nothing
     shown: Callable[[Grid], Sequence[Case]]
+    aside: Sequence[str] = ()
     pictured: Sequence[str] = ()
     metric: str = "RMSE"
     contents: Sequence[Entry] = ()

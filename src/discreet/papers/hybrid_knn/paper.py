@@ -5,7 +5,7 @@ from typing import Any
 
 from discreet.data.catalogue import Scale
 from discreet.papers.frame.cases import Case, Grid
-from discreet.papers.frame.outcome import Outcome
+from discreet.papers.frame.outcome import Outcome, with_half_width
 from discreet.papers.frame.paper import Paper
 from discreet.papers.hybrid_knn.claims import RUN_ON, claims
 from discreet.papers.hybrid_knn.contents import CONTENTS
@@ -83,13 +83,19 @@ def sent(outcome: Outcome) -> Rows:
 def clipped(outcome: Outcome) -> Rows:
     """What clipping predictions to the scale decides."""
     cases = [case for case in (NONE, *outcome.grid.cases("DP", "epsilon")) if case in outcome.numbers]
+
+    def written(case: Case, reading: str) -> str:
+        mean, half = with_half_width(outcome.at(case, reading).values)
+        return f"{mean:.3f} ± {half:.3f}" if mean < 10 else f"{mean:.0f} ± {half:.0f}"
+
     readings = [name for reading in CLIPPED_AND_NOT for name in (reading, f"{reading} unclipped")]
     return Rows(
         title="Clipped, and not",
         columns=("setting", *(READINGS[reading] for reading in readings)),
-        rows=[[case.setting, *(f"{outcome.at(case, name).mean:.3f}" for name in readings)] for case in cases],
+        rows=[[case.setting, *(written(case, name) for name in readings)] for case in cases],
         text="RMSE of predictions that are clipped to the scale of 1 to 5, as everywhere else on this page, and of the "
-        "same ones as they are. The paper does not say which it has. Mean over the repetitions.",
+        "same ones as they are. The paper does not say which it has. Means over the repetitions, ± half their 95 % "
+        "interval.",
     )
 
 
@@ -123,6 +129,7 @@ PAPER = Paper(
     figures=figures,
     tables=tables,
     shown=shown,
+    aside=("plain unclipped", "letter unclipped", "GAvg", "Cov", "letter Cov"),
     pictured=("figure-3",),
     metric="RMSE, and seconds where a method is called so",
     notes=files("discreet.papers.hybrid_knn").joinpath("notes.md").read_text(encoding="utf-8"),

@@ -26,8 +26,8 @@
 In the literal reading UAvg is a mean of distances d and of copies of G, which may be as large as high + gamma, so alpha
 is (tau + 2 gamma) + max(tau + 2 gamma, high + gamma): 9 and not 8 for ratings of 1 to 5 and gamma 0, and 2B alpha + 3B²
 is 21, where 11 is published. (It is not sharp. With y = c/(c + beta) and W = tau + 2 gamma a row moves by at most
-yW + y²W + y(1 − y)(high + gamma) + B, which grows with y up to 2W + B while high + gamma ≤ 3W: where G weighs much, UAvg
-hardly moves. So 19 is a bound too.)
+yW + y²W + y(1 − y)(high + gamma) + B, which grows with y up to 2W + B while high + gamma ≤ 3W: where G weighs much,
+UAvg hardly moves. So 19 is a bound too.)
 
 Theorem 3 is right, and sharp: a user with c ratings before the new one moves weighted presence by
 c²(1/c − 1/(c+1)) + (2c + 1)/(c + 1) = (3c + 1)/(c + 1) < 3.
