@@ -38,6 +38,7 @@ def test_draws_and_judges(discreet, table, tmp_path):
     # The paper was never run on these data, so nothing of it is counted.
     assert written["reproduces"] == {"letter": {"claims": 0, "of": 0}, "plain": {"claims": 0, "of": 0}}
     assert "to the letter" in outcome.out and "corrected" in outcome.out and "not judged" in outcome.out
+    assert "None of its claims is counted on ratings.csv, with 1 repetition." in outcome.out
 
 
 def test_prints_one_document(discreet, table, tmp_path):

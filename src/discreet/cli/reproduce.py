@@ -186,6 +186,7 @@ def _run(
 
 def _print(found: "Reproduction") -> None:
     from discreet.papers.frame.pages import SECTIONS, in_words, numbers_of, sign_of
+    from discreet.reports.words import count_of
 
     paper, outcome = found.paper, found.outcome
     for source, (title, _) in SECTIONS.items():
@@ -206,7 +207,8 @@ def _print(found: "Reproduction") -> None:
         if rows:
             heads = [paper.readings[reading] for reading in counted] or ["verdict"]
             table(title, (*heads, "claim, and the numbers"), rows)
-    say(f"{in_words(paper, found.judged)} on {outcome.data.title}, with {outcome.seeds} repetitions.")
+    counted = in_words(paper, found.judged)
+    say(f"{counted[0].upper()}{counted[1:]} on {outcome.data.title}, with {count_of(outcome.seeds, 'repetition')}.")
 
 
 for _name, _listed in PAPERS.items():

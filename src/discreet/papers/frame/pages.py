@@ -98,6 +98,8 @@ def in_words(paper: Paper, judged: Sequence[Judged]) -> str:
     """How many claims reproduce, in every reading that counts."""
     counts = {reading: count(judged, reading) for reading in paper.counts}
     (first, (held, of)), *others = counts.items()
+    if not any(of for _, of in counts.values()):
+        return "none of its claims is counted"
     if not others:
         return f"{held} of {of} claims reproduce"
     rest = [f"{held} of {of} {paper.readings[reading]}" for reading, (held, of) in others]
