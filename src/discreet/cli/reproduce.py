@@ -207,8 +207,8 @@ def _print(found: "Reproduction") -> None:
         if rows:
             heads = [paper.readings[reading] for reading in counted] or ["verdict"]
             table(title, (*heads, "claim, and the numbers"), rows)
-    counted = in_words(paper, found.judged)
-    say(f"{counted[0].upper()}{counted[1:]} on {outcome.data.title}, with {count_of(outcome.seeds, 'repetition')}.")
+    words = in_words(paper, found.judged)
+    say(f"{words[0].upper()}{words[1:]} on {outcome.data.title}, with {count_of(outcome.seeds, 'repetition')}.")
 
 
 for _name, _listed in PAPERS.items():

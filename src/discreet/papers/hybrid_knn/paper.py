@@ -33,20 +33,21 @@ def worth(outcome: Outcome) -> Rows:
         columns=(
             "gamma",
             "averages clamped",
-            "and centred to the letter",
-            "as published, up to, for a user with 100 ratings",
-            "DP that ignores RP, averages clamped",
+            "and to the letter",
+            "as published, 100 ratings: up to",
+            "clamped, ignoring RP",
             "value changes only",
-            "value changes only, DP that ignores RP",
+            "and ignoring RP",
         ),
         rows=[
             [f"{gamma:g}", *(f"{corrected_epsilon(1.0, gamma, scale=scale, **how):.3g}" for how in hows)]
             for gamma in (0.0, *outcome.grid["gamma"])
         ],
         text="What the published noise really bounds for one rating of 1 to 5 where 1 is claimed, if the dampings are "
-        "public: for a rating that is there or not, with averages clamped to the scale, and as published for a user "
-        "with 100 ratings; and for a rating that only changes its value. DP that ignores RP proves a larger "
-        "epsilon than the hybrid (Theorem 4), but not (4 + 2 gamma)/4 times as large, as the theorem has it.",
+        "public. For a rating that is there or not: with averages clamped to the scale, the same for the centring of "
+        "the text, and as published, up to so much for a user with 100 ratings; then for DP that ignores RP. For a "
+        "rating that only changes its value: the hybrid, and DP that ignores RP. That one proves a larger epsilon than "
+        "the hybrid (Theorem 4), but not (4 + 2 gamma)/4 times as large, as the theorem has it.",
     )
 
 
