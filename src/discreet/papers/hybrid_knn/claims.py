@@ -35,7 +35,7 @@ RUN_ON = (
     RunOn(
         name="ml-100k",
         sizes="100K ratings of 1682 movies by 943 users",
-        test="20 %, drawn at random",
+        test="20 %; how it was drawn is not said, and here it is random",
         clash="none: the matrix of about 1000 by 1700 in 4.2.4 is the same, rounded",
     ),
     RunOn(
