@@ -32,7 +32,9 @@ from scipy.special import stdtrit
 import discreet as dc
 from discreet.evaluation.results import Estimate
 from discreet.kernels.covariance import weighted_moments
-from discreet.papers.hybrid_knn.experiment import Case, Repetition
+from discreet.papers.frame.cases import Case
+from discreet.papers.frame.sets import Sets
+from discreet.papers.hybrid_knn.experiment import Repetition
 
 PARTS = ("models", "published", "private", "per-item", "speed", "growth", "netflix")
 NETFLIX = {"users": 480_189, "items": 17_770, "ratings": 100_000_000}
@@ -115,18 +117,18 @@ def paired(ours: Any, theirs: Any) -> tuple[float, float]:
 def published(seeds: int) -> int:
     """The paper's system: what the prototypes saw of it is seen again."""
     ratings = dc.load("ml-100k")
-    cases = [Case("no privacy"), Case("RP", 0.5), Case("RP", 3.5), Case("DP", 0.0, 1.0), Case("DP", 0.0, 10.0)]
+    perturbed, noisy_only = [Case("RP", gamma=gamma) for gamma in (0.5, 3.5)], [Case("DP", epsilon=e) for e in (1, 10)]
+    cases = [Case("no privacy"), *perturbed, *noisy_only]
     errors: dict[Case, list[dict[str, float]]] = {case: [] for case in cases}
     for seed in range(1, seeds + 1):
-        repetition = Repetition(ratings, {}, seed)
+        repetition = Repetition(Sets(ratings), seed)
         for case in cases:
-            errors[case].append(dict(repetition.errors(case)))  # type: ignore[arg-type]
+            errors[case].append(dict(repetition.measure(case)))
     forms = ("average", "plain", "joint", "shrunk", "damped")
     print(f"{f'as published, {seeds} splits':<32}" + "".join(f"{form:>20}" for form in forms))
     means = {}
     for case in cases:
-        label = case.method + (f", gamma {case.gamma:g}" if case.gamma else "")
-        label += f", epsilon {case.epsilon:g}" if case.epsilon else ""
+        label = case.method + (f", {case.setting}" if case.settings else "")
         found = {form: Estimate.over_runs([error[form] for error in errors[case]]) for form in forms}
         means[case] = {form: estimate.mean for form, estimate in found.items()}
         print(f"{label:<32}" + "".join(f"{found[form]!s:>20}" for form in forms), flush=True)

@@ -17,7 +17,7 @@ CONFIDENCE = 0.999
 def test_an_almanac_is_as_private_as_its_ledger_says_and_not_more(
     unit: Literal["rating", "user"], audience: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(by_runs, "EXPLORING", 16)  # the canaries are the same for all; time is better spent on judging
+    monkeypatch.setattr(by_runs, "EXPLORING", 8)  # the canaries are the same for all; time is better spent on judging
     model = dc.Almanac(audience=audience, pair_share=0.6)
     audit = dc.audit_by_runs(
         model,

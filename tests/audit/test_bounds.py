@@ -20,8 +20,8 @@ from discreet.audit.bounds import (
     mu_bound,
     mu_interval,
 )
+from discreet.audit.judging import LIKELIHOOD, judge
 from discreet.audit.one_run import guess
-from discreet.audit.runs import LIKELIHOOD, judge
 from discreet.privacy.accounting import gaussian_noise_multiplier
 from discreet.privacy.noise import draw_discrete_gaussian, draw_discrete_laplace
 

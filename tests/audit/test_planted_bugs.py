@@ -24,9 +24,8 @@ def ratings_of(population):
 
 def audited(model, terms, kind=None, *, runs=800, **options):
     make = None if kind is None else lambda ratings, ledger, noise: kind(ratings, ledger, randomness=noise)
-    return dc.audit_by_runs(
-        model, RATINGS, terms, runs=runs, make_population=make, randomness=dc.Randomness(seed=5), **options
-    )
+    options = {"confidence": 0.95, "randomness": dc.Randomness(seed=5)} | options
+    return dc.audit_by_runs(model, RATINGS, terms, runs=runs, make_population=make, **options)
 
 
 def shows_it(audit) -> bool:

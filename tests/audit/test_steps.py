@@ -36,9 +36,9 @@ class HalfTheNoise(dc.TrustedServer):
         return StepSums(steps, plan.deviation, answer)
 
 
-def audited(kind=None, runs=1200):
+def audited(kind=None, runs=1200, model=MODEL):
     make = None if kind is None else lambda ratings, ledger, noise: kind(ratings, ledger, randomness=noise)
-    return dc.audit_by_runs(MODEL, RATINGS, TERMS, runs=runs, make_population=make, randomness=dc.Randomness(seed=5))
+    return dc.audit_by_runs(model, RATINGS, TERMS, runs=runs, make_population=make, randomness=dc.Randomness(seed=5))
 
 
 def test_sampled_steps_are_not_accused():
@@ -52,6 +52,14 @@ def test_sampled_steps_are_not_accused():
 def test_half_the_noise_is_found():
     audit = audited(HalfTheNoise)
     assert audit.accuses and audit.epsilon_low > 1.1, str(audit)
+
+
+def test_too_little_noise_on_steps_over_everybody_shows_on_the_looks_themselves():
+    """An honest one is accused with odds below 1e-5: a thousandth of the risk of 0.01."""
+    everybody = replace(MODEL, sampling_rate=1.0)
+    assert audited(runs=200, model=everybody).noise == ()
+    (found,) = audited(HalfTheNoise, runs=200, model=everybody).noise
+    assert found.startswith("there is less noise on")
 
 
 def test_steps_in_one_run_are_not_accused():

@@ -74,10 +74,10 @@ def test_bad_requests_end_with_2_and_a_sentence(discreet, table, tmp_path):
         ("--epsilon", 1, "--trust", "god"): "--trust must be server or devices, got 'god'",
         ("--epsilon", 1, "--confidence", 1): "confidence must lie between 0.5 and 1, got 1.0",
         ("--epsilon", 1, "--runs", 10): "an audit needs at least 40 runs on each side, got 10",
-        ("--epsilon", 5, "--runs", 100): "with 100 runs on each side an audit can show an epsilon of 2.57 at most, "
-        "and 5 is to be tested: run at least 1103",
-        ("--epsilon", 1, "--one-run", "--canaries", 10): "with 10 canaries an audit can show an epsilon of 0.598 at "
-        "most, and 1 is to be tested: use at least 14",
+        ("--epsilon", 5, "--runs", 100): "with 100 runs on each side an audit can show an epsilon of 2.19 at most, "
+        "and 5 is to be tested: run at least 1581",
+        ("--epsilon", 1, "--one-run", "--canaries", 10): "with 10 canaries an audit can show an epsilon of 0.198 at "
+        "most, and 1 is to be tested: use at least 20",
         ("--epsilon", 1, "--one-run", "--canaries", 1): "an audit in one run needs at least 2 canaries, got 1",
         ("--epsilon", 1, "--one-run", "--runs", 100): "--runs and --one-run are different ways to audit: choose one",
         ("--epsilon", 1, "--canaries", 100): "--canaries goes with --one-run",

@@ -42,8 +42,8 @@ def test_shows_what_was_spent_on_what_and_what_is_left(discreet, fit, table, own
     outcome = fit("--epsilon", "0.5")
     assert outcome.code == 0
     assert (
-        f"It is booked on the budget of {table}: epsilon 1.5 of 2 is left for one more fit like the last; "
-        "3 fits of that size; see `discreet budget`.\n"
+        f"It is booked on the budget of {table}: of epsilon 2 there is left epsilon 1.5 for one more fit like the "
+        "last; 3 fits of that size; see `discreet budget`.\n"
     ) in outcome.out
     assert fit("--epsilon", "1", "--json", "--set", "item_damping=2", model="bias").code == 0
     text = discreet("budget", table).out

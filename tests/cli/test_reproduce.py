@@ -29,28 +29,66 @@ def test_draws_and_judges(discreet, table, tmp_path):
     written = {path.name for path in tmp_path.iterdir()}
     assert written == {"report.html", "report.json", "repetitions", "figure-2.png", "figure-9.png"}
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "What epsilon 1 is worth" in page and "Fig. 9" in page and "Fig. 3" not in page
+    assert "What epsilon 1 is worth" in page and "Fig. 9: noise" in page and "Fig. 3: noise" not in page
     written = json.loads((tmp_path / "report.json").read_text())
-    assert set(written["claims"][0]["verdicts"]) == {"plain", "joint", "shrunk", "damped", "sent"}
-    assert [found["figure"] for found in written["claims"]] == [2, 2, 2, 2, 9, 9, 9]
+    forms = {"plain", "ratio", "joint", "shrunk", "damped"}
+    assert set(written["claims"][0]["verdicts"]) == {"letter", "letter plain", *forms, "sent"}
+    assert [found["figure"] for found in written["claims"]] == [2, 2, 2, 2, 2, 2, 9, 9, 9]
     assert "Our own questions" in page and "What is sent for a gamma" in page
+    # The paper was never run on these data, so nothing of it is counted.
+    assert written["reproduces"] == {"letter": {"claims": 0, "of": 0}, "plain": {"claims": 0, "of": 0}}
+    assert "to the letter" in outcome.out and "corrected" in outcome.out and "not judged" in outcome.out
+    assert "None of its claims is counted on ratings.csv, with 1 repetition." in outcome.out
 
 
 def test_prints_one_document(discreet, table, tmp_path):
-    outcome = discreet(
-        "reproduce", "hybrid", "--data", table, *SCALE, "--quick", "--seeds", 1, "--figure", 2, "--json", "-o", tmp_path
-    )
+    how = ("--quick", "--seeds", 1, "--figure", 2, "--json", "--called", "ml-100k", "-o", tmp_path)
+    outcome = discreet("reproduce", "hybrid", "--data", table, *SCALE, *how)
     document = json.loads(outcome.out)
     assert outcome.err == ""
     assert document["figures"] == [2]
     assert document["claims"][0]["claim"] == "RMSE rises with gamma"
-    assert document["claims"][0]["source"] == "the paper" and document["reproduces"]["of"] == 1
+    assert document["claims"][0]["source"] == "the paper" and document["data"]["name"] == "ml-100k"
+    assert {reading: found["of"] for reading, found in document["reproduces"].items()} == {"letter": 3, "plain": 3}
     assert document["pictures"] == [str(tmp_path / "figure-2.png")]
+
+
+def test_takes_a_given_test_set_and_the_most_rated_items(discreet, table, tmp_path):
+    """Yahoo's two files, made up: the second has a user and an item of its own."""
+    rows = table.read_text(encoding="utf-8").splitlines()
+    (tmp_path / "train.csv").write_text("\n".join(rows[:-40]) + "\n")
+    (tmp_path / "test.csv").write_text("\n".join([rows[0], *rows[-40:], "someone,something,3"]) + "\n")
+    how = ("--quick", "--seeds", 2, "--figure", 2, "--json", "-o", tmp_path / "out", "--called", "yahoo", *SCALE)
+    given = ("--data", tmp_path / "train.csv", "--test", tmp_path / "test.csv")
+    found = json.loads(discreet("reproduce", "hybrid", *given, *how).out)
+    assert found["data"]["ratings"] == len(rows) and found["data"]["test_given"]  # of two headings one is left out
+    assert found["data"]["most_rated"] is None and found["claims"][0]["source"] == "the paper"
+    exact = next(case for case in found["cases"] if case["method"] == "no privacy")["numbers"]["plain"]
+    assert exact[0] == exact[1]  # the same split
+    cut = json.loads(discreet("reproduce", "hybrid", *given, *how, "--most-rated", 5).out)
+    assert cut["data"]["items"] == 5 == cut["data"]["most_rated"] and cut["claims"][0]["source"] == "other data"
+
+
+def test_takes_the_probe_of_netflix(discreet, tmp_path):
+    folder = tmp_path / "prize"
+    folder.mkdir()
+    for film in range(1, 9):
+        lines = [f"{user},{(user * film) % 5 + 1},2005-09-06" for user in range(1, 13) if (user + film) % 3]
+        (folder / f"mv_{film:07d}.txt").write_text("\n".join([f"{film}:", *lines, ""]))
+    how = ("--data", folder, "--test", "probe", "--called", "netflix", "--quick", "--seeds", 1, "--figure", 2, "--json")
+    refused = discreet("reproduce", "hybrid", *how, "-o", tmp_path / "out")
+    assert refused.code == 2 and "has no file probe.txt" in refused.err
+    (folder / "probe.txt").write_text("1:\n1\n3\n2:\n2\n3\n")
+    found = json.loads(discreet("reproduce", "hybrid", *how, "-o", tmp_path / "out").out)
+    assert found["data"]["test_given"] and found["data"]["ratings"] == 64 and found["data"]["name"] == "netflix"
+    assert found["claims"][0]["source"] == "the paper"
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (("--most-rated", 0), "at least 1, got 0"),
+        (("--test", "nothing.csv", "--scale", "1:5"), "nothing.csv"),
         (("--figure", 1), "the figures with results are 2, 3, 4, 5, 6, 7, 8, 9, got 1"),
         (("--seeds", 0), "seeds must be at least 1, got 0"),
         (("--data", "ml-10k"), "there is no"),

@@ -32,7 +32,7 @@ def pytest_terminal_summary(terminalreporter):
         (report.nodeid.partition("::")[2], *value)
         for reports in terminalreporter.stats.values()
         for report in reports
-        if hasattr(report, "user_properties") and report.when == "call"
+        if getattr(report, "when", "") == "call"
         for name, value in report.user_properties
         if name == "door"
     ]

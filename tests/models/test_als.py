@@ -5,6 +5,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InputError
+from discreet.looks import Looks
 from discreet.populations.population import exact_total
 
 RATINGS = dc.synthetic(users=80, items=40, ratings=1500, seed=5)
@@ -13,7 +14,7 @@ RATINGS = dc.synthetic(users=80, items=40, ratings=1500, seed=5)
 class Recorder:
     """A population that keeps what it was asked."""
 
-    unit, spends = None, ()
+    unit, spends, unpaid_looks, log = None, (), (), Looks()
 
     def __init__(self, ratings):
         self.ratings, self.asked = ratings, []

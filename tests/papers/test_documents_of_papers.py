@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from discreet.papers.frame.report import read_report
+from discreet.papers.hybrid_knn import claims
 from discreet.papers.names import PAPERS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -29,6 +30,22 @@ def test_the_stored_verdicts_are_those_of_today(name):
 def test_the_index_names_every_paper(name):
     index = (DOCS / "papers.md").read_text(encoding="utf-8")
     assert f"(papers/{name}.md)" in index and PAPERS[name].model in index
+
+
+def test_the_rules_are_linked_and_have_every_word_that_is_judged():
+    """The limits on the page are those of the code."""
+    for page, link in (("papers.md", "(papers/rules.md)"), ("../CONTRIBUTING.md", "(docs/papers/rules.md)")):
+        assert link in (DOCS / page).read_text(encoding="utf-8")
+    rules = (DOCS / "papers/rules.md").read_text(encoding="utf-8")
+    for words in (
+        f"| acceptable, close, little, small, limited | up to {claims.ACCEPTABLE:.0%} |".replace("%", " %"),
+        f"| approaches a constant | steps get no larger, and the last is up to {claims.FLAT:.0%} |".replace("%", " %"),
+        f"| flat | within {claims.FLAT:.0%} of the last |".replace("%", " %"),
+        f"| nothing is lost | up to {claims.NOTHING:.0%} |".replace("%", " %"),
+        "| rapidly | three times as much",
+    ):
+        assert words in rules
+    assert claims.RAPID == 3
 
 
 @every_paper

@@ -20,6 +20,7 @@ from discreet.papers.frame.judges import Finding
 from discreet.papers.frame.outcome import Outcome
 from discreet.papers.frame.repetitions import Kept, fingerprint, run
 from discreet.papers.frame.report import Reproduction, read_report
+from discreet.papers.frame.sets import Sets
 from discreet.papers.names import PAPERS, Listed
 
 from . import toy_paper
@@ -90,23 +91,24 @@ def test_more_repetitions_keep_the_old_ones(tmp_path, monkeypatch):
 
 def test_stale_numbers_are_never_mixed_in(tmp_path, monkeypatch):
     """Other ratings, another grid, other code: each has its own fingerprint, and a file of its own."""
-    known = {fingerprint(PAPER, RATINGS, QUICK)}
+    known = {fingerprint(PAPER, Sets(RATINGS), QUICK)}
     other = dc.synthetic(users=120, items=30, ratings=2500, seed=2)
     for ratings, grid in ((other, QUICK), (RATINGS, PAPER.grid)):
-        known.add(fingerprint(PAPER, ratings, grid))
+        known.add(fingerprint(PAPER, Sets(ratings), grid))
+    known.add(fingerprint(PAPER, Sets(RATINGS, other), QUICK))  # a given test set
     sources = list(repetitions._sources(PAPER))
     changed = tmp_path / "changed.py"
     changed.write_bytes(sources[-1].read_bytes() + b"# one more line\n")
     monkeypatch.setattr(repetitions, "_sources", lambda paper: [*sources[:-1], changed])
-    known.add(fingerprint(PAPER, RATINGS, QUICK))
-    assert len(known) == 4
+    known.add(fingerprint(PAPER, Sets(RATINGS), QUICK))
+    assert len(known) == 5
     case = Case("noise", epsilon=1.0)
     for about in known:
         kept = Kept(tmp_path / "kept", about)
         assert kept.get(1, case) is None
         kept.put(1, case, {"means": 0.5})
         kept.write()
-    assert len(list((tmp_path / "kept").iterdir())) == 4
+    assert len(list((tmp_path / "kept").iterdir())) == 5
 
 
 def test_the_fingerprint_covers_what_makes_numbers_and_only_that():
@@ -140,22 +142,48 @@ def test_refuses_what_there_is_not(given, sentence):
 
 
 def test_the_toy_is_judged(outcome):
-    judged = judge_all(PAPER.claims(outcome.grid), outcome, PAPER.judged)
+    judged = judge_all(PAPER.claims(outcome.grid), outcome, PAPER.judged, PAPER.run_on)
     assert [(one.source, one.first.reproduces) for one in judged] == [
         ("the paper", True),
         ("the paper", False),
         ("other data", None),
         ("ours", True),
     ]
-    assert count(judged) == (1, 2)
+    assert count(judged, "means") == (1, 2)
     assert judged[2].first.numbers.startswith("the paper says it of netflix, not of made up; here: ")
 
 
 def test_a_claim_about_other_data_is_judged_there(outcome):
     there = replace(outcome, data=replace(outcome.data, name="netflix"))
-    judged = judge_all(PAPER.claims(there.grid), there, PAPER.judged)
+    judged = judge_all(PAPER.claims(there.grid), there, PAPER.judged, PAPER.run_on)
     assert judged[2].source == "the paper" and judged[2].first.reproduces is not None
-    assert count(judged)[1] == 3
+    assert count(judged, "means")[1] == 3
+
+
+@pytest.mark.parametrize("changed", [{"name": "ml-1m"}, {"most_rated": 20}])
+def test_on_data_that_the_paper_never_had_nothing_of_it_is_counted(outcome, changed):
+    other = replace(outcome, data=replace(outcome.data, **changed))
+    judged = judge_all(PAPER.claims(other.grid), other, PAPER.judged, PAPER.run_on)
+    assert [one.source for one in judged] == ["other data"] * 3 + ["ours"]
+    assert all(one.first.reproduces is None for one in judged[:3]) and count(judged, "means") == (0, 0)
+    said = f"the paper says it of made up, made-up.csv and netflix, not of {other.data.title}; here: "
+    assert judged[0].first.numbers.startswith(said)
+
+
+def test_data_that_are_cut_as_the_paper_did_are_the_papers(outcome):
+    cut = replace(outcome, data=replace(outcome.data, most_rated=20))
+    run_on = [replace(PAPER.run_on[0], most_rated=20)]
+    assert judge_all(PAPER.claims(cut.grid), cut, PAPER.judged, run_on)[0].source == "the paper"
+    assert cut.data.title == "made up (20 most rated items)"
+
+
+def test_every_reading_that_counts_is_counted(outcome):
+    """The middle of the scale is as good for every epsilon: it does not fall, and costs nothing."""
+    paper = replace(PAPER, judged=("means", "middle"), counted=("means", "middle"))
+    found = Reproduction(paper, outcome)
+    assert found.to_json()["reproduces"] == {"means": {"claims": 1, "of": 2}, "middle": {"claims": 1, "of": 2}}
+    assert "**1 of 2 claims reproduce noisy means and 1 of 2 the middle** on made up" in found.document()
+    assert re.search(r"\| noisy means: .*; the middle: ", found.document())
 
 
 def test_what_cannot_be_judged_says_why_and_does_not_count(outcome):
@@ -164,10 +192,10 @@ def test_what_cannot_be_judged_says_why_and_does_not_count(outcome):
         Claim(1, "has no counterpart", lambda seen: Finding(True, ""), not_for={"means": "because"}),
         Claim(2, "another figure", lambda seen: Finding(True, "")),
     ]
-    judged = judge_all(claims, outcome, ["means"])
+    judged = judge_all(claims, outcome, ["means"], PAPER.run_on)
     assert [one.first.reproduces for one in judged] == [None, None]
     assert [one.first.numbers for one in judged] == ["nothing was run that it is about", "because"]
-    assert count(judged) == (0, 0)
+    assert count(judged, "means") == (0, 0)
 
 
 # ── What is written ──
@@ -195,8 +223,8 @@ def test_a_report_of_another_paper_is_refused(tmp_path, outcome):
 def test_the_documentation_has_the_verdicts_the_picture_and_the_notes(tmp_path, outcome):
     page = Reproduction(PAPER, outcome).write_document(tmp_path).read_text(encoding="utf-8")
     assert "**1 of 2 claims reproduce** on made up" in page
-    assert "| 1 | RMSE falls as epsilon grows | ✓ |" in page and "| 1 | noise costs nothing | ✗ |" in page
-    assert "| 1 | it works on Netflix | \N{EN DASH} |" in page
+    assert "| Fig. 1 | RMSE falls as epsilon grows | ✓ |" in page and "| Fig. 1 | noise costs nothing | ✗ |" in page
+    assert "| Fig. 1 | it works on Netflix | \N{EN DASH} |" in page
     assert "Few ratings need much noise." in page
     for target in re.findall(r"\]\(([^)]+)\)", page):
         assert (tmp_path / target).exists()
@@ -241,9 +269,9 @@ def test_the_toy_is_named_on_the_command_line(listed, table, tmp_path, monkeypat
     measured = stop_after(monkeypatch, 100)
     printed = discreet("reproduce", "toy", *how, "-o", out, "--document", tmp_path / "docs")
     assert len(measured) == 2  # of six, after four
-    assert "1 of 2 claims of the paper reproduce on made-up.csv" in printed and "✗ does not" in printed
+    assert "1 of 2 claims reproduce on made-up.csv" in printed and "✗ does not" in printed
     stored = json.loads((out / "report.json").read_text())
-    assert stored["reproduces"] == {"claims": 1, "of": 2}
+    assert stored["reproduces"] == {"means": {"claims": 1, "of": 2}}
     assert (tmp_path / "docs/toy.md").exists() and (tmp_path / "docs/toy-figure-1.png").exists()
     # From the stored numbers alone, the same again.
     again = json.loads(discreet("reproduce", "toy", "--from", out / "report.json", "-o", tmp_path / "again", "--json"))

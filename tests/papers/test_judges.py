@@ -76,11 +76,37 @@ def test_flat_knows_from_where():
     assert not judges.flat(line(1, 1.5, 1), over="x", beyond=1, within=0.02).holds  # it comes back, but is not flat
 
 
+def test_approaches_asks_for_smaller_steps_and_a_small_last_one():
+    how = {"over": "x", "beyond": 2, "within": 0.02}
+    assert judges.approaches(line(9, 1.2, 1.019, 1), **how).holds
+    assert not judges.approaches(line(9, 1.2, 1.021, 1), **how).holds  # the last is too large
+    assert not judges.approaches(line(9, 1.05, 1.0, 1.2, 1.2), **how).holds  # one grows
+    assert judges.approaches(line(9, 1.0, 1.001, 1.011), **how).holds  # but so small a one may
+    assert judges.approaches(line(9, 9, 1, 1), **{**how, "beyond": 3}).holds  # what is before does not matter
+
+
+def test_near_one_is_on_both_sides():
+    assert judges.near_one(line(1.09, 0.91), within=0.1).holds
+    for off in (1.11, 0.89):
+        found = judges.near_one(line(1.0, off), within=0.1)
+        assert not found.holds and found.numbers.endswith("within 10% of 1 in 1 of 2")
+
+
+def test_mainly_is_more_than_a_share():
+    assert judges.mainly(line(0.51)[0], line(1)[0]).holds and not judges.mainly(line(0.5)[0], line(1)[0]).holds
+    assert judges.mainly(line(0.3)[0], line(1)[0], share=0.2).holds
+
+
+def test_one_setting_is_close_or_not():
+    assert judges.close(line(1.09), line(1), within=0.1).numbers == "+9.0%, and up to 10% is the limit"
+
+
 def test_steeper_counts_how_often():
     assert judges.steeper(line(1.31, 1, 0.9), over="x", below=2, times=3).holds
     assert not judges.steeper(line(1.29, 1, 0.9), over="x", below=2, times=3).holds
     assert judges.steeper(line(1.01, 1, 1.1), over="x", below=2, times=3).holds  # beyond, nothing is gained
     assert not judges.steeper(line(1, 1, 1), over="x", below=2, times=3).holds
+    assert not judges.steeper(line(1.01, 1, 1.1), over="x", below=2, times=3, least=0.02).holds  # so little is flat
 
 
 def test_close_is_a_share_in_every_setting():

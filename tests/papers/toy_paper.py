@@ -14,7 +14,7 @@ import discreet as dc
 from discreet.audit.recording import Look
 from discreet.papers.frame import judges
 from discreet.papers.frame.cases import Case, Grid
-from discreet.papers.frame.claims import Claim
+from discreet.papers.frame.claims import Claim, RunOn
 from discreet.papers.frame.figures import Axis, Curve, Figure
 from discreet.papers.frame.paper import Paper
 from discreet.populations.contribution import Contribution
@@ -81,8 +81,8 @@ def guarantee(epsilon, seeded):
 class Repetition:
     """Its experiment: one split, RMSE."""
 
-    def __init__(self, ratings, seed):
-        self.seed, (self.train, self.test) = seed, ratings.split(test=0.2, seed=seed)
+    def __init__(self, sets, seed):
+        self.seed, (self.train, self.test) = seed, sets.split(test=0.2, seed=seed)
 
     def measure(self, case: Case) -> Mapping[str, float]:
         release = NoisyMeans(epsilon=case.get("epsilon")).fit(self.train, randomness=dc.Randomness(self.seed))
@@ -128,6 +128,7 @@ PAPER = Paper(
     title="Noisy means",
     citation="Nowhere 2017",
     summary="Publishes item means with noise.",
+    run_on=[RunOn(name=name, sizes="few", test="20 %") for name in ("made up", "made-up.csv", "netflix")],
     grid=FULL,
     quick=QUICK,
     seeds=4,

@@ -35,7 +35,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import bdtrc, betaincinv, ndtri
+from scipy.special import bdtrc, betaincinv, ndtr, ndtri
 
 from discreet.types import AnyArray, Doubles
 
@@ -115,21 +115,65 @@ def mu_bound(risk: float) -> Bound:
     return bound
 
 
-def mu_interval(many: int, few: int, runs: int, risk: float) -> Interval:
+def mu_interval(many: int, few: int, runs: int, risk: float, pure: float = 0.0) -> Interval:
     """μ of a test with its bounds, which both hold except with probability ``risk``.
+
+    Where the test tells of noise with a pure loss as well, ``pure`` is how much of that the ledger allows: the estimate
+    and the lower bound are then of the μ without which the test could not be as good as it is.
 
     >>> interval = mu_interval(691, 309, 1000, 0.05)
     >>> round(interval.estimate, 2), interval.low < 1 < interval.high
     (1.0, True)
+    >>> mu_interval(691, 309, 1000, 0.05, pure=1.0).estimate < 0.5
+    True
     """
     lows, highs = zip(*(clopper_pearson(hits, runs, risk / 4) for hits in (many, few)), strict=True)
     # Half a hit more and a run more keep the estimate finite where every guess was right.
     rates = [(hits + 0.5) / (runs + 1) for hits in (many, few)]
+    high = float(ndtri(highs[0]) - ndtri(lows[1]))
+    if pure > 0:
+        return Interval(mu_beside(pure, *rates), mu_beside(pure, float(lows[0]), float(highs[1])), high)
     return Interval(
         estimate=float(ndtri(rates[0]) - ndtri(rates[1])),
         low=max(0.0, float(ndtri(lows[0]) - ndtri(highs[1]))),
-        high=float(ndtri(highs[0]) - ndtri(lows[1])),
+        high=high,
     )
+
+
+def mu_beside(pure: float, true_positives: float, false_positives: float) -> float:
+    """The least μ with which a test can be so good, beside a pure loss of ``pure``.
+
+    A pure loss is no worse than a coin that falls for the right side with odds of e^ε to 1. Of that coin and of one
+    normal number, whose mean is μ with the canary and 0 without it, the best test says "present" where the number
+    exceeds a threshold t, which is t₊ if the coin says so too and else t₋ = t₊ + 2ε/μ. With q = e^ε/(1 + e^ε) it is
+    right with qΦ(μ − t₊) + (1 − q)Φ(μ − t₋), and wrong with (1 − q)Φ(−t₊) + qΦ(−t₋).
+
+    >>> mu_beside(1.0, 0.73, 0.27)  # the coin alone does that
+    0.0
+    >>> round(mu_beside(1e-9, 0.6915, 0.3085), 2)
+    1.0
+    """
+    right = 1 / (1 + math.exp(-pure))
+
+    def best(mu: float) -> float:
+        apart = 2 * pure / mu
+
+        def wrong(threshold: float) -> float:
+            return float((1 - right) * ndtr(-threshold) + right * ndtr(-threshold - apart))
+
+        low, high = -apart - 40.0, 40.0
+        for _ in range(100):
+            middle = (low + high) / 2
+            low, high = (middle, high) if wrong(middle) > false_positives else (low, middle)
+        return float(right * ndtr(mu - low) + (1 - right) * ndtr(mu - low - apart))
+
+    least, most = 1e-3, 80.0  # below a thousandth of a deviation nothing is shown
+    if best(least) >= true_positives:
+        return 0.0
+    for _ in range(60):
+        middle = (least + most) / 2
+        least, most = (middle, most) if best(middle) < true_positives else (least, middle)
+    return least
 
 
 def best_cut(absent: AnyArray, present: AnyArray, bound: Bound) -> tuple[Cut, float]:

@@ -5,19 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet.audit.attack import if_sampled
+from discreet.audit.attack import Read, if_sampled
 from discreet.audit.bounds import guessing_bound
 from discreet.audit.canaries import canaries_for, single_ratings_for, with_chosen
+from discreet.audit.exact import Exact
+from discreet.audit.noise import SHARE, Noise
 from discreet.audit.recording import Look
 from discreet.audit.results import Audit
-from discreet.audit.setting import (
-    Audited,
-    MakePopulation,
-    beyond_bounds,
-    check_confidence,
-    false_mechanisms,
-    unbooked,
-)
+from discreet.audit.setting import Audited, MakePopulation, beyond_limit, check_confidence, false_mechanisms, unbooked
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.models.tuning import looked
@@ -36,7 +31,7 @@ def audit_in_one_run(
     terms: Terms,
     *,
     canaries: int = 1000,
-    confidence: float = 0.95,
+    confidence: float = 0.99,
     randomness: Randomness | None = None,
     seed: int | None = None,
     make_population: MakePopulation | None = None,
@@ -47,8 +42,8 @@ def audit_in_one_run(
     """Fit once with many canaries, guess which of them took part, and bound epsilon by how many guesses are right.
 
     For data on which a fit takes long. The bound and its proof are in :mod:`discreet.audit.bounds`. Guesses are made
-    from the noisy sums that the model asked for; what reaches the release by another way is found by
-    :func:`audit_by_runs` alone.
+    from the noisy sums that the model asked for, whose noise is tested too; that nothing else
+    got into the release is checked by replay.
 
     Parameters
     ----------
@@ -81,11 +76,18 @@ def audit_in_one_run(
     added = single_ratings_for(ratings, canaries) if terms.unit_name == "rating" else canaries_for(ratings, canaries)
     chosen = np.random.default_rng(seed).random(canaries) < 0.5
     progress(0, 2, "fitting with canaries")
-    seen = audited.run(with_chosen(ratings, added, chosen, terms.unit_name))
+    used = with_chosen(ratings, added, chosen, terms.unit_name)
+    seen = audited.run(used, replay=True)
     progress(1, 2, "guessing who took part")
     nobody = np.zeros(canaries, dtype=np.bool_)
-    scores, faults = canary_scores(seen.looks, with_chosen(ratings, added, nobody, terms.unit_name), added)
-    epsilon, right, guesses = guess(scores, chosen, limit.delta, confidence)
+    background = with_chosen(ratings, added, nobody, terms.unit_name)
+    scores, faults = canary_scores(seen.looks, background, added, seen.cap)
+    epsilon, right, guesses = guess(scores, chosen, limit.delta, 1 - (1 - confidence) * (1 - SHARE))
+    noise, exact, reads = Noise(), Exact(), [read_of(look, used) for look in seen.looks]
+    noise.see(0, reads)
+    for read in reads:
+        apart = [exact_total(read.look.contribution, half) for half in halves_of(used)]
+        exact.see_totals(read.look, apart[0], read.base, apart[1])
     progress(2, 2, "guessing who took part")
     return Audit(
         model=name or type(model).__name__,
@@ -101,31 +103,57 @@ def audit_in_one_run(
         claimed=seen.release.guarantee.claimed,
         canary="a made-up user" if terms.unit_name == "user" else "one made-up rating, by a user without others",
         attack="likelihood of the looks",
-        faults=(*unbooked(seen), *false_mechanisms(seen), *faults),
+        faults=(
+            *unbooked(seen),
+            *seen.faults,
+            *beyond_limit(audited, seen),
+            *false_mechanisms(seen),
+            *faults,
+            *exact.sentences(),
+        ),
+        noise=tuple(noise.faults((1 - confidence) * SHARE)),
         absent=scores[~chosen],
         present=scores[chosen],
         guesses=(right, guesses),
     )
 
 
-def canary_scores(looks: Sequence[Look], background: Ratings, canaries: Ratings) -> tuple[Doubles, tuple[str, ...]]:
+def read_of(look: Look, used: Ratings) -> Read:
+    """A look about the total of all ratings that were used: noise, if it is what the ledger says.
+
+    Of a look at a sample the total is not known, and its noise is not tested (:mod:`discreet.audit.noise`).
+    """
+    total = exact_total(look.contribution, used)
+    return Read(look, total, np.zeros_like(total))
+
+
+def halves_of(ratings: Ratings) -> tuple[Ratings, Ratings]:
+    """The first users and the others: what is a sum over users is the sum of both."""
+    middle = ratings.n_users // 2
+    return ratings.select_users(np.arange(middle)), ratings.select_users(np.arange(middle, ratings.n_users))
+
+
+def canary_scores(
+    looks: Sequence[Look], background: Ratings, canaries: Ratings, cap: int | None = None
+) -> tuple[Doubles, tuple[str, ...]]:
     """How much the looks speak for each canary: its log-likelihood ratio, the other canaries taken as half there.
 
     And what is wrong for certain, because a canary moves a look beyond its bound.
     """
     scores = np.zeros(canaries.n_users)
-    faults = []
+    exact = Exact(cap=cap)
     for look in looks:
         if look.law == "other":
             continue
         cells, moved, owner = _moves(look, canaries)
-        faults += beyond_bounds(
+        exact.see_size(
             look.spends,
             l1=float(np.bincount(owner, weights=np.abs(moved), minlength=1).max()),
             l2=float(np.sqrt(np.bincount(owner, weights=moved**2, minlength=1).max())),
+            ratings=int(np.diff(canaries.indptr).max()),
         )
-        rate = look.sampling_rate
-        rest = (look.answer - rate * exact_total(look.contribution, background)).ravel()
+        base, rate = exact_total(look.contribution, background), look.sampling_rate
+        rest = (look.answer - rate * base).ravel()
         rest -= rate * np.bincount(cells, weights=moved, minlength=rest.size) / 2
         there, half = rest[cells], moved / 2
         if look.law == "gaussian":
@@ -133,7 +161,7 @@ def canary_scores(looks: Sequence[Look], background: Ratings, canaries: Ratings)
         else:
             parts = (np.abs(there + half) - np.abs(there - half)) / look.scale
         scores += if_sampled(np.bincount(owner, weights=parts, minlength=canaries.n_users), rate)
-    return scores, tuple(dict.fromkeys(faults))
+    return scores, tuple(exact.sentences())
 
 
 def _moves(look: Look, canaries: Ratings) -> tuple[AnyArray, Doubles, AnyArray]:

@@ -44,6 +44,8 @@ class Audit:
         Which attack was judged.
     faults
         What is wrong for certain, without any statistics.
+    noise
+        How the noise of the looks differs from what the ledger says, if it does; see :mod:`discreet.audit.noise`.
     absent, present
         Scores of the judged runs (or canaries) without and with the canary.
     threshold
@@ -68,6 +70,7 @@ class Audit:
     exercised: float | None = None
     attack: str = ""
     faults: tuple[str, ...] = ()
+    noise: tuple[str, ...] = ()
     absent: Doubles = field(default_factory=lambda: np.zeros(0), repr=False)
     present: Doubles = field(default_factory=lambda: np.zeros(0), repr=False)
     threshold: float | None = None
@@ -75,12 +78,14 @@ class Audit:
 
     @property
     def accuses(self) -> bool:
-        """Whether what is proven or claimed cannot be true. Wrong with at most 1 − confidence."""
-        promised = [loss.epsilon for loss in (self.proven, self.claimed) if loss is not None]
+        """Whether what is proven, claimed or allowed cannot be true. Wrong with at most 1 − confidence."""
+        promised = [loss.epsilon for loss in (self.proven, self.claimed, self.limit) if loss is not None]
         exceeded = any(self.epsilon_low > epsilon * (1 + 1e-9) for epsilon in promised)
         if self.mu is not None and self.mu_proven is not None:
             exceeded |= self.mu.low > self.mu_proven * (1 + 1e-9)
-        return exceeded or bool(self.faults)
+        if self.claimed is not None and self.epsilon_of_mu is not None:
+            exceeded |= self.epsilon_of_mu > self.claimed.epsilon * (1 + 1e-9)
+        return exceeded or bool(self.faults) or bool(self.noise)
 
     def __str__(self) -> str:
         return " ".join(self.sentences())
@@ -98,7 +103,7 @@ class Audit:
             lines = [f"The promise is broken: {measured}, {promise}."]
         else:
             lines = [f"No leak was found: {measured}, {promise}."]
-        lines += [f"{fault[:1].upper()}{fault[1:]}." for fault in self.faults]
+        lines += [f"{fault[:1].upper()}{fault[1:]}." for fault in (*self.faults, *self.noise)]
         if self.mu is not None and self.mu_proven is not None:
             lines.append(
                 f"The loss in deviations, mu, is {self.mu.estimate:.3g} (between {self.mu.low:.3g} and "
@@ -141,6 +146,7 @@ class Audit:
             "attack": self.attack,
             "guesses": None if self.guesses is None else {"right": self.guesses[0], "of": self.guesses[1]},
             "faults": list(self.faults),
+            "noise": list(self.noise),
             "accuses": self.accuses,
             "sentence": str(self),
         }

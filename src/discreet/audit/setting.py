@@ -1,5 +1,6 @@
 """What the two kinds of audit share: whom a model asks, one observed fit, and what its ledger proves."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,14 +14,17 @@ from discreet.errors import InputError, require
 from discreet.models.fitting import check_terms
 from discreet.models.published import Published
 from discreet.models.release import Release
+from discreet.models.replay import fault_by_replay
 from discreet.populations.local import LocalDevices
 from discreet.populations.population import Population
+from discreet.populations.replayed import Recorded
 from discreet.populations.terms import Terms
 from discreet.populations.trusted import TrustedServer
 from discreet.privacy.guarantee import Loss
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
+from discreet.privacy.unit import Unit, User
 
 MOST_SAMPLED = 50
 """Looks at samples, whose losses are composed one by one to see how much of them a canary can show."""
@@ -36,6 +40,18 @@ class Seen:
     looks: Sequence[Look]
     release: Release
     spends: tuple[Spend, ...]
+    unit: Unit | None = None
+    fault: str = ""
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What a replay found, if there was one."""
+        return (self.fault,) if self.fault else ()
+
+    @property
+    def cap(self) -> int | None:
+        """How many ratings of a user are used at most, according to whoever was asked."""
+        return self.unit.max_ratings if isinstance(self.unit, User) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,19 +70,29 @@ class Audited:
         else:
             check_terms(self.model, self.terms)
 
-    def run(self, ratings: Ratings) -> Seen:
-        """Fit once. What comes out is looked at and thrown away."""
+    def run(self, ratings: Ratings, *, replay: bool = False) -> Seen:
+        """Fit once. What comes out is looked at and thrown away.
+
+        With ``replay`` it is made again from the answers alone, to see whether something took another way into it.
+        """
         if isinstance(self.model, Published):
             release, looks = self.model.observe(ratings, self.randomness)
             return Seen(looks, release, tuple(spend for look in looks for spend in look.spends))
         make = self._default if self.make_population is None else self.make_population
-        recorded = RecordingPopulation(make(ratings, self.terms.ledger(), self.randomness))
-        release = self.model.fit(recorded)
-        return Seen(tuple(recorded.looks), release, recorded.spends)
+        looked_at = RecordingPopulation(make(ratings, self.terms.ledger(), self.randomness))
+        kept = Recorded(looked_at) if replay else None
+        release = self.model.fit(looked_at if kept is None else kept)
+        fault = "" if kept is None else fault_by_replay(self.model, kept, release)
+        return Seen(tuple(looked_at.looks), release, looked_at.spends, looked_at.unit, fault)
 
     def _default(self, ratings: Ratings, ledger: Ledger, randomness: Randomness) -> Population:
         kind = LocalDevices if self.terms.trusted == "devices" else TrustedServer
         return kind(ratings, ledger, randomness=randomness)
+
+    @property
+    def proves(self) -> bool:
+        """Whether it asks a population with a ledger; a paper only claims."""
+        return not isinstance(self.model, Published)
 
     @property
     def limit(self) -> Loss:
@@ -129,15 +155,6 @@ def exercised(seen: Seen, adversary: Adversary, delta: float) -> float | None:
     return composed_epsilon(moved, delta) / composed_epsilon(seen.spends, delta) if moved else 0.0
 
 
-def faults_of(seen: Seen, adversary: Adversary) -> tuple[str, ...]:
-    """What is wrong whatever the noise was: looks that nobody booked, canaries beyond a declared bound, a false sum."""
-    faults = [*unbooked(seen), *beyond_claim(seen), *false_mechanisms(seen)]
-    for place, look in enumerate(seen.looks):
-        _, moved = adversary.totals(place, look)
-        faults += beyond_bounds(look.spends, float(np.abs(moved).sum()), float(np.sqrt((moved**2).sum())))
-    return tuple(dict.fromkeys(faults))
-
-
 def unbooked(seen: Seen) -> tuple[str, ...]:
     """Looks that are not in the ledger."""
     count = sum(not look.spends for look in seen.looks)
@@ -171,15 +188,23 @@ def beyond_claim(seen: Seen) -> tuple[str, ...]:
     return (f"the noise of its {len(seen.spends)} sums adds up to epsilon {together:.3g}, where {claimed} is claimed",)
 
 
-def beyond_bounds(spends: Sequence[Spend], l1: float, l2: float) -> list[str]:
-    """Spends whose noise is made for less than a canary moves them."""
-    sizes = {"l1": l1, "l2": l2}
-    return [
-        f"a canary moves {spend.what!r} by {sizes[spend.norm]:.4g} in {spend.norm}, "
-        f"and the noise is made for {spend.sensitivity:.4g}"
-        for spend in spends
-        if sizes[spend.norm] > spend.sensitivity
-    ]
+def beyond_limit(audited: Audited, seen: Seen) -> tuple[str, ...]:
+    """Whether the lines of a ledger add up to more than the limit, and whether the card shows all of them."""
+    proven, limit = audited.proven(seen), audited.limit
+    if proven is None:
+        return ()
+    faults = []
+    promised = [("the limit", limit), ("what the release promises", seen.release.guarantee.proven)]
+    for what, loss in promised:
+        if loss is not None and proven.epsilon > loss.epsilon * (1 + 1e-6):
+            faults.append(
+                f"the {len(seen.spends)} lines of the ledger add up to epsilon {proven.epsilon:.4g}, "
+                f"and {what} is {loss}"
+            )
+    hidden = sum((Counter(seen.spends) - Counter(seen.release.spends)).values())
+    if hidden:
+        faults.append(f"the card leaves out {hidden} of the {len(seen.spends)} lines of the ledger")
+    return tuple(faults)
 
 
 def check_confidence(confidence: float) -> None:

@@ -53,7 +53,7 @@ def audit(
     release_only: Annotated[
         bool, typer.Option("--release-only", help="Attack the released arrays alone, not the sums behind them.")
     ] = False,
-    confidence: Annotated[float, typer.Option(metavar="C", help="With which the lower bound holds.")] = 0.95,
+    confidence: Annotated[float, typer.Option(metavar="C", help="With which the lower bound holds.")] = 0.99,
     seed: Annotated[
         int | None, typer.Option(metavar="SEED", help="Repeatable noise; what an audit fits is thrown away anyway.")
     ] = None,

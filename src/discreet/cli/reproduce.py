@@ -20,9 +20,14 @@ from discreet.errors import require
 from discreet.papers.names import PAPERS, Listed
 
 if TYPE_CHECKING:
+    from discreet.data.ratings import Ratings
     from discreet.papers.frame.outcome import Outcome
     from discreet.papers.frame.paper import Paper
     from discreet.papers.frame.report import Reproduction
+    from discreet.papers.frame.sets import Sets
+    from discreet.types import Progress
+
+NETFLIX, PROBE = "netflix", "probe"
 
 app = typer.Typer(
     help="Run a paper's experiments again, and judge its claims by the numbers.",
@@ -43,6 +48,42 @@ class PaperData(DataOptions):
             help="A data set by name (`discreet data list`), or a file or folder (default: the paper's).",
         ),
     ] = ""
+    test: Annotated[
+        str | None,
+        typer.Option(
+            "--test", metavar="FILE", help="A given test set, as DATA is; `probe` for the one that Netflix came with."
+        ),
+    ] = None
+    most_rated: Annotated[
+        int | None, typer.Option("--most-rated", metavar="N", help="Keep only the N items with the most ratings.")
+    ] = None
+    called: Annotated[
+        str | None,
+        typer.Option(
+            "--called", metavar="NAME", help="Which of the paper's data these are, where their file does not say so."
+        ),
+    ] = None
+
+    def sets(self, progress: "Progress") -> "Sets":
+        """The ratings, with the test set that is given with them, if one is."""
+        from discreet.papers.frame.sets import Sets
+
+        if self.test is None:
+            found = Sets(self.load(progress))
+        elif self.test == PROBE:
+            found = Sets.with_test(*self._probe(progress))
+        else:
+            found = Sets.with_test(self.load(progress), replace(self, data=self.test).load(progress))
+        return found if self.most_rated is None else found.keep_most_rated(self.most_rated)
+
+    def _probe(self, progress: "Progress") -> "tuple[Ratings, Ratings]":
+        from discreet.data.datasets import DATA_SETS, locate
+        from discreet.data.netflix import read_netflix_probe
+
+        place = locate(DATA_SETS[NETFLIX], self.path) if self.data == NETFLIX else Path(self.data)
+        require(place is not None, "the Netflix Prize is not on this machine: name its folder with --data or --path")
+        assert place is not None
+        return read_netflix_probe(place, progress=progress)
 
 
 @app.callback()
@@ -126,15 +167,15 @@ def _run(
 
     named = replace(source, data=source.data or paper.data)
     with bar() as progress:
-        ratings = named.load(progress)
+        sets = named.sets(progress)
     if not json:
         note("The first run compiles a few kernels.")
         note(f"What is done is kept in {kept}: the same command goes on from there …")
     with bar() as progress:
         return run(
             paper,
-            ratings,
-            data=named.name,
+            sets,
+            data=named.called or named.name,
             seeds=seeds,
             figures=figures,
             grid=paper.quick if quick else paper.grid,
@@ -144,32 +185,30 @@ def _run(
 
 
 def _print(found: "Reproduction") -> None:
-    from discreet.papers.frame.claims import count
-    from discreet.papers.frame.pages import SECTIONS, sign_of
+    from discreet.papers.frame.pages import SECTIONS, in_words, numbers_of, sign_of
+    from discreet.reports.words import count_of
 
     paper, outcome = found.paper, found.outcome
     for source, (title, _) in SECTIONS.items():
+        chosen = [one for one in found.judged if one.source == source]
+        counted = [reading for reading in paper.counts if any(reading in one.verdicts for one in chosen)]
         rows = []
-        for judged in (one for one in found.judged if one.source == source):
-            (_, first), *others = judged.verdicts.items()
+        for judged in chosen:
+            shown = {reading: judged.verdicts[reading] for reading in counted if reading in judged.verdicts}
+            signs = [sign_of(shown[reading], source) if reading in shown else "" for reading in counted]
+            if not shown:  # a comparison of ours with the paper's best
+                signs[:1], shown = [sign_of(judged.first, source)], dict(judged.verdicts)
             differ = [
                 f"{paper.readings[reading]}: {sign_of(verdict, source)} ({verdict.numbers})"
-                for reading, verdict in others
-                if verdict.reproduces != first.reproduces
+                for reading, verdict in judged.verdicts.items()
+                if verdict.reproduces not in {other.reproduces for other in shown.values()}
             ]
-            rows.append(
-                [
-                    sign_of(first, source),
-                    "\n".join([f"Fig. {judged.figure}: {judged.claim}", first.numbers, *differ]),
-                ]
-            )
+            rows.append([*signs, "\n".join([f"{judged.at}: {judged.claim}", *numbers_of(paper, judged), *differ])])
         if rows:
-            table(title, ("verdict", "claim, and the numbers"), rows)
-    held, of = count(found.judged)
-    say(
-        f"{held} of {of} claims of the paper reproduce on {outcome.data.name}, with {outcome.seeds} repetitions, read "
-        f"as {paper.readings[paper.judged[0]]}."
-    )
+            heads = [paper.readings[reading] for reading in counted] or ["verdict"]
+            table(title, (*heads, "claim, and the numbers"), rows)
+    words = in_words(paper, found.judged)
+    say(f"{words[0].upper()}{words[1:]} on {outcome.data.title}, with {count_of(outcome.seeds, 'repetition')}.")
 
 
 for _name, _listed in PAPERS.items():

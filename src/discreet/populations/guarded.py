@@ -17,7 +17,6 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import InParts, exact_total
-from discreet.privacy.unit import Unit
 from discreet.types import AnyArray, Doubles
 
 T = TypeVar("T")
@@ -35,17 +34,19 @@ def check_users(contribution: Contribution, ratings: Ratings | RatingsInParts) -
         require(ratings.n_users <= most, f"{contribution.name!r} is for at most {most:,} users")
 
 
-def check_before_charging(contribution: Contribution, ratings: Ratings | RatingsInParts, unit: Unit) -> None:
+def check_before_charging(
+    contribution: Contribution, ratings: Ratings | RatingsInParts, *, users_may_leave: bool
+) -> None:
     """Raise for what would fail on any ratings: a shape, what is no number, files that were written to since.
 
-    And where a bound for one rating does not hold: the users of a table are those who have a rating, so whoever takes
-    back an only rating leaves it. Then the bound must cover a user who rated nothing as well, who may add nothing.
+    And where a bound for one rating does not hold because ``users_may_leave``: the users of a table are those who have
+    a rating, so whoever takes back an only rating leaves it. Then a user without ratings must add nothing.
     """
     total = exact_total(contribution, nobody(ratings.catalogue))
     finite = bool(np.isfinite(total).all())
     require(finite, f"{contribution.name!r} of a user without ratings is no finite number, so it has no bound")
     require(
-        unit.name == "user" or ratings.handling.users_listed or not total.any(),
+        not users_may_leave or ratings.handling.users_listed or not total.any(),
         f"{contribution.name!r} counts users without ratings, and only those with a rating are known: list all users "
         "(ratings.with_users), or hide users and not ratings",
     )

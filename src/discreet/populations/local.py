@@ -81,6 +81,11 @@ class LocalDevices(Paying):
             taking_part += ", and that each of them has at least one rating"
         return (taking_part, *super().public)
 
+    @property
+    def _users_may_leave(self) -> bool:
+        """Which devices take part is public: one that has no rating left stays."""
+        return False
+
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The sum of what the devices send; booked before it is computed."""
         return self._received(contribution, self._charged(contribution, share))

@@ -37,6 +37,7 @@ NOT_BOOKED = "Not booked: no account was charged, so what else was spent on thes
 BOOKED = "Booked: an account was charged before anything was computed."
 LEVEL_FACT = "privacy level"
 """Which fact about users says what privacy level they chose."""
+OWN_CHOICES = "These are the items of {name}, on which Discreet's own defaults were chosen, and that was not paid for."
 UNDECLARED = (
     "nobody declared the list of items public, and a list that was read off the ratings says what was rated; "
     "declare all items"
@@ -133,7 +134,7 @@ class Paying:
     def notes(self) -> tuple[str, ...]:
         """What else has to be said for the promise to be read rightly."""
         name = chosen_on(self.catalogue)
-        own = () if name is None else (f"By its items this is {name}, on which Discreet's own defaults were chosen.",)
+        own = () if name is None else (OWN_CHOICES.format(name=name),)
         return (*notes_on(held_by(self).handling, self.unit), *own, NOT_BOOKED if self._booking is None else BOOKED)
 
     @property
@@ -179,9 +180,14 @@ class Paying:
 
         return sketch_of(given_to(self), key)
 
+    @property
+    def _users_may_leave(self) -> bool:
+        """Whether who takes part is hidden, and may change with one rating."""
+        return self.unit.name == "rating"
+
     def _charged(self, contribution: Contribution, share: float) -> Plan:
         plan = self.plan(contribution, share)
-        check_before_charging(contribution, held_by(self), self.unit)
+        check_before_charging(contribution, held_by(self), users_may_leave=self._users_may_leave)
         self._pay(plan.spend, contribution.shape)
         return plan
 
@@ -201,7 +207,7 @@ class Paying:
         check_users(contribution, held_by(self))
         if needs_rating_bound(contribution, self.unit):
             self._check_nobody_counts_nothing(contribution)
-        check_before_charging(contribution, held_by(self), self.unit)
+        check_before_charging(contribution, held_by(self), users_may_leave=self._users_may_leave)
 
     def _noisy(self, contribution: Contribution, ratings: InParts | None, plan: Plan) -> Doubles:
         total = weighted_total(contribution, ratings, self.ledger.levels, self._level_fact)

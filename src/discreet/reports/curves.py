@@ -12,6 +12,8 @@ from discreet.reports.style import QUIET
 
 STACKED = 12
 """Rows of a table whose cells go below each other on a phone."""
+SENTENCE = 30
+"""Letters above which a cell holds a sentence, and its column is broken into lines."""
 SHORT = 14
 """Letters of a name of which two fit beside each other on a phone."""
 
@@ -155,10 +157,17 @@ class Rows:
         >>> "1 &lt; 2</td>" in Rows(title="t", columns=["a", "b"], rows=[["x", "1 < 2"]]).html()
         True
         """
-        head = "".join(f'<th scope="col">{escape(column)}</th>' for column in self.columns)
+        looks = [_look(column) for column in zip(*self.rows, strict=True)]
+        head = "".join(
+            f'<th scope="col"{_LEFT if look == _WORDS else ""}>{escape(column)}</th>'
+            for column, look in zip(self.columns, looks or [""] * len(self.columns), strict=True)
+        )
         body = "".join(
             f'<tr><th scope="row"{_label(self.columns[0])}>{_name(row[0])}</th>'
-            + "".join(_cell(cell, column) for cell, column in zip(row[1:], self.columns[1:], strict=True))
+            + "".join(
+                f"<td{look}{_label(column)}>{escape(cell)}</td>"
+                for cell, column, look in zip(row[1:], self.columns[1:], looks[1:], strict=True)
+            )
             + "</tr>"
             for row in self.rows
         )
@@ -179,12 +188,13 @@ def _name(text: str) -> str:
     return f'<span style="white-space:normal">{escape(first)}</span><small style="{small}">{escape(rest)}</small>'
 
 
-def _cell(text: str, column: str) -> str:
-    try:
-        float(text)
-    except ValueError:
-        return f'<td style="white-space:nowrap"{_label(column)}>{escape(text)}</td>'
-    return f"<td{_label(column)}>{escape(text)}</td>"
+_LEFT = ' style="text-align:left"'
+_WORDS = ' style="white-space:normal;text-align:left;min-width:min(15em,40vw)"'
+
+
+def _look(column: Sequence[str]) -> str:
+    """Sentences are broken into lines and begin on the left; numbers and short words stay on one line."""
+    return _WORDS if max(map(len, column)) > SENTENCE else ' style="white-space:nowrap"'
 
 
 def _label(column: str) -> str:

@@ -2,9 +2,11 @@
 
 Every claim has a source, and only what the paper says of the data at hand is counted:
 
-    the paper       it says so of these data, or of all that it was run on
-    other data      it says so of other data: nothing is judged, and the verdict says why
+    the paper       it says so of these data, or of all that it was run on, these among them
+    other data      it says so of other data, or was never run on these: nothing is judged, and the verdict says why
     ours            a question of our own, which the paper does not answer
+
+``docs/papers/rules.md`` has the rules.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,9 +15,36 @@ from typing import Any, Literal
 
 from discreet.papers.frame.cases import Case
 from discreet.papers.frame.judges import Finding
-from discreet.papers.frame.outcome import Outcome, Sample
+from discreet.papers.frame.outcome import Data, Outcome, Sample
 
 Source = Literal["the paper", "other data", "ours"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOn:
+    """Data that a paper was run on, as it describes them.
+
+    Parameters
+    ----------
+    name
+        What we call them.
+    sizes, test
+        How large it says they are, and how it says a test set was held out.
+    clash
+        Where what it says does not agree with itself or with the data.
+    most_rated
+        To how many items it cut them, where it did.
+    """
+
+    name: str
+    sizes: str
+    test: str
+    clash: str = ""
+    most_rated: int | None = None
+
+    def is_(self, data: Data) -> bool:
+        """Whether these are they: all of them, or cut as the paper did."""
+        return data.name == self.name and data.most_rated in (None, self.most_rated)
 
 
 @dataclass(frozen=True)
@@ -37,7 +66,7 @@ class Claim:
     Parameters
     ----------
     figure
-        Where the paper shows it, or would.
+        Where the paper shows it, or would: it is judged when this is run.
     text
         What is claimed, in our words.
     judge
@@ -50,6 +79,8 @@ class Claim:
         In which it is judged; empty for all that the paper is judged in.
     not_for
         Readings for which nothing can be run, with the reason.
+    at
+        Where the paper says it, if not at the figure.
     """
 
     figure: int
@@ -60,28 +91,34 @@ class Claim:
     ours: bool = False
     readings: Sequence[str] = ()
     not_for: Mapping[str, str] = field(default_factory=dict)
+    at: str = ""
 
-    def source(self, data: str) -> Source:
-        """Who says it, of the data of this name."""
+    def source(self, data: Data, run_on: Sequence[RunOn]) -> Source:
+        """Who says it, of these data; ``run_on`` is all that the paper was run on."""
         if self.ours:
             return "ours"
-        return "the paper" if not self.data or data in self.data else "other data"
+        meant = (known for known in run_on if not self.data or known.name in self.data)
+        return "the paper" if any(known.is_(data) for known in meant) else "other data"
 
-    def judged(self, outcome: Outcome, readings: Sequence[str]) -> "Judged":
+    def judged(self, outcome: Outcome, readings: Sequence[str], run_on: Sequence[RunOn]) -> "Judged":
         """In its readings, or in these."""
-        source = self.source(outcome.data.name)
-        verdicts = {reading: self._verdict(Seen(outcome, reading), source) for reading in self.readings or readings}
-        return Judged(self.figure, self.text, source, verdicts)
+        source = self.source(outcome.data, run_on)
+        there = listed(self.data or [known.name for known in run_on])
+        verdicts = {
+            reading: self._verdict(Seen(outcome, reading), source, there) for reading in self.readings or readings
+        }
+        return Judged(self.figure, self.text, source, verdicts, self.at or f"Fig. {self.figure}")
 
-    def _verdict(self, seen: Seen, source: Source) -> "Verdict":
+    def _verdict(self, seen: Seen, source: Source, there: str) -> "Verdict":
         if seen.reading in self.not_for:
             return Verdict(None, self.not_for[seen.reading])
         found = self.judge(seen)
         if found is None:
             return Verdict(None, "nothing was run that it is about")
         if source == "other data":
-            there, here = " and ".join(self.data), seen.outcome.data.name
-            return Verdict(None, f"the paper says it of {there}, not of {here}; here: {found.numbers}")
+            return Verdict(
+                None, f"the paper says it of {there}, not of {seen.outcome.data.title}; here: {found.numbers}"
+            )
         return Verdict(found.holds, found.numbers)
 
 
@@ -95,12 +132,13 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with its verdicts, by reading; the first reading is the one that counts."""
+    """A claim with its verdicts, by reading, and where the paper has it."""
 
     figure: int
     claim: str
     source: Source
     verdicts: Mapping[str, Verdict]
+    at: str = ""
 
     @property
     def first(self) -> Verdict:
@@ -111,19 +149,31 @@ class Judged:
         """As plain data."""
         return {
             "figure": self.figure,
+            "at": self.at,
             "claim": self.claim,
             "source": self.source,
             "verdicts": {reading: vars(verdict) for reading, verdict in self.verdicts.items()},
         }
 
 
-def judge_all(claims: Sequence[Claim], outcome: Outcome, readings: Sequence[str]) -> list[Judged]:
+def judge_all(
+    claims: Sequence[Claim], outcome: Outcome, readings: Sequence[str], run_on: Sequence[RunOn]
+) -> list[Judged]:
     """Every claim about a figure that was run."""
-    return [claim.judged(outcome, readings) for claim in claims if claim.figure in outcome.figures]
+    return [claim.judged(outcome, readings, run_on) for claim in claims if claim.figure in outcome.figures]
 
 
-def count(judged: Iterable[Judged]) -> tuple[int, int]:
-    """How many of the paper's claims about these data reproduce, and how many there are."""
-    counted = [one.first.reproduces for one in judged if one.source == "the paper"]
-    counted = [held for held in counted if held is not None]
-    return sum(held is True for held in counted), len(counted)
+def count(judged: Iterable[Judged], reading: str) -> tuple[int, int]:
+    """How many of the paper's claims about these data reproduce in a reading, and how many there are."""
+    verdicts = [one.verdicts[reading] for one in judged if one.source == "the paper" and reading in one.verdicts]
+    counted = [verdict.reproduces for verdict in verdicts if verdict.reproduces is not None]
+    return sum(counted), len(counted)
+
+
+def listed(names: Sequence[str]) -> str:
+    """In words.
+
+    >>> listed(["a", "b", "c"]), listed(["a"])
+    ('a, b and c', 'a')
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else "no data"

@@ -42,15 +42,42 @@ def flat(line: Line, *, over: str, beyond: float, within: float) -> Finding:
     return Finding(start <= beyond, f"within {within:.0%} of the last from {over} {start:g} on: {_listed(line)}")
 
 
-def steeper(line: Line, *, over: str, below: float, times: float) -> Finding:
-    """From ``below`` down to the first, numbers rise more than ``times`` as much as from the last down to it."""
+def approaches(line: Line, *, over: str, beyond: float, within: float) -> Finding:
+    """From ``beyond`` on no step is larger than the one before, unless it is within a share, and the last is."""
+    far = [found for found in line if found.case[over] >= beyond]
+    steps = [abs(later.mean / earlier.mean - 1) for earlier, later in pairwise(far)]
+    settles = all(later <= max(earlier, within) for earlier, later in pairwise(steps))
+    numbers = ", ".join(f"{step:.1%}" for step in steps)
+    return Finding(
+        settles and steps[-1] <= within,
+        f"steps of {numbers} from {over} {far[0].case[over]:g} on (constant: the last is up to {within:.0%})",
+    )
+
+
+def near_one(line: Line, *, within: float) -> Finding:
+    """Every mean is within a share of 1, above or below."""
+    near = sum(abs(one.mean - 1) <= within for one in line)
+    return Finding(near == len(line), f"{_listed(line)}; within {within:.0%} of 1 in {near} of {len(line)}")
+
+
+def mainly(part: Sample, whole: Sample, *, share: float = 0.5) -> Finding:
+    """A part is more than a share of the whole."""
+    (found,) = ratios([part], [whole])
+    return Finding(found.mean > share, f"{found.mean:.0%} of the whole (mainly: more than {share:.0%})")
+
+
+def steeper(line: Line, *, over: str, below: float, times: float, least: float = 0.0) -> Finding:
+    """From ``below`` down to the first, numbers rise more than ``times`` as much as from the last down to it.
+
+    And by more than a share, ``least``: what counts as flat does not count as steep.
+    """
     first, last = line[0], line[-1]
     middle = next(found for found in line if found.case[over] == below)
     before, after = first.mean - middle.mean, middle.mean - last.mean
     return Finding(
-        before > times * max(after, 0.0),
-        f"{before:+.3f} from {over} {below:g} to {first.case[over]:g}, {after:+.3f} from {last.case[over]:g} to "
-        f"{below:g} (rapidly: {times:g} times as much)",
+        before > times * max(after, 0.0) and before > least * middle.mean,
+        f"{before:+.3f} ({before / middle.mean:+.1%}) from {over} {below:g} to {first.case[over]:g}, {after:+.3f} from "
+        f"{last.case[over]:g} to {below:g} (rapidly: {times:g} times as much, and more than {least:.0%})",
     )
 
 
@@ -59,10 +86,12 @@ def close(line: Line, beside: Line, *, within: float) -> Finding:
     found = ratios(line, beside)
     near, worst = sum(one.mean <= 1 + within for one in found), max(found, key=lambda one: one.mean)
     least = min(one.mean for one in found) - 1
+    if len(found) == 1:
+        return Finding(near == 1, f"{least:+.1%}, and up to {within:.0%} is the limit")
     return Finding(
         near == len(found),
-        f"{least:+.1%} to {worst.mean - 1:+.1%}, up to {within:.0%} in {near} of {len(found)}"
-        + (f"; most at {worst.case.setting}" if len(found) > 1 else ""),
+        f"{least:+.1%} to {worst.mean - 1:+.1%}, up to {within:.0%} in {near} of {len(found)}; "
+        f"most at {worst.case.setting}",
     )
 
 

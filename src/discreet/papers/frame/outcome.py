@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from discreet.data.catalogue import Scale
-from discreet.data.ratings import Ratings
 from discreet.papers.frame.cases import Case, Grid
+from discreet.papers.frame.sets import Sets
 from discreet.types import Doubles
 
 CONFIDENCE = 0.95
@@ -27,18 +27,33 @@ class Data:
     scale: Scale
     counts: Mapping[float, int]
     """How often each rating was given."""
+    test_given: bool = False
+    """Whether a test set came with them."""
+    most_rated: int | None = None
+    """How many of the items were kept, where not all were."""
+
+    @property
+    def title(self) -> str:
+        """Its name, and what is left of it."""
+        return self.name + ("" if self.most_rated is None else f" ({self.most_rated:,} most rated items)")
 
     @classmethod
-    def of(cls, name: str, ratings: Ratings) -> "Data":
-        """Counted."""
-        values, counts = np.unique(ratings.values, return_counts=True)
+    def of(cls, name: str, sets: Sets) -> "Data":
+        """Counted, a given test set with the rest."""
+        counts: dict[float, int] = {}
+        for part in filter(None, (sets.ratings, sets.given)):
+            for value, count in zip(*np.unique(part.values, return_counts=True), strict=True):
+                counts[float(value)] = counts.get(float(value), 0) + int(count)
+        ratings = sets.ratings
         return cls(
             name=name,
             users=ratings.n_users,
             items=ratings.n_items,
-            ratings=len(ratings),
+            ratings=sum(counts.values()),
             scale=ratings.catalogue.scale,
-            counts=dict(zip(values.tolist(), counts.tolist(), strict=True)),
+            counts=dict(sorted(counts.items())),
+            test_given=sets.given is not None,
+            most_rated=sets.most_rated,
         )
 
 

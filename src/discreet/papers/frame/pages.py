@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.papers.frame.claims import Judged, Source, Verdict, count
+from discreet.papers.frame.claims import Judged, RunOn, Source, Verdict, count, listed
+from discreet.papers.frame.contents import table_of
 from discreet.papers.frame.outcome import Outcome
 from discreet.papers.frame.paper import Paper
 from discreet.reports.curves import Rows
@@ -15,15 +16,15 @@ from discreet.reports.words import count_of
 SECTIONS: dict[Source, tuple[str, str]] = {
     "the paper": (
         "What the paper says, and what came out",
-        "What it says of these data, or of all that it was run on. Only this is counted, as read by {first}.",
+        "What it says of these data, or of all that it was run on. Only this is counted: {counted}.",
     ),
     "other data": (
         "What the paper says of other data",
-        "Nothing is judged: these data are not those.",
+        "Nothing is judged: these data are not those, or not all of those that it speaks of.",
     ),
     "ours": ("Our own questions", "The paper does not answer them, so they do not count for or against it."),
 }
-"""Of a page, by who says it; ``first`` is the reading that counts."""
+"""Of a page, by who says it; ``counted`` are the readings that count."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,10 @@ def page_of(
     paper: Paper, outcome: Outcome, judged: Sequence[Judged], pictures: Sequence[Picture], command: str = ""
 ) -> Page:
     """Verdicts, figures, what is proven, all numbers."""
-    held, of = count(judged)
     verdicts = [
         Verdicts(
             title=title,
-            text=text.format(first=paper.readings[paper.judged[0]]),
+            text=text.format(counted=in_words(paper, judged)),
             entries=[_entry(paper, one) for one in judged if one.source == source],
         )
         for source, (title, text) in SECTIONS.items()
@@ -52,8 +52,8 @@ def page_of(
     sections: list[Section] = [
         Facts(
             facts={
-                "claims that reproduce": f"{held} of {of}",
-                "data": outcome.data.name,
+                **_counts(paper, judged),
+                "data": outcome.data.title,
                 "repetitions": str(outcome.seeds),
                 "proven epsilon": paper.proven,
             }
@@ -61,20 +61,21 @@ def page_of(
         *verdicts,
         Pictures(title="The figures", pictures=pictures),
         *paper.tables(outcome),
+        _data(paper, outcome),
         _numbers(paper, outcome),
+        *([table_of(paper.contents)] if paper.contents else []),
         *([Text(title="Do it again", code=command)] if command else []),
     ]
-    return Page(f"{paper.title}, on {outcome.data.name}", f"{paper.summary} {paper.citation}.", sections)
+    return Page(f"{paper.title}, on {outcome.data.title}", f"{paper.summary} {paper.citation}.", sections)
 
 
 def document_of(paper: Paper, outcome: Outcome, judged: Sequence[Judged], pictures: Sequence[Picture] = ()) -> str:
     """Markdown: verdict and picture first, then the claims, the notes and the numbers."""
-    held, of = count(judged)
     data = outcome.data
     parts = [
         f"# {paper.title}",
         f"{paper.summary} {paper.citation}.",
-        f"**{held} of {of} claims reproduce** on {data.name} ({data.users:,} users, {data.items:,} items, "
+        f"**{in_words(paper, judged)}** on {data.title} ({data.users:,} users, {data.items:,} items, "
         f"{data.ratings:,} ratings; {_repetitions(outcome)}). Proven epsilon: {paper.proven}. All numbers, repetition "
         f"by repetition: [{paper.name}.json]({paper.name}.json).",
         *(f"![{picture.title}]({paper.name}-{picture.name}.png)\n\n{picture.caption}" for picture in pictures),
@@ -83,14 +84,35 @@ def document_of(paper: Paper, outcome: Outcome, judged: Sequence[Judged], pictur
     for source, (title, text) in SECTIONS.items():
         chosen = [one for one in judged if one.source == source]
         if chosen:
-            first = paper.readings[paper.judged[0]]
-            parts += [f"## {title}", text.format(first=first), _claims_table(paper, chosen)]
+            parts += [f"## {title}", text.format(counted=in_words(paper, judged)), _claims_table(paper, chosen)]
     parts += [paper.notes.strip()] if paper.notes else []
-    for rows in (*paper.tables(outcome), _numbers(paper, outcome, shown=True)):
+    contents = [table_of(paper.contents)] if paper.contents else []
+    for rows in (*paper.tables(outcome), _data(paper, outcome), _numbers(paper, outcome, shown=True), *contents):
         parts += [f"## {rows.title}", rows.text, _table(rows.columns, rows.rows)]
     again = f"discreet reproduce {paper.name} --from docs/papers/{paper.name}.json --document docs/papers"
     head = f"<!-- Written by `{again}`: change the paper, not this page. -->"
     return "\n\n".join([head, *filter(None, parts)]) + "\n"
+
+
+def in_words(paper: Paper, judged: Sequence[Judged]) -> str:
+    """How many claims reproduce, in every reading that counts."""
+    counts = {reading: count(judged, reading) for reading in paper.counts}
+    (first, (held, of)), *others = counts.items()
+    if not any(of for _, of in counts.values()):
+        return "none of its claims is counted"
+    if not others:
+        return f"{held} of {of} claims reproduce"
+    rest = [f"{held} of {of} {paper.readings[reading]}" for reading, (held, of) in others]
+    return listed([f"{held} of {of} claims reproduce {paper.readings[first]}", *rest])
+
+
+def numbers_of(paper: Paper, judged: Judged) -> list[str]:
+    """What the verdicts that count rest on, each after its reading; once where there is one, or they are the same."""
+    own = [reading for reading in judged.verdicts if reading in paper.counts] or list(judged.verdicts)[:1]
+    found = {reading: judged.verdicts[reading].numbers for reading in own}
+    if len(set(found.values())) == 1:
+        return [next(iter(found.values()))]
+    return [f"{paper.readings[reading]}: {numbers}" for reading, numbers in found.items()]
 
 
 def sign_of(verdict: Verdict, source: Source) -> str:
@@ -101,7 +123,7 @@ def sign_of(verdict: Verdict, source: Source) -> str:
 
 def _entry(paper: Paper, judged: Judged) -> Entry:
     return Entry(
-        where=f"Fig. {judged.figure}",
+        where=judged.at,
         text=judged.claim,
         question=judged.source == "ours",
         answers=[
@@ -112,21 +134,43 @@ def _entry(paper: Paper, judged: Judged) -> Entry:
 
 
 def _claims_table(paper: Paper, judged: Sequence[Judged]) -> str:
-    """A column for each reading; the words of the first, and of another where its verdict differs."""
+    """A column for each reading, and the numbers of those that count."""
     readings = list(dict.fromkeys(reading for one in judged for reading in one.verdicts))
-    columns = ["Fig.", "claim", *(paper.readings[reading] for reading in readings), "numbers"]
+    columns = ["where", "claim", *(paper.readings[reading] for reading in readings), "numbers"]
     rows = []
     for one in judged:
         signs = [SIGNS[one.verdicts[reading].reproduces][0] if reading in one.verdicts else "" for reading in readings]
-        rows.append([str(one.figure), one.claim, *signs, one.first.numbers])
+        rows.append([one.at, one.claim, *signs, "; ".join(numbers_of(paper, one))])
     return _table(columns, rows)
+
+
+def _counts(paper: Paper, judged: Sequence[Judged]) -> dict[str, str]:
+    found = {reading: "{} of {}".format(*count(judged, reading)) for reading in paper.counts}
+    if len(found) == 1:
+        return {"claims that reproduce": next(iter(found.values()))}
+    return {f"reproduce {paper.readings[reading]}": text for reading, text in found.items()}
+
+
+def _data(paper: Paper, outcome: Outcome) -> Rows:
+    def row(known: RunOn) -> list[str]:
+        run = "run" if known.is_(outcome.data) else "not run"
+        return [known.name, known.sizes, known.test, known.clash or "none found", run]
+
+    return Rows(
+        title="The paper's data",
+        columns=("data", "as the paper describes them", "its test set", "where its sizes clash", "here"),
+        rows=[row(known) for known in paper.run_on],
+        text=f"Run here: {outcome.data.title}, "
+        + ("with the test set that came with them." if outcome.data.test_given else "with random splits."),
+    )
 
 
 def _numbers(paper: Paper, outcome: Outcome, *, shown: bool = False) -> Rows:
     """All means, or those that the documentation shows."""
     cases = [case for case in (paper.shown(outcome.grid) if shown else outcome.numbers) if case in outcome.numbers]
     names = list(dict.fromkeys(name for case in cases for name, _ in case.settings))
-    readings = [reading for reading in paper.readings if any(outcome.has(case, reading) for case in cases)]
+    aside = paper.aside if shown else ()
+    readings = [one for one in paper.readings if one not in aside and any(outcome.has(case, one) for case in cases)]
     rows = []
     for case in cases:
         settings = [case.get(name) for name in names]

@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.papers.frame.cases import Case, Grid
-from discreet.papers.frame.claims import Claim
+from discreet.papers.frame.claims import Claim, RunOn
+from discreet.papers.frame.contents import Entry
 from discreet.papers.frame.figures import Figure
 from discreet.papers.frame.outcome import Outcome
+from discreet.papers.frame.sets import Sets
 from discreet.reports.curves import Rows
 
 
@@ -37,26 +38,32 @@ class Paper:
         What its epsilon is worth, in a word or two.
     data
         The data set it is run on unless another is named.
+    run_on
+        All data that the paper was run on: on others none of its claims is judged.
     grid, quick
         The settings, and a few of them to try things out.
     seeds, quick_seeds
         How often they are repeated.
     repetition
-        Makes one repetition from ratings and a seed.
+        Makes one repetition from the sets of ratings and a seed.
     readings
         How what came out is read, with what pages call it.
     judged
-        The readings in which claims are judged; the first is the one that counts.
+        The readings in which claims are judged.
+    counted
+        Those of them whose verdicts are counted; the first if none is named.
     claims, figures
         For a grid.
     tables
         What else belongs on a page.
-    shown
-        The cases in the table of numbers in the documentation.
+    shown, aside
+        The cases in the table of numbers in the documentation, and the readings that are shown elsewhere.
     pictured
         The names of the pictures in the documentation.
     metric
         What the numbers are.
+    contents
+        Every equation, theorem, figure and claim of the paper, and where each is in the code.
     notes
         Markdown for the documentation: what is claimed and what is true, what was learned.
     """
@@ -67,20 +74,29 @@ class Paper:
     summary: str
     proven: str = "none"
     data: str = "ml-100k"
+    run_on: Sequence[RunOn]
     grid: Grid
     quick: Grid
     seeds: int = 10
     quick_seeds: int = 3
-    repetition: Callable[[Ratings, int], Repetition]
+    repetition: Callable[[Sets, int], Repetition]
     readings: Mapping[str, str]
     judged: Sequence[str]
+    counted: Sequence[str] = ()
     claims: Callable[[Grid], Sequence[Claim]]
     figures: Callable[[Grid], Sequence[Figure]]
     tables: Callable[[Outcome], Sequence[Rows]] = _nothing
     shown: Callable[[Grid], Sequence[Case]]
+    aside: Sequence[str] = ()
     pictured: Sequence[str] = ()
     metric: str = "RMSE"
+    contents: Sequence[Entry] = ()
     notes: str = field(default="", repr=False)
+
+    @property
+    def counts(self) -> Sequence[str]:
+        """The readings whose verdicts are counted."""
+        return self.counted or self.judged[:1]
 
     @property
     def numbers(self) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from discreet.errors import require
 from discreet.papers.frame.cases import Case, Grid
 from discreet.papers.frame.outcome import Data, Outcome
 from discreet.papers.frame.paper import Paper
+from discreet.papers.frame.sets import Sets
 from discreet.reports.files import write_whole
 from discreet.types import Progress, no_progress
 
@@ -28,13 +29,13 @@ SECONDS_BETWEEN = 5.0
 """A file is written at most this often, and at the end."""
 NO_NUMBERS = ("cli", "reports", "evaluation", "audit", "papers")
 """Folders of the package that no measured number comes from; a paper's own is added."""
-ONLY_READ = ("claims.py", "figures.py", "paper.py", "looks.py")
+ONLY_READ = ("claims.py", "contents.py", "figures.py", "paper.py", "looks.py")
 """Files of a paper's folder that read the numbers and do not make them."""
 
 
 def run(
     paper: Paper,
-    ratings: Ratings,
+    sets: Sets | Ratings,
     *,
     data: str = "ratings",
     seeds: int | None = None,
@@ -44,11 +45,12 @@ def run(
     progress: Progress = no_progress,
 ) -> Outcome:
     """Run what the figures need, but for what is kept in ``folder`` already; it is added to."""
+    sets = Sets(sets) if isinstance(sets, Ratings) else sets
     seeds = paper.seeds if seeds is None else seeds
     require(seeds >= 1, f"seeds must be at least 1, got {seeds}")
     grid, chosen = paper.grid if grid is None else grid, paper.figures_to_draw(figures)
     cases = paper.cases(grid, chosen)
-    kept = Kept(folder, fingerprint(paper, ratings, grid) if folder is not None else "")
+    kept = Kept(folder, fingerprint(paper, sets, grid) if folder is not None else "")
     numbers: dict[Case, dict[str, list[float]]] = {case: {} for case in cases}
     try:
         for seed in range(1, seeds + 1):
@@ -57,7 +59,7 @@ def run(
                 progress((seed - 1) * len(cases) + place, seeds * len(cases), f"{case.method}, repetition {seed}")
                 found = kept.get(seed, case)
                 if found is None:
-                    repetition = paper.repetition(ratings, seed) if repetition is None else repetition
+                    repetition = paper.repetition(sets, seed) if repetition is None else repetition
                     found = repetition.measure(case)
                     kept.put(seed, case, found)
                 for reading, number in found.items():
@@ -65,7 +67,7 @@ def run(
     finally:
         kept.write()
     progress(1, 1, "done")
-    return Outcome(data=Data.of(data, ratings), seeds=seeds, grid=grid, figures=chosen, numbers=numbers)
+    return Outcome(data=Data.of(data, sets), seeds=seeds, grid=grid, figures=chosen, numbers=numbers)
 
 
 class Kept:
@@ -117,11 +119,13 @@ def _read(path: Path, about: str) -> dict[str, Any]:
         return {}
 
 
-def fingerprint(paper: Paper, ratings: Ratings, grid: Grid) -> str:
+def fingerprint(paper: Paper, sets: Sets, grid: Grid) -> str:
     """Of the ratings, the grid, and every line of code and version that numbers may come from."""
-    hashed = hashlib.sha256(f"{paper.name} {ratings.catalogue.scale} {grid.axes} numpy {np.__version__}".encode())
-    for array in (ratings.indptr, ratings.item_index, ratings.values):
-        hashed.update(np.ascontiguousarray(array).tobytes())
+    scale = sets.ratings.catalogue.scale
+    hashed = hashlib.sha256(f"{paper.name} {scale} {grid.axes} numpy {np.__version__}".encode())
+    for part in filter(None, (sets.ratings, sets.given)):
+        for array in (part.indptr, part.item_index, part.values):
+            hashed.update(np.ascontiguousarray(array).tobytes())
     for path in _sources(paper):
         hashed.update(path.read_bytes())
     return hashed.hexdigest()

@@ -28,7 +28,7 @@ class Reproduction:
     @cached_property
     def judged(self) -> list[Judged]:
         """Every claim with its verdicts."""
-        return judge_all(self.paper.claims(self.outcome.grid), self.outcome, self.paper.judged)
+        return judge_all(self.paper.claims(self.outcome.grid), self.outcome, self.paper.judged, self.paper.run_on)
 
     @cached_property
     def pictures(self) -> list[Picture]:
@@ -38,11 +38,11 @@ class Reproduction:
 
     def to_json(self) -> dict[str, Any]:
         """As plain data; the numbers and the verdicts made of them."""
-        held, of = count(self.judged)
+        counts = {reading: count(self.judged, reading) for reading in self.paper.counts}
         return {
             "paper": self.paper.name,
             **self.outcome.to_json(),
-            "reproduces": {"claims": held, "of": of},
+            "reproduces": {reading: {"claims": held, "of": of} for reading, (held, of) in counts.items()},
             "claims": [judged.to_json() for judged in self.judged],
         }
 

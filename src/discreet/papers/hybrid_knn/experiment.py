@@ -2,15 +2,21 @@
 
 A seed draws the split, the perturbation and the noise; within a repetition the same words of noise serve every case, so
 that cases differ by what they are and not by luck. Predictions are made from perturbed ratings, as by a recommender who
-has no others, and clipped to the scale; one publication is read in all forms. Ours (:mod:`.sound`) are readings beside
-them: ``sent`` from what our users sent, as the paper's are, ``home`` from true ratings; ``bias`` is averages alone;
-``guess`` is from reports that are as hard to guess from as RP's, where there are such.
+has no others, and clipped to the scale, which the paper does not say; one publication is read in all forms.
+
+``letter`` and ``letter plain`` are the forms *ratio* and *plain* with the centring of the text; all others have the
+corrected one. ``… unclipped`` are not clipped. ``GAvg`` is the global average without noise, and ``Cov`` and
+``letter Cov`` are how much of the covariances of raw ratings is left in those of perturbed ones (eq. 1 and 2).
+
+Ours (:mod:`.sound`) are readings beside them: ``sent`` from what our users sent, as the paper's are, ``home`` from true
+ratings; ``bias`` is averages alone; ``guess`` is from reports that are as hard to guess from as RP's, where there are
+such.
 """
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -18,28 +24,41 @@ from discreet.collect.channel import Mechanism
 from discreet.collect.simulation import perturb_ratings
 from discreet.data.catalogue import Scale
 from discreet.data.ratings import Ratings
+from discreet.data.synthetic import synthetic
 from discreet.models.bias import Bias
 from discreet.papers.frame.cases import Case, Grid
 from discreet.papers.frame.outcome import Data
+from discreet.papers.frame.sets import Sets
 from discreet.papers.hybrid_knn import sound
-from discreet.papers.hybrid_knn.algorithm import FORMS, HybridKNN
+from discreet.papers.hybrid_knn.algorithm import FORMS, Form, HybridKNN, Measured, weighted_sums
 from discreet.papers.hybrid_knn.sound import Reports
 from discreet.populations.trusted import TrustedServer
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
-from discreet.types import AnyArray
+from discreet.types import AnyArray, Doubles
 
 FULL = Grid(
-    gamma=(0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5), epsilon=(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0), share=(0.25, 0.5, 0.75, 1)
+    gamma=(0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5),
+    epsilon=(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0),
+    share=(0.25, 0.5, 0.75, 1),
+    users=(380_000,),
 )
-QUICK = Grid(gamma=(0.5, 3.5), epsilon=(0.1, 1.0, 10.0), share=(0.5, 1.0))
+QUICK = Grid(gamma=(0.5, 3.5), epsilon=(0.1, 1.0, 10.0), share=(0.5, 1.0), users=())
 FIXED = 1.0
 """Epsilon where only gamma varies."""
 TIMED = Case("hybrid", gamma=0.5, epsilon=FIXED), 10.0
 """What Fig. 8 times, and our epsilon there: ours asks for covariances where noise lets them through, if anywhere."""
-NONE, LITERAL = Case("no privacy"), [Case("literal"), Case("literal", epsilon=FIXED)]
-ALONE = ("DP on RP", "literal")
+NETFLIX_ITEMS, NETFLIX_RATINGS = 500, 40_000_000
+"""Of made-up ratings of the size of Fig. 8(b). The paper does not say how many there are: 105 a user is our guess."""
+NONE = Case("no privacy")
+LETTER: dict[str, Form] = {"letter": "ratio", "letter plain": "plain"}
+"""Readings with the centring of the text, and the form in which each predicts."""
+CLIPPED_AND_NOT = ("plain", "letter")
+"""Readings that are printed without clipping too, where the perturbation is none."""
+ALONE = ("DP on RP",)
 """Nothing of ours stands beside these."""
+KEPT = 3
+"""How many perturbed copies of the ratings are kept: cases of one gamma follow each other."""
 
 
 def model_of(case: Case) -> HybridKNN:
@@ -48,7 +67,6 @@ def model_of(case: Case) -> HybridKNN:
         epsilon=case.get("epsilon"),
         gamma=case.get("gamma") or 0.0,
         ignores_perturbation=case.method == "DP on RP",
-        centring="literal" if case.method == "literal" else "corrected",
     )
 
 
@@ -58,26 +76,49 @@ class Repetition:
     ``whole`` says how often each rating is given, and how many users are announced: both are published with the data.
     """
 
-    def __init__(self, ratings: Ratings, seed: int, whole: Data | None = None) -> None:
-        self.ratings, self.seed = ratings, seed
-        self.whole = Data.of("", ratings) if whole is None else whole
-        self.train, self.test = ratings.split(test=0.2, seed=seed)
+    def __init__(self, sets: Sets, seed: int, whole: Data | None = None) -> None:
+        self.ratings, self.seed = sets.ratings, seed
+        self.whole = Data.of("", sets) if whole is None else whole
+        self.train, self.test = sets.split(test=0.2, seed=seed)
         self._sent: dict[str, Ratings] = {}
 
     def measure(self, case: Case) -> Mapping[str, float]:
         """RMSE in every reading that the case has; seconds where time is measured."""
         if case.method == "seconds":
             return self._seconds(case["share"])
+        if case.method == "made up":
+            return self._made_up(int(case["users"]))
         found = self._as_published(case)
         return found if case.method in ALONE else found | self._ours(case)
 
     def _as_published(self, case: Case) -> dict[str, float]:
         model, sent = model_of(case), self.perturbed(case)
-        release = model.publish(sent, Randomness(2 * self.seed + 1))
+        measured = model.measure(sent, self._noise())
+        letter = replace(model, centring="literal")
         pairs = sent, self.test.user_index, self.test.item_index
-        return {
-            form: self._rmse(replace(release, model=replace(model, prediction=form)).predict(*pairs)) for form in FORMS
-        }
+        raw: dict[str, AnyArray] = {}
+        release = model.released(measured, sent.catalogue, True)
+        for form in FORMS:
+            raw[form] = replace(model, prediction=form).predict(release, *pairs)
+        in_the_text = with_centring_of(letter, model, measured, sent)
+        release = letter.released(in_the_text, sent.catalogue, True)
+        for reading, form in LETTER.items():
+            raw[reading] = replace(letter, prediction=form).predict(release, *pairs)
+        scale = self.whole.scale
+        found = {reading: self._rmse(np.clip(guess, scale.low, scale.high)) for reading, guess in raw.items()}
+        if case.method in (NONE.method, "DP"):
+            found |= {f"{reading} unclipped": self._rmse(raw[reading]) for reading in CLIPPED_AND_NOT}
+        if case.method in (NONE.method, "RP"):
+            found["GAvg"] = measured.mean
+        if case.method == "RP":
+            true = self._without_privacy
+            found["Cov"] = slope(true, measured)
+            found["letter Cov"] = slope(with_centring_of(letter, model, true, self.train), in_the_text)
+        return found
+
+    @cached_property
+    def _without_privacy(self) -> Measured:
+        return model_of(NONE).measure(self.train, self._noise())
 
     def _ours(self, case: Case) -> dict[str, float]:
         gamma, epsilon = case.get("gamma"), case.get("epsilon")
@@ -116,6 +157,8 @@ class Repetition:
 
     def _once(self, name: str, draw: Callable[[], Ratings]) -> Ratings:
         if name not in self._sent:
+            while len(self._sent) >= KEPT:
+                del self._sent[next(iter(self._sent))]
             self._sent[name] = draw()
         return self._sent[name]
 
@@ -126,24 +169,63 @@ class Repetition:
         return float(np.sqrt(np.mean((predicted.astype(np.float64) - self.test.values) ** 2)))
 
     def _seconds(self, share: float) -> dict[str, float]:
-        """Both hybrids from ratings to predictions, for the first users; the better of two runs counts."""
-        some = self.ratings.select_users(np.arange(max(1, round(share * self.ratings.n_users))))
-        paper, ours = ([self._timed(some, how) for _ in range(2)] for how in ("plain", "sent"))
-        return {"plain": min(paper), "sent": min(ours)}
+        """Both hybrids from ratings to predictions, for the first users; the better of two runs counts.
 
-    def _timed(self, some: Ratings, how: str) -> float:
-        part, (case, epsilon) = Repetition(some, 1, self.whole), TIMED
-        started = time.perf_counter()
-        if how == "plain":
-            sent = part.perturbed(case)
-            release = model_of(case).publish(sent, Randomness())
-            release.predict(sent, part.test.user_index, part.test.item_index)
-        else:
-            reports, scale = reports_of(case["gamma"], self.whole), self.whole.scale
-            sent, variance = part.reported(reports.as_noisy, reports)
-            release = sound.publish(sent, variance, scale, self.whole.users, epsilon, Randomness())
-            sound.predicted(release, sent, variance, scale, part.test)
+        ``collect`` is what users do at home, ``publish`` what the recommender does.
+        """
+        some = self.ratings.select_users(np.arange(max(1, round(share * self.ratings.n_users))))
+        part = Sets(some)
+        published = min((Repetition(part, 1, self.whole).timed() for _ in range(2)), key=lambda found: found["plain"])
+        return published | {"sent": min(Repetition(part, 1, self.whole).ours_timed() for _ in range(2))}
+
+    def _made_up(self, users: int) -> dict[str, float]:
+        """Seconds for made-up ratings of the size of Netflix's: once, in the first repetition."""
+        if self.seed > 1:
+            return {}
+        return Repetition(Sets(synthetic(users=users, items=NETFLIX_ITEMS, ratings=NETFLIX_RATINGS)), 1).timed()
+
+    def timed(self) -> dict[str, float]:
+        """Seconds of the paper's stages, and of all of them."""
+        model, seconds = model_of(TIMED[0]), [time.perf_counter()]
+        sent = model.collect(self.train, Randomness())
+        seconds.append(time.perf_counter())
+        release = model.publish(sent, Randomness())
+        seconds.append(time.perf_counter())
+        release.predict(sent, self.test.user_index, self.test.item_index)
+        seconds.append(time.perf_counter())
+        return {
+            "plain": seconds[3] - seconds[0],
+            "collect": seconds[1] - seconds[0],
+            "publish": seconds[2] - seconds[1],
+        }
+
+    def ours_timed(self) -> float:
+        """Seconds of ours."""
+        started, (case, epsilon) = time.perf_counter(), TIMED
+        reports, scale = reports_of(case["gamma"], self.whole), self.whole.scale
+        sent, variance = self.reported(reports.as_noisy, reports)
+        release = sound.publish(sent, variance, scale, self.whole.users, epsilon, Randomness())
+        sound.predicted(release, sent, variance, scale, self.test)
         return time.perf_counter() - started
+
+
+def with_centring_of(letter: HybridKNN, model: HybridKNN, measured: Measured, sent: Ratings) -> Measured:
+    """What another centring publishes with the same noise: of all sums, centring moves the products alone."""
+    how = measured.mean, measured.item_averages, measured.dampings[1]
+    before, after = (weighted_sums(sent, one.clamped(sent, *how))[0] for one in (model, letter))
+    return replace(measured, products=measured.products + (after - before))
+
+
+def slope(true: Measured, perturbed: Measured) -> float:
+    """Of the covariances of perturbed ratings on those of raw ones, pairs of different items, weighted as they are.
+
+    1 where perturbation leaves them as they were on average, 0 where nothing is left.
+    """
+    different = ~np.eye(len(true.weights), dtype=np.bool_) & (true.weights > 0)
+    weights = true.weights[different]
+    x: Doubles = true.products[different] / weights
+    y: Doubles = perturbed.products[different] / perturbed.weights[different]
+    return float((weights * x) @ y / ((weights * x) @ x))
 
 
 def reports_of(gamma: float, data: Data) -> Reports:

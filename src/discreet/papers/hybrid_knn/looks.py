@@ -26,9 +26,8 @@ def looks_of(model: HybridKNN, measured: Measured, collected: Ratings) -> tuple[
     first, second, third = (share * model.epsilon for share in SHARES)
 
     def residuals(ratings: Ratings) -> AnyArray:
-        own = model.user_averages(ratings, measured.mean, measured.item_averages, measured.dampings[1])
-        left = model.residuals(ratings, measured.item_averages, own)
-        return weighted_sums(ratings, np.clip(left, -model.bound, model.bound))[0]
+        clamped = model.clamped(ratings, measured.mean, measured.item_averages, measured.dampings[1])
+        return weighted_sums(ratings, clamped)[0]
 
     def item_totals(ratings: Ratings) -> AnyArray:
         return np.bincount(ratings.item_index, ratings.values, minlength=size)

@@ -31,8 +31,9 @@ left of a product of two ratings shrinks by the square of that, and the model is
 as much; and the damping of items grows by 1 + v/s². Both were chosen on splits of MovieLens 100K with seeds 101, 102.
 
 **Why DP that ignores the perturbation has no sound counterpart.** A rating that is there or not is a report that is
-there or not. It moves the sums by up to the scale of reports, so noise fitted to the scale of ratings proves nothing.
-(For a rating that only changes its value it would do, whatever the noise at home was.)
+there or not. It moves the sums by up to the scale of reports, so noise fitted to the scale of ratings proves a larger
+epsilon than the one that was asked for. Ours proves the epsilon that it is given: it cannot ignore reports. (For a
+rating that only changes its value, noise fitted to the scale of ratings is enough, whatever the noise at home was.)
 """
 
 import math

@@ -1,0 +1,135 @@
+"""From scores of attacks to a verdict: what is chosen on some runs is judged on others."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from discreet.audit.bounds import (
+    Bound,
+    Cut,
+    Interval,
+    apply_bound,
+    best_cut,
+    epsilon_bound,
+    greatest_bound,
+    mu_bound,
+    mu_interval,
+)
+from discreet.audit.learning import Sides
+from discreet.errors import InputError
+from discreet.privacy.spend import Spend
+from discreet.types import Doubles
+
+LIKELIHOOD = "likelihood of the looks"
+EVEN_ODDS = Cut(0.0, above=True, for_present=True)
+CAUTION = 0.02
+"""Choices are made by bounds that are wrong this much less often: of many candidates one is always lucky."""
+NEARLY_AS_GOOD = 1.5
+"""A learned attack is judged instead of the likelihood only if it was better by this factor when it was chosen."""
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Which attack was judged, where it cut (for μ, where that was measured), and the bounds that follow."""
+
+    attack: str
+    cut: Cut
+    epsilon: float
+    mu: Interval | None
+    absent: Doubles
+    present: Doubles
+
+
+def judge(
+    scores: Mapping[str, Sides],
+    chosen_on: int,
+    delta: float,
+    confidence: float,
+    ratios: Sides | None = None,
+    *,
+    pure: float = 0.0,
+) -> Verdict:
+    """Choose an attack and its threshold on the first scores of each side, and bound epsilon by the others.
+
+    For Gaussian noise give the log-likelihood ``ratios`` of all runs: half of the risk then goes to bounds on μ, in two
+    equal parts. One is for the likelihood with the threshold 0, for which nothing was chosen, so that all runs count;
+    it is reported unless a learned attack was better, which is judged with the other part on the runs that are left.
+    Where other noise with a ``pure`` loss is mixed in, an attack tells of that too: μ is then what is needed beside it,
+    and the ratios, which are of the Gaussian looks alone, are judged as well. Ratios that are all 0 were not looked at.
+
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> noise = rng.laplace(size=(2, 4000))  # the scores are the sums themselves, which the canary moves by 1
+    >>> verdict = judge({"sum": (noise[0], noise[1] + 1)}, 2000, 0.0, 0.95)
+    >>> 0.8 < verdict.epsilon < 1
+    True
+    """
+    risk = (1 - confidence) / (1 if ratios is None else 2)
+    epsilons, mus = epsilon_bound(delta, CAUTION * risk), mu_bound(CAUTION * risk)
+    attack, greatest = "", -1.0
+    for name, (absent, present) in scores.items():
+        _, found = best_cut(absent[:chosen_on], present[:chosen_on], epsilons if ratios is None or pure > 0 else mus)
+        if not attack or found > greatest * NEARLY_AS_GOOD:
+            attack, greatest = name, found
+    absent, present = scores[attack]
+    before, after = (absent[:chosen_on], present[:chosen_on]), (absent[chosen_on:], present[chosen_on:])
+    cut, _ = best_cut(*before, epsilons)
+    middle, mu = cut, None
+    if ratios is not None:
+        if any(side.any() for side in ratios) and (attack == LIKELIHOOD or pure > 0):
+            middle, mu = EVEN_ODDS, _mu(EVEN_ODDS, ratios, risk / 2)
+        if attack != LIKELIHOOD:
+            learned = best_cut(*before, mus)[0]
+            found_mu = _mu(learned, after, risk / 2, pure)
+            if mu is None or found_mu.low > mu.low:
+                middle, mu = learned, found_mu
+    return Verdict(attack, middle, apply_bound(cut, *after, epsilon_bound(delta, risk)), mu, *after)
+
+
+def _mu(cut: Cut, scores: Sides, risk: float, pure: float = 0.0) -> Interval:
+    many, few = cut.many_and_few(*scores)
+    return mu_interval(cut.hits(many), cut.hits(few), len(many), risk, pure)
+
+
+def check_enough_runs(runs: int, confidence: float, delta: float, epsilon: float, mu: float | None) -> None:
+    """Raise where even an attack that is always right could not refute what is promised: an audit must be able to fail.
+
+    >>> check_enough_runs(100, 0.95, 0.0, 5.0, None)
+    Traceback (most recent call last):
+    discreet.errors.InputError: with 100 runs on each side an audit can show an epsilon of 2.57 at most, \
+and 5 is to be tested: run at least 1103
+    """
+    risk = (1 - confidence) / (1 if mu is None else 8)  # of the lower end of the interval that judge gives
+    bound: Bound = epsilon_bound(delta, risk) if mu is None else mu_bound(risk)
+    name, promised = ("epsilon", epsilon) if mu is None else ("mu", mu)
+
+    def enough(judged: int) -> bool:
+        return greatest_bound(judged, bound) > promised
+
+    judged = runs - 2 * (runs // 4)
+    if enough(judged):
+        return
+    most = judged
+    while not enough(most):
+        most *= 2
+        if most > 2**40:
+            raise InputError(f"no number of runs can refute {name} {promised:.4g} at delta {delta:g}")
+    least = judged
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (least, middle) if enough(middle) else (middle, most)
+    raise InputError(
+        f"with {runs} runs on each side an audit can show {'an' if name == 'epsilon' else 'a'} {name} of "
+        f"{greatest_bound(judged, bound):.3g} at most, and {promised:.4g} is to be tested: run at least {2 * most + 3}"
+    )
+
+
+def epsilon_of_mu(mu: float, delta: float) -> float | None:
+    """The epsilon at ``delta`` of Gaussian noise with this μ; None where delta is 0, and no epsilon would do."""
+    from discreet.privacy.accounting import epsilon_of
+
+    if delta == 0 or not math.isfinite(mu):
+        return None
+    if mu <= 0:
+        return 0.0
+    return epsilon_of([Spend(what="mu", mechanism="gaussian", norm="l2", sensitivity=mu, scale=1.0)], delta)
