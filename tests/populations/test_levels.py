@@ -46,6 +46,11 @@ def test_weights_keep_every_level_within_its_epsilon(delta):
         assert 0.8 * level.epsilon < book.cost_of(level) <= level.epsilon
 
 
+def test_levels_cannot_be_set_afterwards():
+    with pytest.raises(AttributeError):
+        ledger().levels = ()
+
+
 def test_a_look_without_weights_counts_in_full_for_every_level():
     book = ledger(0.0)
     with pytest.raises(dc.OverspentError, match="users of the level 'strict'"):

@@ -218,11 +218,13 @@ class Fails(LogisticMean):
         if ratings.n_users > 1:
             if self.how == "raises":
                 raise ValueError("user 42")
+            if self.how == "exits":
+                raise SystemExit("user 42")
             return {"theta": np.array(np.nan)} if self.how == "nan" else {"theta": np.zeros(2)}
         return {"theta": np.array(0.0)}
 
 
-@pytest.mark.parametrize("how", ["raises", "nan", "shape"])
+@pytest.mark.parametrize("how", ["raises", "exits", "nan", "shape"])
 def test_nothing_that_goes_wrong_tells_of_the_ratings(how):
     population = server()
     with pytest.raises(dc.InputError, match="could not be drawn, and what was booked for it stays spent") as found:

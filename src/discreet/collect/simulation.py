@@ -8,6 +8,7 @@ import numpy as np
 from discreet.collect.channel import Mechanism, form_of
 from discreet.data.ratings import Ratings
 from discreet.data.reports import in_32_bits
+from discreet.errors import require
 from discreet.privacy.randomness import Randomness
 from discreet.types import Floats
 
@@ -27,6 +28,7 @@ def perturb_ratings(mechanism: Mechanism, ratings: Ratings, randomness: Randomne
     >>> perturb_ratings(dc.UniformNoise(gamma=1.5), ratings, dc.Randomness(seed=1))
     Ratings(600 ratings, 50 users, 30 items, scale -0.5 to 6.5)
     """
+    require(hasattr(mechanism, "channel"), f"{type(mechanism).__name__} answers about every item, not about ratings")
     channel = mechanism.channel(ratings.catalogue.scale)
     values: Floats = np.empty(len(ratings), dtype=np.float32)
     for start in range(0, len(ratings), BLOCK):

@@ -20,6 +20,9 @@ class Handling:
         The rule by which several ratings of one item by one user were made one; None where they were not.
     split
         Whether these are one part of a random split, which deals all ratings anew when there is one more.
+    selected
+        Whether somebody chose among the ratings or the users. If that went by the ratings (users with at least 20,
+        say), one rating less may take away a whole user.
     users_listed
         Whether the users were listed by somebody, whatever they rated. Else they are those who have a rating.
     nameless
@@ -30,11 +33,12 @@ class Handling:
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     >>> ratings.merge("last").split(test=0.2, seed=1)[0].handling
-    Handling(merged='last', split=True, users_listed=True, nameless=False)
+    Handling(merged='last', split=True, selected=False, users_listed=True, nameless=False)
     """
 
     merged: MergeRule | None = None
     split: bool = False
+    selected: bool = False
     users_listed: bool = False
     nameless: bool = False
 
@@ -45,6 +49,10 @@ class Handling:
     def after_split(self) -> "Handling":
         """After a random split."""
         return replace(self, split=True)
+
+    def after_selection(self, *, of_users: bool = False) -> "Handling":
+        """After somebody chose some of the ratings, or of the users, who are then not all who take part."""
+        return replace(self, selected=True, users_listed=self.users_listed and not of_users)
 
     def with_listed_users(self) -> "Handling":
         """After somebody listed the users."""

@@ -145,7 +145,22 @@ class RatingsInParts:
                 raise DataError(f"{file} has changed since it was checked: nothing was computed from it")
 
     def changed(self, change: Callable[[Ratings], Ratings]) -> "RatingsInParts":
-        """The same with every part changed as it is read, for example capped, user by user."""
+        """The same with every part changed as it is read, user by user; what comes out is checked like a file."""
+
+        def checked(part: Ratings) -> Ratings:
+            other = change(part)
+            inside = (other.values >= other.catalogue.scale.low) & (other.values <= other.catalogue.scale.high)
+            require(
+                not other.has_repeats, "a changed part rates some pairs more than once: nothing was computed from it"
+            )
+            require(bool(inside.all()), "a changed part has ratings outside the scale: nothing was computed from it")
+            require(other.n_users <= part.n_users, "a changed part has more users than before: a user is never two")
+            return other
+
+        return self._changed_by(checked)._with(handling=self.handling.after_selection())
+
+    def _changed_by(self, change: Callable[[Ratings], Ratings]) -> "RatingsInParts":
+        """For populations, whose changes keep what was checked."""
         before = self._change
         return self._with(_change=change if before is None else lambda part: change(before(part)))
 

@@ -223,7 +223,13 @@ class Ratings:
         return pl.DataFrame(columns if self.times is None else columns | {"time": pl.Series(self.times)})
 
     def select(self, rows: AnyArray) -> "Ratings":
-        """The ratings where ``rows`` is true (a mask over ratings); users and catalogue stay."""
+        """The ratings where ``rows`` is true (a mask over ratings); users and catalogue stay.
+
+        A guarantee for what is left says that somebody chose it.
+        """
+        return self._kept(rows, self.handling.after_selection())
+
+    def _kept(self, rows: AnyArray, handling: Handling) -> "Ratings":
         mask = np.asarray(rows, dtype=np.bool_)
         return replace(
             self,
@@ -231,13 +237,20 @@ class Ratings:
             item_index=self.item_index[mask],
             values=self.values[mask],
             times=None if self.times is None else self.times[mask],
+            handling=handling,
         )
 
     def select_users(self, positions: AnyArray) -> "Ratings":
-        """The users at these increasing positions, renumbered from 0, with all their ratings."""
+        """The users at these increasing positions, renumbered from 0, with all their ratings.
+
+        A guarantee for what is left says that somebody chose it.
+        """
+        return self._with_users_at(positions, self.handling.after_selection(of_users=True))
+
+    def _with_users_at(self, positions: AnyArray, handling: Handling) -> "Ratings":
         positions = np.asarray(positions, dtype=np.int64)
         if len(positions) > 0 and positions[-1] - positions[0] + 1 == len(positions):
-            return self._user_block(int(positions[0]), int(positions[-1]) + 1)
+            return replace(self._user_block(int(positions[0]), int(positions[-1]) + 1), handling=handling)
         # The rows of each user follow one another: few users cost nothing but their own ratings.
         starts, ends = self.indptr[positions], self.indptr[positions + 1]
         sizes = ends - starts
@@ -251,6 +264,7 @@ class Ratings:
             values=self.values[rows],
             times=None if self.times is None else self.times[rows],
             user_facts={name: column[positions] for name, column in self.user_facts.items()},
+            handling=handling,
         )
 
     def _user_block(self, first: int, end: int) -> "Ratings":
@@ -317,7 +331,7 @@ class Ratings:
         held_out = np.zeros(len(self), dtype=np.bool_)
         held_out[shuffled(len(self), seed)[: round(test * len(self))]] = True
         both = self.of_split()
-        return both.select(~held_out), both.select(held_out)
+        return both._kept(~held_out, both.handling), both._kept(held_out, both.handling)
 
     def folds(self, count: int, seed: int) -> Iterator[tuple["Ratings", "Ratings"]]:
         """``count`` pairs ``(train, test)``; every rating is in exactly one test set."""
@@ -326,7 +340,7 @@ class Ratings:
         fold[shuffled(len(self), seed)] = np.resize(np.arange(count, dtype=fold.dtype), len(self))
         both = self.of_split()
         for number in range(count):
-            yield both.select(fold != number), both.select(fold == number)
+            yield both._kept(fold != number, both.handling), both._kept(fold == number, both.handling)
 
     def split_each_user(self, shares: Sequence[float], seed: int) -> tuple["Ratings", ...]:
         """Split the ratings of every user by the same shares, for example ``(0.8, 0.1, 0.1)``.
@@ -353,7 +367,7 @@ class Ratings:
             part[order[np.cumsum(chosen[:-1], dtype=np.int8).view(np.bool_)]] = number
             begins = ends
         every = self.of_split()
-        return tuple(every.select(part == number) for number in range(len(shares)))
+        return tuple(every._kept(part == number, every.handling) for number in range(len(shares)))
 
     def split_users(self, test: int | float, seed: int) -> tuple["Ratings", "Ratings"]:
         """Hold out whole users: a share of them, or a number. Users are renumbered in both parts."""
@@ -362,7 +376,8 @@ class Ratings:
         held_out = np.zeros(self.n_users, dtype=np.bool_)
         held_out[shuffled(self.n_users, seed)[:count]] = True
         both = self.of_split()
-        return both.select_users(np.flatnonzero(~held_out)), both.select_users(np.flatnonzero(held_out))
+        sides = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+        return both._with_users_at(sides[0], both.handling), both._with_users_at(sides[1], both.handling)
 
     # ── Several ratings of one item by one user ──
 

@@ -21,7 +21,7 @@ from discreet.evaluation.rows import Run, row_of, row_of_release
 from discreet.evaluation.trials import trials_of
 from discreet.models.fitting import NO_PRIVACY, fit_on
 from discreet.models.release import Model, Release
-from discreet.models.tuning import looked
+from discreet.models.tuning import look_of, looked
 from discreet.populations.terms import Terms
 from discreet.types import Progress, no_progress
 
@@ -83,6 +83,8 @@ def evaluate(
     names = check_metrics(metrics if metrics is not None else [*RATING_METRICS, *RANKING_METRICS])
     for part in {id(part.looks): part for part in (test, histories)}.values():
         looked(part, "evaluate", [release.model], account=account, budget=budget)
+    if all(release.log is not part.looks for part in (test, histories)):  # one that was read from disk
+        release.log.add(look_of("evaluate", [release.model]))
     restart_peak_memory()
     clock = time.perf_counter()
     measured = measure(release, histories, test, mask, names)

@@ -108,7 +108,7 @@ def load(folder: Path, key: "PublicKey | None" = None) -> Release:
         raise ReleaseError(f"{folder} is signed by the key {signer}, and it should be by {key}")
     try:
         return _load(folder, _parsed(folder, content))
-    except (KeyError, TypeError, InputError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, InputError) as error:
         raise ReleaseError(f"{folder / CARD} is incomplete or damaged: {error}") from None
 
 

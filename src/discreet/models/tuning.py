@@ -10,8 +10,9 @@ the ratings are on record (:mod:`discreet.looks`). From these follows what the g
     other settings, and looks on record      unpaid: nothing is proven
     other settings, and no look on record    unrecorded
 
-Which model it is, is a choice like any other, once models of several kinds were looked at. Almanac is what is fitted
-when nobody chooses, so it needs no word.
+Which model it is, is a choice like any other, once models of another kind were looked at. Almanac is what is fitted
+when nobody chooses, so it needs no word. What is announced to a model (its audience) is no setting, unless several such
+numbers were tried.
 """
 
 import dataclasses
@@ -58,6 +59,12 @@ def other_settings(model: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
+def announced_facts(model: Any) -> tuple[str, ...]:
+    """The public facts that whoever fits announced, other than the defaults."""
+    given = dataclasses.fields(model) if dataclasses.is_dataclass(model) else ()
+    return tuple(f.name for f in given if f.name in PUBLIC_FACTS and not _same(getattr(model, f.name), f.default))
+
+
 def settings_hash(model: Any) -> str:
     """A checksum of a model's kind and settings, which tells whether a fit was repeated or changed.
 
@@ -90,7 +97,7 @@ def looked(
     ratings.looks.add(look)
     if isinstance(ratings, Ratings):
         return dataclasses.replace(ratings, looks=Looks())
-    copy = ratings.changed(lambda part: part)
+    copy = ratings._changed_by(lambda part: part)
     copy.looks = Looks()
     return copy
 
@@ -99,7 +106,10 @@ def tuned(model: Any, population: Population) -> Guarantee:
     """What a population promises for the fit of this model, with how its settings were chosen."""
     guarantee, looks = population.guarantee, tuple(population.unpaid_looks)
     name = chosen_on(population.catalogue)
-    if guarantee.tuning == "stated" and name is not None and guarantee.tuned_on == name:
+    said = guarantee.tuned_on.strip().casefold()
+    if guarantee.tuning == "stated" and said in ("these ratings", "the ratings"):
+        return _unpaid(guarantee, "the settings were chosen on these ratings, and that was not paid for")
+    if guarantee.tuning == "stated" and name is not None and said == name:
         return _unpaid(guarantee, f"the settings were chosen on {name}, which these ratings are, and that was not paid")
     if guarantee.tuning == "paid" and looks:
         return dataclasses.replace(guarantee, notes=(*guarantee.notes, _candidates(looks)))
@@ -116,13 +126,17 @@ def tuned(model: Any, population: Population) -> Guarantee:
 def unpaid_reason(model: Any, looks: Iterable[Look]) -> str:
     """Why nobody can be sure that these settings were not chosen on the ratings; empty where they need no word."""
     looks = tuple(looks)
-    kinds = {kind for look in looks for kind, _ in look.models}
+    own = type(model).__name__
+    others = {kind for look in looks for kind, _ in look.models} - {own}
+    tried = {settings for look in looks for kind, settings in look.models if kind == own}
     what = " and ".join(dict.fromkeys(look.what for look in looks))
     chosen = ", ".join(other_settings(model)) if looks else ""
     if chosen:
-        subject = f"the settings of {type(model).__name__} differ from the defaults ({chosen})"
-    elif len(kinds) > 1 and type(model).__name__ != DEFAULT_KIND:
-        subject = f"{type(model).__name__} may have been chosen among several kinds of models"
+        subject = f"the settings of {own} differ from the defaults ({chosen})"
+    elif len(tried) > 1 and announced_facts(model):
+        subject = f"{own} was looked at with several settings, and what was announced to it may be one of them"
+    elif others and own != DEFAULT_KIND:
+        subject = f"{own} may have been chosen among several kinds of models"
     else:
         return ""
     return (

@@ -34,10 +34,13 @@ def prepared(
 
     def prepare(part: Ratings) -> Ratings:
         part = replace(part, tags=user_tags(part.users.names, secret))
-        return part if most is None else part.select(keep_at_most(*_rows(part), most, secret))
+        if most is None:
+            return part
+        capped = part.select(keep_at_most(*_rows(part), most, secret))
+        return replace(capped, handling=part.handling)  # nobody chose these but a secret key
 
     # A tag depends on the user's name alone, and which ratings a user keeps on nobody else's: parts can go one by one.
-    return prepare(ratings) if isinstance(ratings, Ratings) else ratings.changed(prepare)
+    return prepare(ratings) if isinstance(ratings, Ratings) else ratings._changed_by(prepare)
 
 
 def tags_of(ratings: Ratings) -> AnyArray:

@@ -94,7 +94,9 @@ def _or_say(sentence: str, compute: Callable[[T], AnyArray]) -> Callable[[T], An
         try:
             with np.errstate(all="ignore"):
                 return compute(argument)
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # whatever it is, its words may tell of the ratings
             pass
         raise InputError(sentence)  # outside of the handler, so that it carries no other error along
 

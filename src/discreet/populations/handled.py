@@ -23,6 +23,11 @@ event more or less.',)
             "This is about one part of a random split, not about all ratings: with one rating more all others would be "
             "dealt anew."
         )
+    elif handling.selected:
+        found.append(
+            "These ratings were chosen among others before, so the promise is about them alone: chosen by how much was "
+            "rated, one rating less could take away a whole user."
+        )
     if handling.nameless and unit.name == "user":
         found.append("Users came without names: whoever is in the data twice counts as two users.")
     return tuple(found)

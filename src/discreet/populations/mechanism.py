@@ -110,7 +110,9 @@ def draw_guarded(mechanism: Mechanism, ratings: InParts, spend: Spend, randomnes
     try:
         with np.errstate(all="ignore"):
             drawn = as_declared(mechanism, mechanism.draw(ratings, spend, randomness))
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # whatever it is, its words may tell of the ratings
         pass
     if drawn is None:  # outside of the handler, so that it carries no other error along
         raise InputError(f"{mechanism.name!r} could not be drawn, and what was booked for it stays spent")

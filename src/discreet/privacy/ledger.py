@@ -71,13 +71,33 @@ nothing was computed
             f"epsilon {epsilon:g} promises nothing: at most {LARGEST_EPSILON:g}, or none at all for no privacy",
         )
         require(0 <= delta < 1, f"delta must lie in [0, 1), got {delta}")
-        self.epsilon, self.delta = float(epsilon), float(delta)
-        self.unit: Unit = Rating() if unit is None else unit
-        self.levels: tuple[Level, ...] = levels_on_offer(levels or {}, self.epsilon, self.delta)
+        self._epsilon, self._delta = float(epsilon), float(delta)
+        self._unit: Unit = Rating() if unit is None else unit
+        self._levels: tuple[Level, ...] = levels_on_offer(levels or {}, self._epsilon, self._delta)
         self._batches: tuple[tuple[Spend, ...], ...] = ()
         self._plan: tuple[Spend, ...] | None = None
         self._process = os.getpid()
         self._lock = threading.Lock()
+
+    @property
+    def epsilon(self) -> float:
+        """The limit. It cannot be changed: what was spent was promised under it."""
+        return self._epsilon
+
+    @property
+    def delta(self) -> float:
+        """The delta of the limit."""
+        return self._delta
+
+    @property
+    def unit(self) -> Unit:
+        """Whose secret is kept."""
+        return self._unit
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """The privacy levels on offer, each with a limit of its own."""
+        return self._levels
 
     @property
     def spends(self) -> tuple[Spend, ...]:
