@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import shutil
+import threading
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ import pytest
 import discreet as dc
 from discreet.cli.app import app
 from discreet.errors import InputError, OverspentError
+from discreet.privacy.booking import Booking
+from discreet.privacy.composition import composed_epsilon, filtered_epsilon
 
 DAMPINGS = (0.5, 2.0, 8.0, 32.0)
 
@@ -202,3 +205,68 @@ def test_the_best_of_several_fits_that_were_evaluated_is_not_saved_as_proven(doo
     dc.evaluate(stated, train, test)
     stated.save(tmp_path / "stated")
     door("the best of two evaluated fits: proven epsilon 1", "2, and the choice unpaid", str(refused.value))
+
+
+def gaussian(mu):
+    return dc.Spend(what="means", mechanism="gaussian", norm="l2", sensitivity=mu, scale=1.0)
+
+
+def laplace(epsilon):
+    return dc.Spend(what="counts", mechanism="laplace", norm="l1", sensitivity=epsilon, scale=1.0)
+
+
+@pytest.mark.parametrize("populations", [1, 2])
+def test_sums_that_are_chosen_on_the_way_are_not_one_plan(door, budget, populations):
+    """Pure epsilon after Gaussian noise counts as Gaussian noise, whoever of those who pay asks for it."""
+    kept = dc.Budget(budget)
+    kept.declare("films", epsilon=2.0, delta=1e-6)
+    bookings = [Booking(kept, "films") for _ in range(populations)]
+    ledgers = [dc.Ledger(16.0, 1e-6) for _ in range(populations)]
+    first, second = gaussian(0.019), laplace(1.93)
+    bookings[0].pay(ledgers[0], first)
+    ledgers[0].charge(first)
+    with pytest.raises(OverspentError, match="of films") as refused:
+        bookings[-1].pay(ledgers[-1], second)
+    planned = composed_epsilon([first, second], 1e-6)
+    chosen = filtered_epsilon([[first], [second]], 1e-6, 2.0)
+    door(
+        f"the account: epsilon {planned:.4g} of 2 is spent",
+        f"the second sum was chosen after the first answer: {chosen:.4g}",
+        f"…{str(refused.value).partition('where ')[2][:80]}…",
+    )
+    assert planned < 2 < chosen
+    assert kept.report("films").spends == (first,)
+
+
+def test_a_plan_of_a_ledger_is_one_line(budget):
+    kept, ledger, planned = dc.Budget(budget), dc.Ledger(16.0, 1e-6), (gaussian(0.019), laplace(1.93))
+    kept.declare("films", epsilon=2.0, delta=1e-6)
+    ledger.plan(*planned)
+    booking = Booking(kept, "films")
+    for spend in planned:
+        booking.pay(ledger, spend)
+        ledger.charge(spend)
+    [line] = kept.report("films").spendings
+    assert line.spends == planned and kept.report("films").spent < 2
+
+
+def test_threads_of_one_population_pay_for_all_their_sums(door, budget):
+    ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    kept = dc.Budget(budget)
+    counts = dc.Contribution("counts", (1,), lambda data: np.array([len(data)]), (dc.Bound("rating", "l1", 1.0),))
+    server = dc.TrustedServer(ratings, dc.Ledger(4.0), account="films", budget=kept)
+    threads = [
+        threading.Thread(target=lambda: [server.sum(counts, share=0.02) for _ in range(4)]) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    account = kept.report("films")
+    door(
+        "the account: epsilon 0.5 was spent",
+        f"four threads asked for 16 sums, {server.ledger.spent:.4g} in all",
+        f"the account: {account.spent:.4g}",
+    )
+    assert len(server.spends) == len(account.spends) == 16
+    assert account.spent == pytest.approx(server.ledger.spent) and account.spent == pytest.approx(16 * 0.08)

@@ -1,14 +1,16 @@
-"""How a population pays from an account: before anything is computed, in one line of the account.
+"""How a population pays from an account: before anything is computed.
 
-a plan was reserved     the line holds it whole, and each sum must be the next one of the plan
-otherwise               the line grows with every sum
+a plan was reserved     one line holds it whole, and each sum must be the next one of the plan
+otherwise               a line for each sum: it may have been chosen after all answers before it, of whoever pays here
 """
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from discreet.errors import OverspentError, require, require_type
 from discreet.looks import Look
+from discreet.privacy.account import SUM_BY_SUM
 from discreet.privacy.budget import Budget, Reservation
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.spend import Spend
@@ -16,11 +18,11 @@ from discreet.privacy.spend import Spend
 if TYPE_CHECKING:
     from discreet.privacy.fingerprint import Sketch
 
-PURPOSE = "sums that a program asked for"
+PLANNED = "sums that a program planned"
 
 
 class Booking:
-    """One line of one account.
+    """What one population pays from one account.
 
     Parameters
     ----------
@@ -38,8 +40,9 @@ class Booking:
         self.budget, self.account = budget, account
         self.place = ""
         self._sketch = sketch
-        self._line: Reservation | None = None
         self._plan: tuple[Spend, ...] | None = None
+        self._paid: tuple[Spend, ...] = ()
+        self._lock = threading.Lock()
 
     @property
     def looks(self) -> tuple[Look, ...]:
@@ -48,29 +51,42 @@ class Booking:
 
     def reserve(self, plan: Ledger, purpose: str, *, settings: str = "", run_id: str | None = None) -> Reservation:
         """Book a whole plan; raises where that would overspend."""
-        require(self._line is None, "this population has booked before: make another for another fit")
-        self._line = self.budget.reserve(self.account, plan, purpose, settings=settings, run_id=run_id)
-        self._plan = plan.spends
+        with self._lock:
+            require(
+                self._plan is None and not self._paid, "this population has booked before: make another for another fit"
+            )
+            line = self.budget.reserve(self.account, plan, purpose, settings=settings, run_id=run_id)
+            self._plan = plan.spends
         self._remember()
-        return self._line
+        return line
 
     def pay(self, ledger: Ledger, spend: Spend) -> None:
-        """Book one more sum, after what ``ledger`` holds; raises where that would overspend."""
-        after = (*ledger.spends, spend)
-        if self._plan is not None:
-            if self._plan[: len(after)] != after:
+        """Book one more sum, which ``ledger`` is about to be charged for; raises where that would overspend."""
+        with self._lock:
+            first = self._plan is None and not self._paid
+            if first and ledger.planned is not None:
+                self.budget.reserve(self.account, _ledger_of(ledger, *ledger.planned), PLANNED)
+                self._plan = ledger.planned
+            after = (*self._paid, spend)
+            if self._plan is None:
+                ledger.copy().charge(spend)  # what the ledger itself refuses is not booked
+                self.budget.reserve(self.account, _ledger_of(ledger, spend), SUM_BY_SUM)
+            elif self._plan[: len(after)] != after:
                 raise OverspentError(
                     "the model looked at the ratings in another way than was booked; nothing was released"
                 )
-            return
-        grown = Ledger(ledger.epsilon, ledger.delta, ledger.unit)
-        grown.charge(*after)  # what the ledger itself refuses is not booked
-        if self._line is None:
-            self._line = self.budget.reserve(self.account, grown, PURPOSE)
+            self._paid = after
+        if first:
             self._remember()
-        else:
-            self.budget.extend(self._line, grown, PURPOSE)
 
     def _remember(self) -> None:
         if self._sketch is not None:
             self.budget.remember(self.account, self._sketch(self.budget.key()), self.place)
+
+
+def _ledger_of(ledger: Ledger, *spends: Spend) -> Ledger:
+    """One with the same limit that holds these spends, as one batch."""
+    planned = Ledger(ledger.epsilon, ledger.delta, ledger.unit)
+    planned.plan(*spends)
+    planned.charge(*spends)
+    return planned

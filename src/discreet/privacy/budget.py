@@ -7,8 +7,8 @@ A spending goes through two states, and never back:
 
 Both count as spent, so a process that dies in between has lost nothing of the account: there are no refunds. All
 spends of a data set, of all its fits, are composed together at the delta of its limit, which costs less than adding
-up their epsilons. What is spent next may be chosen after seeing what was released before: sums of pure epsilons and of
-the μ² of Gaussian noise hold for such choices too; other mixtures are composed as if they had been planned beforehand.
+up their epsilons. Each line is planned as a whole, and may be chosen after seeing all answers of the lines before it
+(:mod:`discreet.privacy.account`).
 
 A release without privacy is a line too, of infinite epsilon: where a limit was declared it is refused, and after it
 none can be declared.
@@ -21,7 +21,7 @@ set's users and items under a secret key (:mod:`discreet.privacy.fingerprint`); 
 
 import math
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -184,19 +184,6 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         if line.released_at is None:
             connection.execute(update(SPENDINGS).where(SPENDINGS.c.id == line.id).values(claim=claim))
         return Reservation(self, line.id, claim, line.arrays)
-
-    def extend(self, line: Reservation, plan: Ledger, purpose: str) -> None:
-        """Let a line of an account grow to what ``plan`` holds now; raises where that would overspend."""
-        own = plan.spent
-        with self._writing() as connection:
-            data = connection.execute(select(SPENDINGS.c.data_set).where(SPENDINGS.c.id == line.id)).scalar_one()
-            account = self._lock(connection, data)
-            others = tuple(other for other in account.spendings if other.id != line.id)
-            total = replace(account, spendings=others).total_with(plan, purpose)
-            spends = [spend.to_json() for spend in plan.spends]
-            connection.execute(
-                update(SPENDINGS).where(SPENDINGS.c.id == line.id).values(epsilon=own, total=total, spends=spends)
-            )
 
     def expose(self, data: str, purpose: str, *, settings: str = "") -> Reservation:
         """Book a release without privacy, before it is written; raises where a limit was declared.
