@@ -2,6 +2,7 @@
 
 import csv
 import json
+import logging
 import os
 import shutil
 import threading
@@ -270,3 +271,117 @@ def test_threads_of_one_population_pay_for_all_their_sums(door, budget):
     )
     assert len(server.spends) == len(account.spends) == 16
     assert account.spent == pytest.approx(server.ledger.spent) and account.spent == pytest.approx(16 * 0.08)
+
+
+def test_a_limit_that_is_declared_for_a_copy_is_no_account_of_its_own(door, discreet, budget, tmp_path):
+    table = write(dc.synthetic(users=100, items=60, ratings=2000, seed=1), tmp_path / "data")
+    copy = table.with_name("copy.csv")
+    shutil.copy(table, copy)
+    assert fit(discreet, table, tmp_path / "release")[0] == 0
+    assert discreet("budget", copy, "--epsilon", "1")[0] == 0
+    code, out, err = fit(discreet, copy, tmp_path / "again")
+    door(
+        "proven: epsilon 1 of the limit of the copy",
+        "epsilon 2 was spent on the same people",
+        f"exit {code}: …{err.partition(', but ')[2].strip()[:80]}…",
+    )
+    assert (code, out) == (2, "") and f"--account {table}" in err
+    assert dc.Budget(budget).report(str(copy)).spendings == ()
+
+
+def test_a_file_that_is_overwritten_is_compared_again(door, discreet, budget, tmp_path):
+    folder, month = tmp_path / "data", "month.csv"
+    people = [dc.synthetic(users=100, items=60, ratings=2000, seed=seed) for seed in (1, 2)]
+    first = write(people[0], folder, month)
+    assert fit(discreet, first, tmp_path / "first")[0] == 0
+    names = [f"other {name}" for name in people[1].users.names]
+    others = dc.Ratings.from_arrays(
+        [names[user] for user in people[1].user_index],
+        people[1].catalogue.items.names[people[1].item_index],
+        people[1].values,
+        catalogue=people[1].catalogue,
+    )
+    second = write(others, folder, "films.csv")
+    assert fit(discreet, second, tmp_path / "second")[0] == 0
+    assert fit(discreet, write(people[0], folder, month), tmp_path / "third")[0] == 0
+    shutil.copy(second, first)
+    code, out, err = fit(discreet, first, tmp_path / "fourth")
+    kept = dc.Budget(budget)
+    door(
+        "month.csv pays: epsilon 1 was spent on the people of films.csv",
+        "2: month.csv holds them now",
+        f"exit {code}: …{err.partition(', but ')[2].strip()[:80]}…",
+    )
+    assert (code, out) == (2, "") and f"--account {second}" in err
+    assert len(kept.report(str(first)).spendings) == 2
+    write(dc.synthetic(users=90, items=60, ratings=2000, seed=3), folder, month)
+    assert len(kept.sketches()[str(first)]) == 1
+
+
+@pytest.mark.parametrize("part", ["of", "and more"])
+def test_a_part_of_the_users_has_no_account_of_its_own(door, discreet, budget, tmp_path, part):
+    ratings = dc.synthetic(users=400, items=60, ratings=8000, seed=1)
+    some = ratings.select_users(np.random.default_rng(1).choice(400, size=100, replace=False))
+    before, after = (ratings, some) if part == "of" else (some, ratings)
+    table = write(before, tmp_path / "data")
+    assert fit(discreet, table, tmp_path / "release")[0] == 0
+    code, out, err = fit(discreet, write(after, tmp_path / "data", "other.csv"), tmp_path / "again")
+    door(
+        "a new account is opened: its items are those of ratings.csv, its users others",
+        f"100 users {part} 400",
+        f"exit {code}: …{err.partition('yet, and ')[2].strip()[:80]}…",
+    )
+    assert (code, out) == (2, "") and f"--account {table}" in err
+
+
+def test_other_people_with_the_same_items_are_not_called_others(discreet, budget, tmp_path):
+    table = write(dc.synthetic(users=100, items=60, ratings=2000, seed=1), tmp_path / "data")
+    assert fit(discreet, table, tmp_path / "release")[0] == 0
+    other = table.with_name("other.csv")
+    other.write_text(table.read_text().replace("member", "someone"))
+    code, _, err = fit(discreet, other, tmp_path / "again")
+    assert code == 0 and "if these are the same people, pay from there" in " ".join(err.split())
+
+
+def test_a_key_that_is_lost_is_missed(door, discreet, budget, tmp_path):
+    table = write(dc.synthetic(users=100, items=60, ratings=2000, seed=1), tmp_path / "data")
+    assert fit(discreet, table, tmp_path / "release")[0] == 0
+    copy = table.with_name("copy.csv")
+    shutil.copy(table, copy)
+    key = budget.with_name(budget.name + ".key")
+    aside = key.rename(tmp_path / "aside")
+    code, out, err = fit(discreet, copy, tmp_path / "again")
+    door("proven: epsilon 1 of a new account", "the sketches of all others are not compared", err.strip()[:100] + "…")
+    assert (code, out) == (2, "") and str(key) in err and err.count("\n") == 1 and not key.exists()
+    assert fit(discreet, copy, tmp_path / "again", "--account", "films")[0] == 2
+    key.write_text("ab" * 32)  # another one
+    assert "is not the one" in fit(discreet, copy, tmp_path / "again")[2]
+    assert len(dc.Budget(budget).report(str(table)).spendings) == 1 and not dc.Budget(budget).knows("films")
+    aside.replace(key)
+    assert f"--account {table}" in fit(discreet, copy, tmp_path / "again")[2]
+
+
+def test_a_name_that_reads_alike_is_the_same_account(door, budget, caplog):
+    ratings = dc.synthetic(users=100, items=30, ratings=1500, seed=1)
+    kept = dc.Budget(budget)
+    kept.declare("films", epsilon=1.0)
+    dc.Popularity().fit(dc.TrustedServer(ratings, dc.Ledger(1.0), account="films", budget=kept))
+    for name in ("films ", "Films", "\ufb01lms", "FILMS\u00a0"):
+        with pytest.raises(OverspentError, match="of films, where 0 of 1 is left"):
+            dc.Popularity().fit(dc.TrustedServer(ratings, dc.Ledger(1.0), account=name, budget=kept))
+    with caplog.at_level(logging.WARNING, logger="discreet"):
+        dc.Popularity().fit(dc.TrustedServer(ratings, dc.Ledger(1.0), account="series", budget=kept))
+    door("'Films' has spent nothing", "'films' has spent all", f"one account; for a new one: {caplog.messages[0]}")
+    assert "series is new, and these users look like those of films" in caplog.text
+
+
+def test_looks_on_another_account_of_the_same_users_count(door, discreet, budget, tmp_path):
+    table = write(dc.synthetic(users=50, items=30, ratings=500, seed=1), tmp_path / "data")
+    assert discreet("evaluate", "bias", "bias:item_damping=1", table, "--scale", "1:5", "--test", ".2")[0] == 0
+    code, out, err = discreet(
+        "fit", "bias", table, "--scale", "1:5", "--items", table.parent / "items.csv", "--items-public",
+        "--epsilon", "1", "--set", "item_damping=1", "--account", "films", "-o", tmp_path / "release",
+    )  # fmt: skip
+    door("proven: no look is on record for films", "one is, for the file", err.strip()[:100] + "…")
+    assert (code, out) == (2, "") and "looked at without paying (compare)" in err
+    assert dc.Budget(budget).report("films").spendings == ()

@@ -106,7 +106,8 @@ class Paying:
         from discreet.privacy.budget import Budget
 
         if self._booking is not None:
-            same = account in (None, self._booking.account) and (budget is None or budget is self._booking.budget)
+            same = account is None or self._booking.budget.resolve(account) == self._booking.account
+            same = same and (budget is None or budget is self._booking.budget)
             require(same, "this population pays from an account already: leave out the other one")
             return self._booking
         if account is None:
