@@ -230,7 +230,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         kept = {"users": sketch.users, "tastes": sketch.tastes, "items": sketch.items, "key_id": sketch.key_id}
         with self._writing() as connection:
             self._lock(connection, data)
-            same = [getattr(SKETCHES.c, name) == value for name, value in {**kept, "place": place}.items()]
+            same = [SKETCHES.c[name] == value for name, value in {**kept, "place": place}.items()]
             known = connection.execute(select(SKETCHES.c.id).where(SKETCHES.c.data_set == data, *same)).first()
             if known is None:
                 connection.execute(insert(SKETCHES).values(data_set=data, at=_now(), place=place, **kept))
