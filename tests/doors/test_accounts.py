@@ -2,8 +2,10 @@
 
 import csv
 import json
+import logging
 import os
 import shutil
+import threading
 
 import numpy as np
 import pytest
@@ -11,6 +13,8 @@ import pytest
 import discreet as dc
 from discreet.cli.app import app
 from discreet.errors import InputError, OverspentError
+from discreet.privacy.booking import Booking
+from discreet.privacy.composition import composed_epsilon, filtered_epsilon
 
 DAMPINGS = (0.5, 2.0, 8.0, 32.0)
 
@@ -202,3 +206,175 @@ def test_the_best_of_several_fits_that_were_evaluated_is_not_saved_as_proven(doo
     dc.evaluate(stated, train, test)
     stated.save(tmp_path / "stated")
     door("the best of two evaluated fits: proven epsilon 1", "2, and the choice unpaid", str(refused.value))
+
+
+def gaussian(mu):
+    return dc.Spend(what="means", mechanism="gaussian", norm="l2", sensitivity=mu, scale=1.0)
+
+
+def laplace(epsilon):
+    return dc.Spend(what="counts", mechanism="laplace", norm="l1", sensitivity=epsilon, scale=1.0)
+
+
+@pytest.mark.parametrize("populations", [1, 2])
+def test_sums_that_are_chosen_on_the_way_are_not_one_plan(door, budget, populations):
+    """Pure epsilon after Gaussian noise counts as Gaussian noise, whoever of those who pay asks for it."""
+    kept = dc.Budget(budget)
+    kept.declare("films", epsilon=2.0, delta=1e-6)
+    bookings = [Booking(kept, "films") for _ in range(populations)]
+    ledgers = [dc.Ledger(16.0, 1e-6) for _ in range(populations)]
+    first, second = gaussian(0.019), laplace(1.93)
+    bookings[0].pay(ledgers[0], first)
+    ledgers[0].charge(first)
+    with pytest.raises(OverspentError, match="of films") as refused:
+        bookings[-1].pay(ledgers[-1], second)
+    planned = composed_epsilon([first, second], 1e-6)
+    chosen = filtered_epsilon([[first], [second]], 1e-6, 2.0)
+    door(
+        f"the account: epsilon {planned:.4g} of 2 is spent",
+        f"the second sum was chosen after the first answer: {chosen:.4g}",
+        f"…{str(refused.value).partition('where ')[2][:80]}…",
+    )
+    assert planned < 2 < chosen
+    assert kept.report("films").spends == (first,)
+
+
+def test_a_plan_of_a_ledger_is_one_line(budget):
+    kept, ledger, planned = dc.Budget(budget), dc.Ledger(16.0, 1e-6), (gaussian(0.019), laplace(1.93))
+    kept.declare("films", epsilon=2.0, delta=1e-6)
+    ledger.plan(*planned)
+    booking = Booking(kept, "films")
+    for spend in planned:
+        booking.pay(ledger, spend)
+        ledger.charge(spend)
+    [line] = kept.report("films").spendings
+    assert line.spends == planned and kept.report("films").spent < 2
+
+
+def test_threads_of_one_population_pay_for_all_their_sums(door, budget):
+    ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    kept = dc.Budget(budget)
+    counts = dc.Contribution("counts", (1,), lambda data: np.array([len(data)]), (dc.Bound("rating", "l1", 1.0),))
+    server = dc.TrustedServer(ratings, dc.Ledger(4.0), account="films", budget=kept)
+    threads = [threading.Thread(target=lambda: [server.sum(counts, share=0.02) for _ in range(4)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    account = kept.report("films")
+    door(
+        "the account: epsilon 0.5 was spent",
+        f"four threads asked for 16 sums, {server.ledger.spent:.4g} in all",
+        f"the account: {account.spent:.4g}",
+    )
+    assert len(server.spends) == len(account.spends) == 16
+    assert account.spent == pytest.approx(server.ledger.spent) and account.spent == pytest.approx(16 * 0.08)
+
+
+def test_a_limit_that_is_declared_for_a_copy_is_no_account_of_its_own(door, discreet, budget, tmp_path):
+    table = write(dc.synthetic(users=100, items=60, ratings=2000, seed=1), tmp_path / "data")
+    copy = table.with_name("copy.csv")
+    shutil.copy(table, copy)
+    assert fit(discreet, table, tmp_path / "release")[0] == 0
+    assert discreet("budget", copy, "--epsilon", "1")[0] == 0
+    code, out, err = fit(discreet, copy, tmp_path / "again")
+    door(
+        "proven: epsilon 1 of the limit of the copy",
+        "epsilon 2 was spent on the same people",
+        f"exit {code}: …{err.partition(', but ')[2].strip()[:80]}…",
+    )
+    assert (code, out) == (2, "") and f"--account {table}" in err
+    assert dc.Budget(budget).report(str(copy)).spendings == ()
+
+
+def test_a_file_that_is_overwritten_is_compared_again(door, discreet, budget, tmp_path):
+    folder, month = tmp_path / "data", "month.csv"
+    people = [dc.synthetic(users=100, items=60, ratings=2000, seed=seed) for seed in (1, 2)]
+    first = write(people[0], folder, month)
+    assert fit(discreet, first, tmp_path / "first")[0] == 0
+    second = write(people[1], folder, "films.csv")
+    second.write_text(second.read_text().replace("member", "someone"))
+    assert fit(discreet, second, tmp_path / "second")[0] == 0
+    assert fit(discreet, write(people[0], folder, month), tmp_path / "third")[0] == 0
+    shutil.copy(second, first)
+    code, out, err = fit(discreet, first, tmp_path / "fourth")
+    kept = dc.Budget(budget)
+    door(
+        "month.csv pays: epsilon 1 was spent on the people of films.csv",
+        "2: month.csv holds them now",
+        f"exit {code}: …{err.partition(', but ')[2].strip()[:80]}…",
+    )
+    assert (code, out) == (2, "") and f"--account {second}" in err
+    assert len(kept.report(str(first)).spendings) == 2
+    first.write_text(second.read_text().replace("someone", "nobody else"))
+    assert fit(discreet, first, tmp_path / "fifth")[0] == 0  # others, whom no account knows: this one pays
+    assert len(kept.sketches()[str(first)]) == 2
+
+
+@pytest.mark.parametrize("part", ["of", "and more"])
+def test_a_part_of_the_users_has_no_account_of_its_own(door, discreet, budget, tmp_path, part):
+    ratings = dc.synthetic(users=400, items=60, ratings=8000, seed=1)
+    some = ratings.select_users(np.random.default_rng(1).choice(400, size=100, replace=False))
+    before, after = (ratings, some) if part == "of" else (some, ratings)
+    table = write(before, tmp_path / "data")
+    assert fit(discreet, table, tmp_path / "release")[0] == 0
+    code, out, err = fit(discreet, write(after, tmp_path / "data", "other.csv"), tmp_path / "again")
+    door(
+        "a new account is opened: its items are those of ratings.csv, its users others",
+        f"100 users {part} 400",
+        f"exit {code}: …{err.partition('yet, and ')[2].strip()[:80]}…",
+    )
+    assert (code, out) == (2, "") and f"--account {table}" in err
+
+
+def test_other_people_with_the_same_items_are_not_called_others(discreet, budget, tmp_path):
+    table = write(dc.synthetic(users=100, items=60, ratings=2000, seed=1), tmp_path / "data")
+    assert fit(discreet, table, tmp_path / "release")[0] == 0
+    other = table.with_name("other.csv")
+    other.write_text(table.read_text().replace("member", "someone"))
+    code, _, err = fit(discreet, other, tmp_path / "again")
+    assert code == 0 and "if these are the same people, pay from there" in " ".join(err.split())
+
+
+def test_a_key_that_is_lost_is_missed(door, discreet, budget, tmp_path):
+    table = write(dc.synthetic(users=100, items=60, ratings=2000, seed=1), tmp_path / "data")
+    assert fit(discreet, table, tmp_path / "release")[0] == 0
+    copy = table.with_name("copy.csv")
+    shutil.copy(table, copy)
+    key = budget.with_name(budget.name + ".key")
+    aside = key.rename(tmp_path / "aside")
+    code, out, err = fit(discreet, copy, tmp_path / "again")
+    door("proven: epsilon 1 of a new account", "the sketches of all others are not compared", err.strip()[:100] + "…")
+    assert (code, out) == (2, "") and str(key) in err and err.count("\n") == 1 and not key.exists()
+    assert fit(discreet, copy, tmp_path / "again", "--account", "films")[0] == 2
+    key.write_text("ab" * 32)  # another one
+    assert "is not the one" in fit(discreet, copy, tmp_path / "again")[2]
+    assert len(dc.Budget(budget).report(str(table)).spendings) == 1 and not dc.Budget(budget).knows("films")
+    aside.replace(key)
+    assert f"--account {table}" in fit(discreet, copy, tmp_path / "again")[2]
+
+
+def test_a_name_that_reads_alike_is_the_same_account(door, budget, caplog):
+    ratings = dc.synthetic(users=100, items=30, ratings=1500, seed=1)
+    kept = dc.Budget(budget)
+    kept.declare("films", epsilon=1.0)
+    dc.Popularity().fit(dc.TrustedServer(ratings, dc.Ledger(1.0), account="films", budget=kept))
+    for name in ("films ", "Films", "\ufb01lms", "FILMS"):
+        with pytest.raises(OverspentError, match="of films, where 0 of 1 is left"):
+            dc.Popularity().fit(dc.TrustedServer(ratings, dc.Ledger(1.0), account=name, budget=kept))
+    with caplog.at_level(logging.WARNING, logger="discreet"):
+        dc.Popularity().fit(dc.TrustedServer(ratings, dc.Ledger(1.0), account="series", budget=kept))
+    door("'Films' has spent nothing", "'films' has spent all", f"one account; for a new one: {caplog.messages[0]}")
+    assert "series is new, and these users look like those of films" in caplog.text
+
+
+def test_looks_on_another_account_of_the_same_users_count(door, discreet, budget, tmp_path):
+    table = write(dc.synthetic(users=50, items=30, ratings=500, seed=1), tmp_path / "data")
+    assert discreet("evaluate", "bias", "bias:item_damping=1", table, "--scale", "1:5", "--test", ".2")[0] == 0
+    code, out, err = discreet(
+        "fit", "bias", table, "--scale", "1:5", "--items", table.parent / "items.csv", "--items-public",
+        "--epsilon", "1", "--set", "item_damping=1", "--account", "films", "-o", tmp_path / "release",
+    )  # fmt: skip
+    door("proven: no look is on record for films", "one is, for the file", err.strip()[:100] + "…")
+    assert (code, out) == (2, "") and "looked at without paying (compare)" in err
+    assert dc.Budget(budget).report("films").spendings == ()

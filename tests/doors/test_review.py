@@ -122,3 +122,14 @@ def test_an_exit_in_a_statistic_tells_nothing():
     with pytest.raises(InputError, match="could not be computed") as refused:
         server.sum(dc.Contribution("leaky", (1,), total, (dc.Bound("rating", "l1", 1.0),)))
     assert "Alien" not in str(refused.value) and refused.value.__context__ is None
+
+
+def test_whatever_is_charged_to_a_ledger_is_booked(door, tmp_path):
+    budget = dc.Budget(tmp_path / "budget.sqlite")
+    budget.declare("films", epsilon=0.5)
+    ledger = dc.Ledger(1.0)
+    dc.Popularity().fit(dc.TrustedServer(RATINGS, ledger, account="films", budget=budget, share=0.5))
+    with pytest.raises(dc.OverspentError):
+        dc.private_count(len(RATINGS), ledger, share=0.5)
+    assert ledger.spent == pytest.approx(0.5) and budget.report("films").spent == pytest.approx(0.5)
+    door("booked: epsilon 0.5 of 0.5", "a count beside it brought the ledger to 1", "refused, nothing computed")

@@ -60,6 +60,16 @@ def test_other_people_with_the_same_items_are_others(users, seed, numbers):
     names = (numbered(users), numbered(users)) if numbers else (named(users), named(users, "someone"))
     one, other = (sketch(own, histories(users, seed + place)) for place, own in enumerate(names))
     assert one.users_like(other) < ALIKE and one.items_like(other) == 1.0
+    assert not one.same_users(other)
+
+
+@given(users=st.integers(100, 300), seed=st.integers(0, 10**6), numbers=st.booleans())
+@settings(max_examples=20)
+def test_a_quarter_of_the_users_is_known_again(users, seed, numbers):
+    """And all of them, after a quarter: by names, and where they are numbered by their tastes."""
+    names, rows = numbered(4 * users) if numbers else named(4 * users), histories(4 * users, seed)
+    part, everyone = sketch(names[:users], rows[:users]), sketch(names, rows)
+    assert part.same_users(everyone) and everyone.same_users(part)
 
 
 def test_the_bits_say_nothing_without_the_key():

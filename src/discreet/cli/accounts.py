@@ -41,13 +41,17 @@ def paying_account(budget: "Budget", data: str, named: str | None, ratings: "Rat
         return named
     found = find_account(budget, account_name(data), ratings)
     if found.same_users is not None:
+        account = "has no account yet, and its users" if found.is_new else "has an account, but its users now"
         raise InputError(
-            f"{data} has no account yet, and its users look like those of {found.same_users}: pay from there with "
+            f"{data} {account} look like those of {found.same_users}: pay from there with "
             f"--account {_quoted(found.same_users)}, or open another for other people with --account NAME; "
             "nothing was computed or spent"
         )
     if found.same_items is not None:
-        note(f"A new account is opened for {data}: its items are those of {found.same_items}, its users others.")
+        note(
+            f"A new account is opened for {data}: its items are those of {found.same_items}; if these are the same "
+            f"people, pay from there (--account {_quoted(found.same_items)})."
+        )
     return found.name
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.privacy.budget import Budget
-from discreet.privacy.fingerprint import ALIKE, Sketch, Sketcher
+from discreet.privacy.fingerprint import ALIKE, Sketch, Sketcher, alike
 
 
 def sketch_of(ratings: Ratings | RatingsInParts, key: bytes) -> Sketch:
@@ -27,9 +27,9 @@ class Found:
     is_new
         Whether nothing is known under this name.
     same_users
-        Another account whose users these look like, if it is new.
+        Another account whose users these look like, where they do not look like those of this one.
     same_items
-        Another account with such items, and other users.
+        Another account with such items, if this one is new.
     """
 
     name: str
@@ -39,17 +39,20 @@ class Found:
 
 
 def find_account(budget: Budget, name: str, ratings: Ratings | RatingsInParts) -> Found:
-    """The account that is known by this name; else which one the ratings look like."""
-    if budget.knows(name):
-        return Found(name=name, is_new=False)
-    known = budget.sketches()
+    """The account of this name, and which others the ratings look like.
+
+    They are compared however well the name is known: a limit may be declared for a copy, and a file be overwritten.
+    """
+    name = budget.resolve(name)
+    is_new, known = not budget.knows(name), budget.sketches()
     if not known:
-        return Found(name=name, is_new=True)
+        return Found(name=name, is_new=is_new)
     sketch = sketch_of(ratings, budget.key())
-    users = {other: max(sketch.users_like(each) for each in kept) for other, kept in known.items()}
+    nearest = alike(sketch, known)
+    if nearest and name not in nearest:
+        return Found(name=name, is_new=is_new, same_users=nearest[0])
+    if nearest or not is_new:
+        return Found(name=name, is_new=is_new)
     items = {other: max(sketch.items_like(each) for each in kept) for other, kept in known.items()}
-    nearest = max(users, key=lambda other: users[other])
-    if users[nearest] >= ALIKE:
-        return Found(name=name, is_new=True, same_users=nearest)
-    nearest = max(items, key=lambda other: items[other])
-    return Found(name=name, is_new=True, same_items=nearest if items[nearest] >= ALIKE else None)
+    other = max(items, key=lambda each: items[each])
+    return Found(name=name, is_new=is_new, same_items=other if items[other] >= ALIKE else None)

@@ -114,7 +114,8 @@ class Paying:
         from discreet.privacy.budget import Budget
 
         if self._booking is not None:
-            same = account in (None, self._booking.account) and (budget is None or budget is self._booking.budget)
+            same = account is None or self._booking.budget.resolve(account) == self._booking.account
+            same = same and (budget is None or budget is self._booking.budget)
             require(same, "this population pays from an account already: leave out the other one")
             return self._booking
         if account is None:
@@ -123,6 +124,7 @@ class Paying:
         require(not seeded, "an account pays for what is private, and seeded noise is not: leave out account=")
         require(not self.spends, "the ledger of this population was used before: start with a fresh one")
         self._booking = Booking(Budget() if budget is None else budget, account, self._sketch)
+        self.ledger.paid_by(self._booking.pay)
         return self._booking
 
     @property
@@ -197,9 +199,7 @@ class Paying:
         return plan
 
     def _pay(self, spend: Spend, *shapes: tuple[int, ...]) -> None:
-        if self._booking is not None:
-            self._booking.pay(self.ledger, spend)
-        self.ledger.charge(spend)
+        self.ledger.charge(spend)  # which lets an account pay first
         self._answered.extend(shapes)
 
     def _check_step(self, contribution: Contribution) -> None:

@@ -19,6 +19,9 @@ from discreet.privacy.unit import Rating, Unit, User, units_changed
 if TYPE_CHECKING:
     from discreet.privacy.composition import Filter
 
+SUM_BY_SUM = "sums that a program asked for"
+"""Purpose of sums that were not planned: each is a batch of its own, also where earlier versions kept one line."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Spending:
@@ -45,6 +48,11 @@ class Spending:
     def state(self) -> Literal["reserved", "released"]:
         """Both count as spent."""
         return "reserved" if self.released_at is None else "released"
+
+    @property
+    def batches(self) -> tuple[tuple[Spend, ...], ...]:
+        """What was planned together: all of it, unless sums were asked for one by one."""
+        return tuple((spend,) for spend in self.spends) if self.purpose == SUM_BY_SUM else (self.spends,)
 
     @property
     def is_exact(self) -> bool:
@@ -224,14 +232,15 @@ class Account:
         )
 
     def _filter(self, delta: float) -> "Filter":
-        """What is used up by all lines, each a planned batch at its price for the unit."""
+        """What is used up by all lines, each a planned batch at its price for the unit, in the order of paying."""
         from discreet.privacy.composition import Filter
 
         used = Filter(epsilon=self.epsilon, delta=delta)
         for line in self.spendings:
-            priced = _priced(line.spends, self.unit, line.unit)
-            assert priced is not None
-            used = used.after(priced)
+            for batch in line.batches:
+                priced = _priced(batch, self.unit, line.unit)
+                assert priced is not None
+                used = used.after(priced)
         return used
 
     def check_unlimited(self, purpose: str) -> None:

@@ -1,14 +1,17 @@
-"""How a population pays from an account: before anything is computed, in one line of the account.
+"""How a population pays from an account: before anything is computed.
 
-a plan was reserved     the line holds it whole, and each sum must be the next one of the plan
-otherwise               the line grows with every sum
+a plan was reserved     one line holds it whole, and each sum must be the next one of the plan
+otherwise               a line for each sum: it may have been chosen after all answers before it, of whoever pays here
 """
 
+import logging
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from discreet.errors import OverspentError, require, require_type
 from discreet.looks import Look
+from discreet.privacy.account import SUM_BY_SUM
 from discreet.privacy.budget import Budget, Reservation
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.spend import Spend
@@ -16,11 +19,13 @@ from discreet.privacy.spend import Spend
 if TYPE_CHECKING:
     from discreet.privacy.fingerprint import Sketch
 
-PURPOSE = "sums that a program asked for"
+_log = logging.getLogger("discreet")
+
+PLANNED = "sums that a program planned"
 
 
 class Booking:
-    """One line of one account.
+    """What one population pays from one account.
 
     Parameters
     ----------
@@ -28,49 +33,93 @@ class Booking:
         Who pays.
     sketch
         Makes a sketch of the ratings from the key of the budget; it is kept with the account, so that they are known
-        again. Called once, when something is booked.
+        again. Called once, when something is booked or looks are asked for.
     """
 
     def __init__(self, budget: Budget, account: str, sketch: "Callable[[bytes], Sketch] | None" = None) -> None:
         require_type(budget, Budget, "budget must be a Budget, for example Budget('budget.sqlite')")
         named = isinstance(account, str) and bool(account.strip()) and account.isprintable() and len(account) <= 1000
         require(named, "account must be the name of an account, for example 'films'")
-        self.budget, self.account = budget, account
+        self.budget, self.account = budget, budget.resolve(account)
         self.place = ""
         self._sketch = sketch
-        self._line: Reservation | None = None
+        self._made: Sketch | None = None
         self._plan: tuple[Spend, ...] | None = None
+        self._paid: tuple[Spend, ...] = ()
+        self._lock = threading.Lock()
 
     @property
     def looks(self) -> tuple[Look, ...]:
-        """The unpaid looks that are written down on the account."""
-        return self.budget.looks(self.account)
+        """The unpaid looks that are written down on the account, and on others whose users look like these."""
+        names = dict.fromkeys([self.account, *self._alike()])
+        return tuple(look for name in names for look in self.budget.looks(name))
 
     def reserve(self, plan: Ledger, purpose: str, *, settings: str = "", run_id: str | None = None) -> Reservation:
         """Book a whole plan; raises where that would overspend."""
-        require(self._line is None, "this population has booked before: make another for another fit")
-        self._line = self.budget.reserve(self.account, plan, purpose, settings=settings, run_id=run_id)
-        self._plan = plan.spends
+        with self._lock:
+            require(
+                self._plan is None and not self._paid, "this population has booked before: make another for another fit"
+            )
+            self._look_at_users()
+            line = self.budget.reserve(self.account, plan, purpose, settings=settings, run_id=run_id)
+            self._plan = plan.spends
         self._remember()
-        return self._line
+        return line
 
     def pay(self, ledger: Ledger, spend: Spend) -> None:
-        """Book one more sum, after what ``ledger`` holds; raises where that would overspend."""
-        after = (*ledger.spends, spend)
-        if self._plan is not None:
-            if self._plan[: len(after)] != after:
+        """Book one more sum, which ``ledger`` is about to be charged for; raises where that would overspend."""
+        with self._lock:
+            first = self._plan is None and not self._paid
+            if first:
+                self._look_at_users()
+            if first and ledger.planned is not None:
+                self.budget.reserve(self.account, _ledger_of(ledger, *ledger.planned), PLANNED)
+                self._plan = ledger.planned
+            after = (*self._paid, spend)
+            if self._plan is None:
+                ledger.copy().charge(spend)  # what the ledger itself refuses is not booked
+                self.budget.reserve(self.account, _ledger_of(ledger, spend), SUM_BY_SUM)
+            elif self._plan[: len(after)] != after:
                 raise OverspentError(
                     "the model looked at the ratings in another way than was booked; nothing was released"
                 )
-            return
-        grown = ledger.fresh()
-        grown.charge(*after)  # what the ledger itself refuses is not booked
-        if self._line is None:
-            self._line = self.budget.reserve(self.account, grown, PURPOSE)
+            self._paid = after
+        if first:
             self._remember()
-        else:
-            self.budget.extend(self._line, grown, PURPOSE)
+
+    def _look_at_users(self) -> None:
+        """Make the sketch before anything is paid, and warn where a second account is opened for the same users."""
+        self._sketched()
+        if not self.budget.knows(self.account) and (others := self._alike()):
+            _log.warning(
+                "the account %s is new, and these users look like those of %s: if they are the same people, pay there",
+                self.account,
+                others[0],
+            )
+
+    def _alike(self) -> list[str]:
+        known = self.budget.sketches()
+        if self._sketch is None or not known:
+            return []
+        from discreet.privacy.fingerprint import alike
+
+        sketch = self._sketched()
+        assert sketch is not None
+        return alike(sketch, known)
+
+    def _sketched(self) -> "Sketch | None":
+        if self._made is None and self._sketch is not None:
+            self._made = self._sketch(self.budget.key())
+        return self._made
 
     def _remember(self) -> None:
-        if self._sketch is not None:
-            self.budget.remember(self.account, self._sketch(self.budget.key()), self.place)
+        if (sketch := self._sketched()) is not None:
+            self.budget.remember(self.account, sketch, self.place)
+
+
+def _ledger_of(ledger: Ledger, *spends: Spend) -> Ledger:
+    """One with the same limit that holds these spends, as one batch."""
+    planned = ledger.fresh()
+    planned.plan(*spends)
+    planned.charge(*spends)
+    return planned

@@ -7,8 +7,8 @@ A spending goes through two states, and never back:
 
 Both count as spent, so a process that dies in between has lost nothing of the account: there are no refunds. All
 spends of a data set, of all its fits, are composed together at the delta of its limit, which costs less than adding
-up their epsilons. What is spent next may be chosen after seeing what was released before: sums of pure epsilons and of
-the μ² of Gaussian noise hold for such choices too; other mixtures are composed as if they had been planned beforehand.
+up their epsilons. Each line is planned as a whole, and may be chosen after seeing all answers of the lines before it
+(:mod:`discreet.privacy.account`).
 
 A release without privacy is a line too, of infinite epsilon: where a limit was declared it is refused, and after it
 none can be declared.
@@ -21,7 +21,8 @@ set's users and items under a secret key (:mod:`discreet.privacy.fingerprint`); 
 
 import math
 import secrets
-from dataclasses import dataclass, replace
+import unicodedata
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,6 +106,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
 
     def declare(self, data: str, epsilon: float, delta: float | None = None, unit: Unit | None = None) -> None:
         """Set the limit of a data set. Later it can be lowered, as far as is not yet spent, and never raised."""
+        data = self.resolve(data)
         self.report(data).limited(epsilon, delta, unit)  # as in reserve
         with self._writing() as connection:
             account = self._lock(connection, data).limited(epsilon, delta, unit)
@@ -144,6 +146,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         run_id
             Names the run: where it was booked before with the same plan and settings, that line is taken over.
         """
+        data = self.resolve(data)
         # Once without a lock: loading the accountant and composing are slow, and what is found is remembered.
         before = self.report(data)
         if run_id is None or before.run(run_id) is None:
@@ -185,24 +188,12 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
             connection.execute(update(SPENDINGS).where(SPENDINGS.c.id == line.id).values(claim=claim))
         return Reservation(self, line.id, claim, line.arrays)
 
-    def extend(self, line: Reservation, plan: Ledger, purpose: str) -> None:
-        """Let a line of an account grow to what ``plan`` holds now; raises where that would overspend."""
-        own = plan.spent
-        with self._writing() as connection:
-            data = connection.execute(select(SPENDINGS.c.data_set).where(SPENDINGS.c.id == line.id)).scalar_one()
-            account = self._lock(connection, data)
-            others = tuple(other for other in account.spendings if other.id != line.id)
-            total = replace(account, spendings=others).total_with(plan, purpose)
-            spends = [spend.to_json() for spend in plan.spends]
-            connection.execute(
-                update(SPENDINGS).where(SPENDINGS.c.id == line.id).values(epsilon=own, total=total, spends=spends)
-            )
-
     def expose(self, data: str, purpose: str, *, settings: str = "") -> Reservation:
         """Book a release without privacy, before it is written; raises where a limit was declared.
 
         From then on no limit can be declared: no epsilon bounds what is out.
         """
+        data = self.resolve(data)
         self.report(data).check_unlimited(purpose)
         with self._writing() as connection:
             self._lock(connection, data).check_unlimited(purpose)
@@ -222,6 +213,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
 
     def write_look(self, data: str, look: Look) -> None:
         """Write down an unpaid look at a data set, before it is taken."""
+        data = self.resolve(data)
         with self._writing("nothing was computed") as connection:
             self._lock(connection, data)
             models = [list(model) for model in look.models]
@@ -229,15 +221,16 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
 
     def looks(self, data: str) -> tuple[Look, ...]:
         """Every unpaid look at a data set, the oldest first."""
-        rows = self._rows(LOOKS, data)
+        rows = self._rows(LOOKS, self.resolve(data))
         return tuple(Look(what=row.what, models=tuple((k, s) for k, s in row.models), at=row.at) for row in rows)
 
     def remember(self, data: str, sketch: "Sketch", place: str = "") -> None:
         """Keep what a data set looks like, and where it was read from, unless both are kept already."""
+        data = self.resolve(data)
         kept = {"users": sketch.users, "tastes": sketch.tastes, "items": sketch.items, "key_id": sketch.key_id}
         with self._writing() as connection:
             self._lock(connection, data)
-            same = [getattr(SKETCHES.c, name) == value for name, value in {**kept, "place": place}.items()]
+            same = [SKETCHES.c[name] == value for name, value in {**kept, "place": place}.items()]
             known = connection.execute(select(SKETCHES.c.id).where(SKETCHES.c.data_set == data, *same)).first()
             if known is None:
                 connection.execute(insert(SKETCHES).values(data_set=data, at=_now(), place=place, **kept))
@@ -254,6 +247,33 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
             found.setdefault(row.data_set, []).append(Sketch(row.key_id, row.users, row.tastes, row.items))
         return found
 
+    def key(self) -> bytes:
+        """The secret key of the sketches; raises where there are some that were made under another."""
+        from discreet.privacy.fingerprint import key_id
+
+        kept = {row.key_id for row in self._rows(SKETCHES)}
+        if kept and not (self._has_key() and kept == {key_id(super().key())}):
+            raise BudgetError(
+                f"the key in {self.key_place} is not the one under which the data sets of this budget are known: "
+                "put it back from a backup, or, if it is lost, empty the table discreet_sketches, and name the account "
+                "of every data set that had one; nothing was computed or spent"
+            )
+        return super().key()
+
+    def resolve(self, data: str) -> str:
+        """How an account is called that is kept: letters are compared as one reads them, paths as they are.
+
+        >>> Budget("budget.sqlite").resolve(" Films")
+        'films'
+        """
+        if Path(data).is_absolute():
+            return data
+        name = _read_aloud(data)
+        kept = [row.name for row in self._rows(DATA_SETS)]
+        if data in kept or name in kept:
+            return data if data in kept else name
+        return next((other for other in kept if not Path(other).is_absolute() and _read_aloud(other) == name), name)
+
     def knows(self, data: str) -> bool:
         """Whether there is an account of this name, with a limit, a spending or a look."""
         account = self.report(data)
@@ -261,6 +281,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
 
     def report(self, data: str) -> Account:
         """The account of a data set; an empty one where nothing is known of it."""
+        data = self.resolve(data)
         if self._file is not None and not self._file_exists():
             return Account(data=data)
         with self._connected("nothing was spent") as connection:
@@ -301,6 +322,10 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         units = {spending.unit for spending in spendings if spending.unit} if row.epsilon is None else {_unit_of(row)}
         unit = units.pop() if len(units) == 1 else None
         return Account(data=data, unit=unit, epsilon=row.epsilon, delta=row.delta, spendings=spendings)
+
+
+def _read_aloud(name: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()
 
 
 def _unit_of(row: Row[Any]) -> Unit:

@@ -53,6 +53,14 @@ class Database:
             connection.execute(row, {"key": secrets.token_hex(32)})
             return _read_key(connection.execute(select(KEYS.c.key)).scalar_one(), self.place)
 
+    @property
+    def key_place(self) -> str:
+        """Where the key is, or should be."""
+        return str(_key_file(self._file)) if self._file is not None else f"the table {KEYS.name} of {self.place}"
+
+    def _has_key(self) -> bool:
+        return _key_file(self._file).exists() if self._file is not None else bool(self._rows(KEYS))
+
     def _rows(self, table: Table, data: str | None = None) -> list[Row[Any]]:
         """The rows of a table that an older database may not have yet."""
         if self._file is not None and not self._file_exists():
@@ -60,7 +68,7 @@ class Database:
         with self._connected("nothing was spent") as connection:
             if not inspect(connection).has_table(table.name):
                 return []
-            wanted = select(table).order_by(table.c.id)
+            wanted = select(table).order_by(*table.primary_key)
             return list(connection.execute(wanted if data is None else wanted.where(table.c.data_set == data)))
 
     @property
@@ -168,12 +176,16 @@ def _connect_later(url: URL, patience: float) -> Engine:
         raise InputError("a budget in PostgreSQL needs psycopg: pip install 'discreet[postgres]'") from None
 
 
+def _key_file(file: Path) -> Path:
+    return file.with_name(file.name + ".key")
+
+
 def _key_beside(file: Path) -> bytes:
     """The secret key of the sketches in a SQLite file: in a file beside it that only its owner may read.
 
     It is made when it is first asked for. Of two processes that make it at once, one succeeds, and both use that.
     """
-    place = file.with_name(file.name + ".key")
+    place = _key_file(file)
     try:
         if not place.exists():
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

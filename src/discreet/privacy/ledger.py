@@ -3,7 +3,7 @@
 import math
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from discreet.errors import InputError, OverspentError, is_number, require, require_type
@@ -76,6 +76,7 @@ nothing was computed
         self._levels: tuple[Level, ...] = levels_on_offer(levels or {}, self._epsilon, self._delta)
         self._batches: tuple[tuple[Spend, ...], ...] = ()
         self._plan: tuple[Spend, ...] | None = None
+        self._payer: Callable[[Ledger, Spend], None] | None = None
         self._process = os.getpid()
         self._lock = threading.Lock()
 
@@ -181,6 +182,8 @@ nothing was computed
         """
         self._check_process()
         self._check_sampling(spends)
+        for spend in spends if self._payer is not None else ():
+            self._payer(self, spend)
         with self._lock:
             if self._plan is None:
                 self._check_limit(spends, self._filtered((*self._batches, spends)))
@@ -192,6 +195,11 @@ nothing was computed
                     raise OverspentError(f"{_names(spends)} is not what was planned next; nothing was computed")
             if spends:
                 self._batches = (*self._batches, spends)
+
+    def paid_by(self, payer: "Callable[[Ledger, Spend], None]") -> None:
+        """Let an account pay for every spend before it is charged, whoever charges it; the account may refuse."""
+        require(self._payer is None, "another account pays for this ledger already: make a ledger for each account")
+        self._payer = payer
 
     def copy(self) -> "Ledger":
         """Another ledger with the same limit, plan and spends."""
