@@ -230,8 +230,9 @@ def test_gaussian_noise_needs_a_limit_with_a_delta(url):
 def test_an_account_refuses_exactly_what_a_ledger_refuses(plans):
     ledger = Ledger(1.0, DELTA)
     account = Account(data="data", unit=Rating(), epsilon=1.0, delta=DELTA)
-    for plan in plans:
-        plan.unit = Rating()
+    for own in plans:
+        plan = Ledger(own.epsilon, own.delta, Rating())
+        plan.charge(*own.spends)
         try:
             total = account.total_with(plan, "it")
         except OverspentError:

@@ -182,8 +182,9 @@ nothing was computed
         """
         self._check_process()
         self._check_sampling(spends)
-        for spend in spends if self._payer is not None else ():
-            self._payer(self, spend)
+        if self._payer is not None:
+            for spend in spends:
+                self._payer(self, spend)
         with self._lock:
             if self._plan is None:
                 self._check_limit(spends, self._filtered((*self._batches, spends)))
