@@ -186,7 +186,8 @@ class Popular:
         pull = pull / (pull + OWN_CHANCE)  # (users, patterns)
         start = self.share[self.rows]
         moved = pull * (marks @ self.inward - np.outer(lengths, start @ self.inward))
-        expected = moved.astype(np.float32) @ self.outward.T
+        with np.errstate(invalid="ignore"):  # BLAS may raise the flag for lanes that it throws away
+            expected = moved.astype(np.float32) @ self.outward.T
         expected += np.outer(lengths, start)
         expected[users, places] -= np.einsum("ek,ek->e", pull[users], (self.inward * self.outward)[places])
         np.maximum(expected, 0, out=expected)
