@@ -186,7 +186,7 @@ class Popular:
         pull = pull / (pull + OWN_CHANCE)  # (users, patterns)
         start = self.share[self.rows]
         moved = pull * (marks @ self.inward - np.outer(lengths, start @ self.inward))
-        with np.errstate(invalid="ignore"):  # BLAS may raise the flag for lanes that it throws away
+        with np.errstate(invalid="ignore"):  # seen once with finite factors and a finite product, cause unknown
             expected = moved.astype(np.float32) @ self.outward.T
         expected += np.outer(lengths, start)
         expected[users, places] -= np.einsum("ek,ek->e", pull[users], (self.inward * self.outward)[places])
