@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import discreet as dc
-from discreet.models.names import MODELS
-from discreet.models.release import RatingModel
+from discreet.names import every_model
+from discreet.releases.release import RatingModel
 
 FACTOR_MODELS = ("mf", "pmf", "als", "bayesian-mf")
 
@@ -84,7 +84,7 @@ def main() -> None:
     ratings = dc.load(options.data)
     if ratings.has_repeats:
         ratings = ratings.merge("last")
-    everyone = {name: model() for name, model in MODELS.items()}
+    everyone = {name: model() for name, model in every_model().items()}
     predictors = {**PAPERS, **{name: model for name, model in everyone.items() if isinstance(model, RatingModel)}}
     folds = dc.Folds(count=options.folds, seed=options.seed) if options.folds > 1 else dc.HoldOut(seed=options.seed)
     both = (

@@ -30,10 +30,10 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
+from discreet.data.features import item_features
 from discreet.evaluation.memory import peak_memory_mb, restart_peak_memory
 from discreet.kernels.covariance import unpacked, weighted_moments
-from discreet.models.features import item_features
-from discreet.models.folding import fold_in, predict_pairs
+from discreet.models.home.fold_in import fold_in, predict_pairs
 
 NETFLIX = {"users": 480_189, "items": 17_770, "ratings": 100_000_000}
 SCALE = {"users": 480_000, "items": 17_770, "ratings": 90_000_000}

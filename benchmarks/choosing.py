@@ -27,8 +27,8 @@ import numpy as np
 
 import discreet as dc
 from discreet.evaluation.measuring import measure
-from discreet.models.fitting import fit_on
-from discreet.models.private_forms import has_private_form
+from discreet.fitting.fit_on import fit_on
+from discreet.fitting.private_forms import has_private_form
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 EPSILONS, UNITS, DELTA = (0.1, 1.0, 10.0), ("user", "rating"), 1e-6

@@ -124,9 +124,9 @@ def discreet_ratings(data: Data, part: Part) -> Any:
 def discreet_model(data: Data, watch: Stopwatch, name: str, **settings: Any) -> Outcome:
     """Fit, and predict the test part. The ratings are new each time: nothing is left over from the last fit."""
     import discreet as dc
-    from discreet.models.names import MODELS
+    from discreet.names import every_model
 
-    model = MODELS[name](**settings)
+    model = every_model()[name](**settings)
     with watch("prepare"):
         train = discreet_ratings(data, data.train)
     with watch("fit"):

@@ -10,8 +10,8 @@ on every cell of that, so the covariance of i and j, the ratio of its two cells,
 
 **The bounds stay what they are.** For a user each pair of matrices still has length 1. For a rating, with b = κ²,
 X = ‖y‖², E = b‖z‖², S = X + E: it adds a ≤ s_i² to X and b s_i² to E, and X ≤ E/b. In the proof of
-:mod:`discreet.models.pair_sums` a, b and every bound on them are then s_i² ≤ 1 times as large, and the squared distance
-is at most 2 s_i² (1 + b²)/(1 + b). ∎ (Brute force agrees, see :func:`check`.)
+:mod:`discreet.models.sums.pair_sums` a, b and every bound on them are then s_i² ≤ 1 times as large, and the squared
+distance is at most 2 s_i² (1 + b²)/(1 + b). ∎ (Brute force agrees, see :func:`check`.)
 
 In the averages there is nothing to give: a rating touches its own item alone, so all items have the whole budget
 already.
@@ -26,9 +26,9 @@ import numpy as np
 import discreet as dc
 from discreet.kernels.covariance import diagonal_places, packed_length, weighted_moments
 from discreet.models import covariance_knn
-from discreet.models.bias import item_biases_and_weights
-from discreet.models.pair_sums import PairSums
-from discreet.models.spectral import factors_through_noise, likely_weights
+from discreet.models.denoise.item_biases import item_biases_and_weights
+from discreet.models.denoise.spectral import factors_through_noise, likely_weights
+from discreet.models.sums.pair_sums import PairSums
 from discreet.populations.contribution import Contribution
 
 POWERS = (-0.5, -0.25, -0.1, 0.0, 0.1, 0.25, 0.5)

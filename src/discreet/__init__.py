@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from discreet.evaluation.published import PublishedRatings as PublishedRatings
     from discreet.evaluation.results import Report as Report
     from discreet.evaluation.search import Search as Search
+    from discreet.fitting.spending import spend_and_release as spend_and_release
     from discreet.models.almanac import Almanac as Almanac
     from discreet.models.als import ALS as ALS
     from discreet.models.bayesian_mf import BayesianMF as BayesianMF
@@ -78,10 +79,6 @@ if TYPE_CHECKING:
     from discreet.models.pmf import PMF as PMF
     from discreet.models.pnbm import PNBM as PNBM
     from discreet.models.popularity import Popularity as Popularity
-    from discreet.models.recommendations import Recommendations as Recommendations
-    from discreet.models.recommendations import Suggestion as Suggestion
-    from discreet.models.release import Release as Release
-    from discreet.models.spending import spend_and_release as spend_and_release
     from discreet.models.svd import SVD as SVD
     from discreet.models.warp import WARP as WARP
     from discreet.populations.choice import Choice as Choice
@@ -109,6 +106,9 @@ if TYPE_CHECKING:
     from discreet.privacy.unit import Bound as Bound
     from discreet.privacy.unit import Rating as Rating
     from discreet.privacy.unit import User as User
+    from discreet.releases.recommendations import Recommendations as Recommendations
+    from discreet.releases.recommendations import Suggestion as Suggestion
+    from discreet.releases.release import Release as Release
 
 # Where each public name lives. Loaded on first use, so that `import discreet` is quick and light.
 _HOMES = {
@@ -169,10 +169,10 @@ _HOMES = {
     "PMF": "models.pmf",
     "SVD": "models.svd",
     "WARP": "models.warp",
-    "Release": "models.release",
-    "Recommendations": "models.recommendations",
-    "Suggestion": "models.recommendations",
-    "spend_and_release": "models.spending",
+    "Release": "releases.release",
+    "Recommendations": "releases.recommendations",
+    "Suggestion": "releases.recommendations",
+    "spend_and_release": "fitting.spending",
     "Bound": "privacy.unit",
     "Choice": "populations.choice",
     "Contribution": "populations.contribution",

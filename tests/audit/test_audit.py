@@ -12,7 +12,7 @@ from discreet.audit.learning import canary_cells, differing_cells, fisher_direct
 from discreet.audit.one_run import canary_scores
 from discreet.audit.recording import Look, RecordingPopulation
 from discreet.errors import InputError
-from discreet.models.bias import item_counts, item_statistics
+from discreet.models.sums.item_statistics import item_counts, item_statistics
 from discreet.privacy.noise import add_gaussian, add_laplace
 
 RATINGS = dc.synthetic(users=30, items=12, ratings=150, seed=1)

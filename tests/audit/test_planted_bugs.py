@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.models.bias import item_counts
+from discreet.models.sums.item_statistics import item_counts
 from discreet.populations.around import innermost
 from discreet.populations.held import held_by
 from discreet.populations.population import exact_total

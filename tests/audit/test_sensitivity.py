@@ -5,7 +5,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InputError
-from discreet.models.bias import item_counts, item_statistics
+from discreet.models.sums.item_statistics import item_counts, item_statistics
 
 SCALE = dc.Scale(1, 5)
 

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli.app import app
 from discreet.cli.private_forms import names_of_private_models
-from discreet.models.fitting import fit_on
-from discreet.models.names import MODELS
+from discreet.fitting.fit_on import fit_on
+from discreet.names import every_model
 
 run = CliRunner().invoke
 DATA = ["synthetic"]
@@ -123,7 +123,7 @@ def test_models_say_whether_they_have_a_private_form():
 def test_what_the_list_says_is_true(unit):
     for name in names_of_private_models(unit):
         release = fit_on(
-            MODELS[name](), dc.synthetic(users=30, items=64, ratings=600, seed=1), dc.Terms(epsilon=1, unit=unit)
+            every_model()[name](), dc.synthetic(users=30, items=64, ratings=600, seed=1), dc.Terms(epsilon=1, unit=unit)
         )
         assert release.guarantee.proven is not None, name
 

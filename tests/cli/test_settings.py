@@ -6,7 +6,6 @@ import pytest
 import discreet as dc
 from discreet.cli.settings import parse_models, parse_setting
 from discreet.errors import InputError, UnknownNameError
-from discreet.models.names import MODELS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +51,7 @@ def test_a_value_is_read_by_the_declared_type(key, text, value):
     ],
 )
 def test_a_value_of_another_kind_is_refused(key, text, message, monkeypatch):
-    monkeypatch.setitem(MODELS, "sample", Sample)
+    monkeypatch.setattr("discreet.names.every_kind", lambda: {"sample": Sample})
     with pytest.raises(InputError) as refused:
         parse_setting("sample", Sample, key, text)
     assert str(refused.value) == message

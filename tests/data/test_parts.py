@@ -8,7 +8,7 @@ import pytest
 import discreet as dc
 from discreet.data import ratings as ratings_module
 from discreet.errors import DataError, InputError
-from discreet.models.pair_sums import PairSums
+from discreet.models.sums.pair_sums import PairSums
 from discreet.populations.population import exact_total
 
 RATINGS = dc.synthetic(users=120, items=40, ratings=2400, seed=1)

@@ -167,7 +167,7 @@ def test_a_run_that_is_tried_again_is_paid_once(door, discreet, budget, tmp_path
 
 
 def test_another_round_of_reports_is_another_spend(door, budget):
-    from discreet.models.spending import book
+    from discreet.fitting.spending import book
 
     ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     release = dc.Popularity().fit(dc.TrustedServer(ratings, dc.Ledger(0.5)))

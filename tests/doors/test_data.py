@@ -10,11 +10,11 @@ import pytest
 import discreet as dc
 from discreet.data.labels import Labels
 from discreet.errors import DataError
-from discreet.models.bias import item_counts, item_statistics
-from discreet.models.factor_sums import FactorSums
-from discreet.models.item_sums import ItemSums
-from discreet.models.pair_sums import PairSums
-from discreet.models.private_als import Plan, factor_sums_for_plan
+from discreet.models.denoise.private_als import Plan, factor_sums_for_plan
+from discreet.models.sums.factor_sums import FactorSums
+from discreet.models.sums.item_statistics import item_counts, item_statistics
+from discreet.models.sums.item_sums import ItemSums
+from discreet.models.sums.pair_sums import PairSums
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import exact_total
 

@@ -12,7 +12,7 @@ from discreet.data.labels import Labels
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import DataError, DiscreetError, InputError
-from discreet.models.bias import item_counts
+from discreet.models.sums.item_statistics import item_counts
 from discreet.populations.rehearsal import Rehearsal
 from discreet.privacy.selection import choose
 
@@ -131,7 +131,7 @@ def paid(model, tmp_path, population=None):
 
 
 def test_exact_sums_that_a_contribution_kept_aside_are_not_released(door, tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.models.release.Release.save", lambda self, folder: None)  # no name of a kept model
+    monkeypatch.setattr("discreet.releases.release.Release.save", lambda self, folder: None)  # no name of a kept model
     exact = np.bincount(RATINGS.item_index, weights=RATINGS.values, minlength=SIZE)
     plain = KeepsAside().fit(dc.TrustedServer(RATINGS, dc.Ledger(1.0)))
     wrong = np.abs(plain.arrays["means"] - exact).max()

@@ -15,9 +15,9 @@ from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError, InputError, UnknownNameError
 from discreet.evaluation import comparison, memory
 from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS
-from discreet.models import release as release_module
-from discreet.models.names import every_kind
-from discreet.models.release import Release
+from discreet.names import every_kind
+from discreet.releases import release as release_module
+from discreet.releases.release import Release
 
 RATINGS = dc.synthetic(users=80, items=50, ratings=1600, seed=2)
 

@@ -12,7 +12,7 @@ from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.evaluation.metrics import error_cdf, error_sizes, error_terms, find_hits, ndcg_at, recall_at
-from discreet.models.recommendations import best_items
+from discreet.releases.recommendations import best_items
 
 
 def ratings_of(pairs: list[set[int]], items: int) -> Ratings:

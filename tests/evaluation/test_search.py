@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.errors import InputError, OverspentError
 from discreet.evaluation.search import LONGEST, PURPOSE, Search
-from discreet.models.spending import spend_and_release
+from discreet.fitting.spending import spend_and_release
 from discreet.populations.bounded import tags_of
 from discreet.populations.rehearsal import rehearse
 from discreet.privacy.bounding import hold_out

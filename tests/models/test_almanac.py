@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
+from discreet.data.features import item_features
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.models.almanac_plan import CLIP, Plan, plan_for
-from discreet.models.at_home import Covariates
-from discreet.models.features import item_features
-from discreet.models.fitting import fit_on
-from discreet.models.item_sums import SPREADS, STRAY, ItemSums, likely_biases, likely_counts
+from discreet.fitting.fit_on import fit_on
+from discreet.models.home.at_home import Covariates
+from discreet.models.sums.almanac_plan import CLIP, Plan, plan_for
+from discreet.models.sums.item_sums import SPREADS, STRAY, ItemSums, likely_biases, likely_counts
 from discreet.populations.held import held_by
 from discreet.populations.rehearsal import rehearse
 from discreet.populations.replayed import Recorded

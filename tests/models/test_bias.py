@@ -11,7 +11,7 @@ import discreet as dc
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.models.bias import item_counts, item_statistics
+from discreet.models.sums.item_statistics import item_counts, item_statistics
 
 CATALOGUE = dc.Catalogue.of(["a", "b", "c"], dc.Scale(1, 5))
 

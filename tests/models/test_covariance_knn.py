@@ -11,10 +11,11 @@ import discreet as dc
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.models import covariance_knn, pair_sums
-from discreet.models.bias import item_biases
-from discreet.models.pair_sums import LONGEST, PairSums
-from discreet.models.spectral import above_the_edge, factors_through_noise, likely_weights, noise_edge
+from discreet.models import covariance_knn
+from discreet.models.denoise.item_biases import item_biases
+from discreet.models.denoise.spectral import above_the_edge, factors_through_noise, likely_weights, noise_edge
+from discreet.models.sums import pair_sums
+from discreet.models.sums.pair_sums import LONGEST, PairSums
 from discreet.populations.population import exact_total
 from discreet.populations.rehearsal import rehearse
 

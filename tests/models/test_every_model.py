@@ -19,10 +19,10 @@ from discreet.collect.promise import promise_of
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, ReleaseError
-from discreet.models.fitting import fit_on, needs_raw_ratings
-from discreet.models.names import every_kind
-from discreet.models.release import ExplainingModel
+from discreet.fitting.fit_on import fit_on
+from discreet.names import every_kind
 from discreet.populations.population import NoPrivacy
+from discreet.releases.contract import ExplainingModel, needs_raw_ratings
 
 NOT_PERSONAL = {"bias", "popularity", "own-taste"}  # the last has nothing to go by without genres and years
 # Few items want few factors: with nearly as many factors as items these say nothing new. A paper's noise is its own.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.data.labels import Labels
-from discreet.models.fitting import needs_raw_ratings
+from discreet.releases.contract import needs_raw_ratings
 
 MODELS = [
     dc.MF(factors=3, epochs=3),

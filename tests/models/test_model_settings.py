@@ -10,14 +10,14 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InputError
-from discreet.models.names import MODELS
+from discreet.names import every_model
 
 
 def settings_of(kind: type) -> list[tuple[str, str]]:
     """Every whole or real setting of every model: (model, setting)."""
     return [
         (name, field.name)
-        for name, model in MODELS.items()
+        for name, model in every_model().items()
         for field in dataclasses.fields(model)
         if kind in (hint := get_type_hints(model)[field.name], *get_args(hint))
     ]
@@ -27,19 +27,19 @@ def settings_of(kind: type) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("value", [2.5, "3", math.nan, math.inf, True, [1], np.float64(3.0), -1])
 def test_whole_settings_are_whole(name, setting, value):
     with pytest.raises(InputError, match=f"^{setting} must "):
-        MODELS[name](**{setting: value})
+        every_model()[name](**{setting: value})
 
 
 @pytest.mark.parametrize(("name", "setting"), settings_of(float))
 @pytest.mark.parametrize("value", ["100", math.nan, math.inf, -math.inf, True, [1.0], -1])
 def test_real_settings_are_finite_numbers(name, setting, value):
     with pytest.raises(InputError, match=f"^{setting} must "):
-        MODELS[name](**{setting: value})
+        every_model()[name](**{setting: value})
 
 
 @pytest.mark.parametrize(("name", "setting"), settings_of(int))
 def test_whole_numbers_of_numpy_will_do(name, setting):
-    assert getattr(MODELS[name](**{setting: np.int64(3)}), setting) == 3
+    assert getattr(every_model()[name](**{setting: np.int64(3)}), setting) == 3
 
 
 def test_settings_of_numpy_survive_the_disk(tmp_path):
@@ -58,8 +58,8 @@ def test_what_was_put_in_the_wrong_place_is_not_printed():
             dc.Cosine(neighbours=value)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", every_model())
 @pytest.mark.parametrize("wrong", ["ml-100k", None, 3, dc.NoPrivacy])
 def test_fit_says_what_it_takes(name, wrong):
     with pytest.raises(InputError, match=r"write \w+\(\.\.\.\)\.fit\(.*, got "):
-        MODELS[name]().fit(wrong)
+        every_model()[name]().fit(wrong)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import InputError
-from discreet.models import neighbourhood
+from discreet.models.home import neighbourhood
 from discreet.populations.population import NoPrivacy
 
 RATINGS = dc.synthetic(users=40, items=30, ratings=420, seed=4)

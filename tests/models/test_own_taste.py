@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.data.features import item_features
 from discreet.models.almanac import AGES_FOR_RANKING
-from discreet.models.at_home import FEATURE, GENEROSITY, STRAY
-from discreet.models.features import item_features
-from discreet.models.item_sums import EXPECTED
+from discreet.models.home.at_home import FEATURE, GENEROSITY, STRAY
+from discreet.models.sums.item_sums import EXPECTED
 
 RATINGS = dc.synthetic(users=40, items=30, ratings=500, seed=3)
 

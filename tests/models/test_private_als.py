@@ -12,11 +12,11 @@ from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.kernels.statistics import bounded_statistics
-from discreet.models import private_als
-from discreet.models.at_home import Covariates
-from discreet.models.factor_sums import FactorSums
-from discreet.models.items_through_noise import NoisyEquations, positive
-from discreet.models.private_als import Plan, fit_through_noise
+from discreet.models.denoise import private_als
+from discreet.models.denoise.items_through_noise import NoisyEquations, positive
+from discreet.models.denoise.private_als import Plan, fit_through_noise
+from discreet.models.home.at_home import Covariates
+from discreet.models.sums.factor_sums import FactorSums
 from discreet.populations.population import exact_total
 from discreet.populations.rehearsal import rehearse
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.models import tilt
-from discreet.models.tilt import Popular, taste_factors, tilted
+from discreet.models.home import tilt
+from discreet.models.home.tilt import Popular, taste_factors, tilted
 from discreet.types import AnyArray
 
 NOTHING = np.zeros((60, 0), dtype=np.float32)

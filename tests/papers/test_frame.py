@@ -12,7 +12,6 @@ import discreet as dc
 from discreet.cli import reproduce
 from discreet.cli.app import app
 from discreet.errors import InputError
-from discreet.models.published import Published
 from discreet.papers.frame import repetitions
 from discreet.papers.frame.cases import Case, Grid
 from discreet.papers.frame.claims import Claim, count, judge_all
@@ -22,6 +21,7 @@ from discreet.papers.frame.repetitions import Kept, fingerprint, run
 from discreet.papers.frame.report import Reproduction, read_report
 from discreet.papers.frame.sets import Sets
 from discreet.papers.names import PAPERS, Listed
+from discreet.releases.published import Published
 
 from . import toy_paper
 from .toy_paper import EXACT, PAPER, QUICK, NoisyMeans, Repetition

@@ -10,7 +10,7 @@ import discreet as dc
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.models.fitting import fit_on
+from discreet.fitting.fit_on import fit_on
 from discreet.papers.hybrid_knn.algorithm import DAMPINGS, FORMS, JOINT, HybridKNN
 from discreet.papers.hybrid_knn.privacy import SHARES, Sensitivities, corrected_epsilon
 

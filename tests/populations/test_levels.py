@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.data.labels import Labels
-from discreet.models.bias import item_counts
+from discreet.models.sums.item_statistics import item_counts
 from discreet.populations.rehearsal import follow, rehearse
 from discreet.populations.weighted import weighted_total
 from discreet.privacy.composition import composed_epsilon

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.models.replay import fit_and_replay
+from discreet.fitting.replay import fit_and_replay
 from discreet.populations.mechanism import Allowance, check_ratios
 from discreet.populations.rehearsal import follow, rehearse
 from discreet.privacy.noise import add_laplace, grid_of

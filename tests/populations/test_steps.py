@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.models.replay import fit_and_replay
+from discreet.fitting.replay import fit_and_replay
 from discreet.populations.rehearsal import follow, rehearse
 from discreet.privacy.accounting import epsilon_of
 from discreet.privacy.composition import composed_epsilon

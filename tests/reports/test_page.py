@@ -11,7 +11,7 @@ import discreet as dc
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.errors import InputError
 from discreet.evaluation.results import Estimate, Report, Row
-from discreet.models.release import Reason, Recommendations, Suggestion
+from discreet.releases.release import Reason, Recommendations, Suggestion
 from discreet.reports import files
 from discreet.reports.page import Facts, Suggestions, Table, Text, render_page, write_page
 from discreet.reports.pictures import inline

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.audit.learning import Sides, discriminate, telling_cells
 from discreet.data.catalogue import Catalogue
-from discreet.models.release import Release
+from discreet.releases.release import Release
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 RARE = 5

@@ -15,10 +15,10 @@ from discreet.audit.results import Audit
 from discreet.audit.setting import Audited, MakePopulation, beyond_limit, check_confidence, false_mechanisms, unbooked
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.models.tuning import looked
 from discreet.populations.population import exact_total
 from discreet.populations.terms import Terms
 from discreet.privacy.randomness import Randomness
+from discreet.releases.tuning import looked
 from discreet.types import AnyArray, Booleans, Doubles, Progress, no_progress
 
 SHARES = (1.0, 0.5, 0.25, 0.1)

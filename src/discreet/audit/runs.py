@@ -42,9 +42,9 @@ from discreet.audit.setting import (
 )
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.models.tuning import looked
 from discreet.populations.terms import Terms
 from discreet.privacy.randomness import Randomness
+from discreet.releases.tuning import looked
 from discreet.types import AnyArray, Progress, no_progress
 
 Attacks = Literal["all", "release"]

@@ -74,7 +74,7 @@ def check_sensitivity(
     Examples
     --------
     >>> import discreet as dc
-    >>> from discreet.models.bias import item_counts
+    >>> from discreet.models.sums.item_statistics import item_counts
     >>> catalogue = dc.Catalogue.of(["a", "b"], dc.Scale(1, 5))
     >>> [round(found.share, 6) for found in check_sensitivity(item_counts(2, dc.User()), catalogue, [1, 5])]
     [1.0]

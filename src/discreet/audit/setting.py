@@ -11,10 +11,8 @@ from discreet.audit.attack import Adversary
 from discreet.audit.recording import Look, RecordingPopulation
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
-from discreet.models.fitting import check_terms
-from discreet.models.published import Published
-from discreet.models.release import Release
-from discreet.models.replay import fault_by_replay
+from discreet.fitting.fit_on import check_terms
+from discreet.fitting.replay import fault_by_replay
 from discreet.populations.local import LocalDevices
 from discreet.populations.population import Population
 from discreet.populations.replayed import Recorded
@@ -25,6 +23,8 @@ from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit, User
+from discreet.releases.published import Published
+from discreet.releases.release import Release
 
 MOST_SAMPLED = 50
 """Looks at samples, whose losses are composed one by one to see how much of them a canary can show."""

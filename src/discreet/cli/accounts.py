@@ -73,8 +73,8 @@ def place_of(data: str) -> str:
 
 def check_tuning(model: Any, looks: "tuple[Look, ...]", data: str, account: str, tuned_on: str | None) -> None:
     """Raise where settings may have been chosen on these ratings without paying, before anything is computed."""
-    from discreet.models.tuning import unpaid_reason
     from discreet.privacy.guarantee import NOTHING
+    from discreet.releases.tuning import unpaid_reason
 
     if tuned_on is not None:
         own = tuned_on != NOTHING and account_name(tuned_on) in (account, account_name(data))

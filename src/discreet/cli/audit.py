@@ -82,7 +82,7 @@ def audit(
     from discreet.cli.options import PrivacyOptions
 
     chosen = parse_models([model], settings)[model]
-    from discreet.models.published import Published
+    from discreet.releases.published import Published
 
     if isinstance(chosen, Published):
         chosen = with_claim(chosen, epsilon, model)
@@ -104,8 +104,8 @@ def audit(
     many = CANARIES if canaries is None else canaries
     if one_run:
         check_enough_canaries(many, confidence, terms.ledger().delta, epsilon)
-    from discreet.models.tuning import looked
     from discreet.privacy.budget import Budget
+    from discreet.releases.tuning import looked
 
     kept = Budget(budget)
     kept.report(account or "")  # a database that is down is found before the data are read
@@ -158,7 +158,7 @@ def audit(
 
 def with_claim(model: Any, epsilon: float | None, name: str) -> Any:
     """A paper with the epsilon to claim: the option and the setting are the same thing, and should not disagree."""
-    from discreet.models.published import claiming
+    from discreet.releases.published import claiming
 
     default = type(model)().epsilon
     if epsilon is None or epsilon == model.epsilon:

@@ -13,9 +13,9 @@ from discreet.cli.outputs import check_file
 from discreet.cli.tables import document, facts, say
 
 if TYPE_CHECKING:
-    from discreet.models.release import Release
     from discreet.privacy.guarantee import LevelLoss
     from discreet.privacy.signing import SigningKey
+    from discreet.releases.release import Release
 
 
 def certificate(
@@ -30,8 +30,8 @@ def certificate(
     What is printed is recomputed from the ledger, and a signature is checked. Without --key it says only that whoever
     has that key signed it: compare the fingerprint with one that you know.
     """
-    from discreet.models.release import Release
-    from discreet.models.storage import read_card, signer_of
+    from discreet.releases.release import Release
+    from discreet.releases.storage import read_card, signer_of
 
     loaded, card, signer = Release.load(release, key=key), read_card(release), signer_of(release)
     guarantee = loaded.guarantee

@@ -26,7 +26,7 @@ def model_name(words: Sequence[str], option: str | None, data: str) -> str:
         raise InputError(f"the model is named twice, {words[0]} and --model {option}: name it once")
     named = words[0] if words else option
     if named is None:
-        from discreet.models.names import every_kind
+        from discreet.names import every_kind
 
         # With a single word that is what the parser takes for DATA, whichever it was meant to be.
         alone = split_name(data)[0] in {*every_kind(), AUTO} and not Path(data).exists()
@@ -36,8 +36,8 @@ def model_name(words: Sequence[str], option: str | None, data: str) -> str:
 
 def choose_for(ratings: "Ratings", audience: Audience, terms: "Terms") -> tuple[Any, str]:
     """What the rule chooses for these data; of the ratings only their public catalogue is looked at."""
-    from discreet.models.choosing import choose
-    from discreet.models.features import item_features
+    from discreet.data.features import item_features
+    from discreet.fitting.choosing import choose
 
     catalogue = ratings.catalogue
     return choose(audience.users, len(catalogue), terms, features=item_features(catalogue).shape[1] > 0)
@@ -45,6 +45,6 @@ def choose_for(ratings: "Ratings", audience: Audience, terms: "Terms") -> tuple[
 
 def name_of(model: Any) -> str:
     """What the command line calls a model."""
-    from discreet.models.names import every_kind
+    from discreet.names import every_kind
 
     return next(name for name, kind in every_kind().items() if type(model) is kind)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from discreet.data.history import History
     from discreet.data.ratings import Ratings
     from discreet.evaluation.results import Report
-    from discreet.models.release import Recommendations, Release
+    from discreet.releases.release import Recommendations, Release
 
 MODELS = ("almanac", "bias", "popularity", "own-taste", "cosine", "implicit-als")
 EPSILONS = (0.1, 1.0, 10.0)  # for everything that one user rated
@@ -43,7 +43,7 @@ def demo(
     from discreet.cli.settings import parse_models
     from discreet.evaluation.comparison import compare
     from discreet.evaluation.protocols import HoldOut
-    from discreet.models.fitting import fit_on
+    from discreet.fitting.fit_on import fit_on
     from discreet.populations.terms import Terms
 
     note("Getting MovieLens-100K …")
@@ -102,7 +102,7 @@ def demo(
 
 def is_of_a_demo(folder: Path) -> bool:
     """Whether an earlier demo wrote this release: its ratings are public and nobody paid, so it can be replaced."""
-    from discreet.models.storage import read_card
+    from discreet.releases.storage import read_card
 
     try:
         return bool(read_card(folder).get("note") == NOTE)

@@ -185,19 +185,19 @@ def measure(
 
 def default_names(terms: "list[Terms]") -> list[str]:
     """Which models are compared when nobody says which: all; with privacy those that give it, and the best others."""
-    from discreet.models.names import MODELS
-    from discreet.models.private_forms import has_private_form
+    from discreet.fitting.private_forms import has_private_form
+    from discreet.names import every_model
 
     if not terms:
-        return list(MODELS)
-    private = [name for name, kind in MODELS.items() if any(has_private_form(kind(), asked) for asked in terms)]
+        return list(every_model())
+    private = [name for name, kind in every_model().items() if any(has_private_form(kind(), asked) for asked in terms)]
     return [*private, *(name for name in CEILINGS if name not in private)]
 
 
 def announce_ceilings(models: "dict[str, Any]", terms: "list[Terms]") -> None:
     """Say which of the models that were named have no private form, and so appear without privacy only."""
-    from discreet.models.private_forms import has_private_form
-    from discreet.models.published import Published
+    from discreet.fitting.private_forms import has_private_form
+    from discreet.releases.published import Published
 
     without = [
         name
@@ -215,7 +215,7 @@ def check_words(models: Sequence[str], data: str) -> None:
     """Raise if there is only one word: then it is DATA to the parser, whichever it was meant to be."""
     if models:
         return
-    from discreet.models.names import every_kind
+    from discreet.names import every_kind
 
     is_model = split_name(data)[0] in every_kind()
     missing, usage = ("DATA", f"{data} DATA") if is_model else ("MODEL", f"MODEL... {data}")

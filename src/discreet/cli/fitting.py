@@ -87,11 +87,11 @@ def fit(
     has_privacy = terms.epsilon is not None and terms.noise_seed is None
     require(run_id is None or has_privacy, "--run-id is for what is paid for: give --epsilon, and no --noise-seed")
     require(tuned_on is None or terms.epsilon is not None, "--tuned-on says nothing without --epsilon: leave it out")
-    from discreet.models.fitting import fit_on
-    from discreet.models.spending import book, mark, spend_and_release
-    from discreet.models.tuning import DEFAULT_KIND, settings_hash
+    from discreet.fitting.fit_on import fit_on
+    from discreet.fitting.spending import book, mark, spend_and_release
     from discreet.populations.accounts import sketch_of
     from discreet.privacy.budget import Budget
+    from discreet.releases.tuning import DEFAULT_KIND, settings_hash
 
     kept, expected = Budget(budget), account or account_name(source.data)
     before = kept.report(expected)  # a database that is down is found before the data are read
@@ -174,7 +174,7 @@ def fit(
 
 def check_folder(output: Path, account: "Account", run_id: str | None, *, replace: bool) -> bool:
     """Whether a run that was named is done and its release is in this folder; else raise unless one can be written."""
-    from discreet.models.spending import is_published
+    from discreet.fitting.spending import is_published
 
     line = None if run_id is None else account.run(run_id)
     if line is not None and line.arrays is not None and is_published(output, line.arrays):
@@ -224,8 +224,8 @@ def show(
 
 def describe(folder: Path) -> dict[str, Any]:
     """What a release says of itself. It is read whole first, so a damaged one is refused."""
-    from discreet.models.release import Release
-    from discreet.models.storage import read_card
+    from discreet.releases.release import Release
+    from discreet.releases.storage import read_card
 
     release, card = Release.load(folder), read_card(folder)
     scale = release.catalogue.scale

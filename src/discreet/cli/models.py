@@ -14,7 +14,7 @@ def models(json: Json = False) -> None:
 
     Private names whose secret can be kept: one rating, or all ratings of one user.
     """
-    from discreet.models.names import every_kind
+    from discreet.names import every_kind
 
     described = [describe(name, kind) for name, kind in every_kind().items()]
     if json:
@@ -37,7 +37,7 @@ def models(json: Json = False) -> None:
 
 def describe(name: str, kind: Any) -> dict[str, Any]:
     """What is known of a model without fitting it."""
-    from discreet.models.fitting import needs_raw_ratings
+    from discreet.releases.contract import needs_raw_ratings
 
     return {
         "model": name,

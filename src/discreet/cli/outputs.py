@@ -11,7 +11,7 @@ def check_release_folder(folder: Path, *, replace: bool = False) -> None:
 
     A release that privacy was paid for can be made again only by paying again, so it is kept unless ``replace``.
     """
-    from discreet.models.storage import CARD
+    from discreet.releases.storage import CARD
 
     if folder.exists() and not (folder / CARD).exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} exists and is not a release; nothing was written")
@@ -42,8 +42,8 @@ def check_writable(folder: Path) -> None:
 
 
 def _check_not_paid_for(folder: Path) -> None:
-    from discreet.models.storage import read_card
     from discreet.privacy.guarantee import Guarantee
+    from discreet.releases.storage import read_card
 
     try:
         guarantee = Guarantee.from_json(read_card(folder)["guarantee"])

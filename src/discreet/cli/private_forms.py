@@ -19,9 +19,9 @@ def private_units(kind: Any) -> tuple[str, ...]:
     >>> private_units(dc.Popularity), private_units(dc.MF)
     (('rating', 'user'), ())
     """
-    from discreet.models.fitting import needs_raw_ratings
-    from discreet.models.private_forms import has_private_form
+    from discreet.fitting.private_forms import has_private_form
     from discreet.populations.terms import Terms
+    from discreet.releases.contract import needs_raw_ratings
 
     if needs_raw_ratings(kind):
         return ()
@@ -34,10 +34,12 @@ def names_of_private_models(unit: str | None = None) -> list[str]:
     >>> {"bias", "popularity"} <= set(names_of_private_models("user"))
     True
     """
-    from discreet.models.names import MODELS
+    from discreet.names import every_model
 
     return [
-        name for name, kind in MODELS.items() if unit in private_units(kind) or (unit is None and private_units(kind))
+        name
+        for name, kind in every_model().items()
+        if unit in private_units(kind) or (unit is None and private_units(kind))
     ]
 
 
@@ -45,8 +47,8 @@ def check_private(model: Any, terms: "Terms") -> None:
     """Raise if privacy is asked for that this model cannot give; no rating is needed to tell."""
     if terms.epsilon is None:
         return
-    from discreet.models.private_forms import try_out
-    from discreet.models.published import Published
+    from discreet.fitting.private_forms import try_out
+    from discreet.releases.published import Published
 
     kind: Any = type(model)
     if isinstance(model, Published):

@@ -101,8 +101,8 @@ def read_epsilons(text: str) -> list[float | None]:
 
 def _check(models: Mapping[str, Any], table: "PublishedTable", budgets: Sequence[float | None]) -> None:
     """What can be wrong with the command is found before the data are read."""
-    from discreet.models.release import RatingModel
     from discreet.populations.terms import Terms
+    from discreet.releases.contract import RatingModel
 
     for name, model in models.items():
         if table.protocol.task == "ratings":

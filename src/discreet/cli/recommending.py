@@ -15,7 +15,7 @@ from discreet.errors import require
 if TYPE_CHECKING:
     from discreet.data.catalogue import Catalogue
     from discreet.data.history import History
-    from discreet.models.release import Recommendations, Release
+    from discreet.releases.release import Recommendations, Release
 
 
 def recommend(
@@ -41,7 +41,7 @@ def recommend(
     require(bool(likes) or not more_likes, "titles follow --likes, for example --likes 'Toy Story (1995)'")
     from discreet.data.history import History
     from discreet.data.tables import read_history
-    from discreet.models.release import Release
+    from discreet.releases.release import Release
 
     loaded = Release.load(release)
     catalogue = loaded.catalogue

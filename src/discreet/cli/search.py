@@ -60,7 +60,7 @@ def search(
     require(terms.epsilon is not None, "a search is paid from --epsilon; `discreet evaluate` compares without privacy")
     require(terms.trusted == "server", "a search needs a trusted server: devices would pay for every candidate")
     from discreet.evaluation.search import Search
-    from discreet.models.spending import spend_and_release
+    from discreet.fitting.spending import spend_and_release
     from discreet.privacy.budget import Budget
 
     candidates = parse_models(models, settings, audience=told.users)

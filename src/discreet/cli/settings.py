@@ -79,7 +79,7 @@ def split_name(text: str) -> tuple[str, str]:
 
 def model_kind(name: str) -> Any:
     """The class of a model; an unknown name is an error that offers the nearest ones."""
-    from discreet.models.names import every_kind
+    from discreet.names import every_kind
 
     kinds = every_kind()
     if name not in kinds:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from discreet.data.catalogue import Catalogue
+from discreet.data.dealing import merged_runs, parts_of_each_user, rows_of_users
 from discreet.data.handling import Handling, MergeRule
 from discreet.data.history import History
 from discreet.data.labels import Labels, counted
@@ -251,10 +252,7 @@ class Ratings:
         positions = np.asarray(positions, dtype=np.int64)
         if len(positions) > 0 and positions[-1] - positions[0] + 1 == len(positions):
             return replace(self._user_block(int(positions[0]), int(positions[-1]) + 1), handling=handling)
-        # The rows of each user follow one another: few users cost nothing but their own ratings.
-        starts, ends = self.indptr[positions], self.indptr[positions + 1]
-        sizes = ends - starts
-        rows = np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+        rows, sizes = rows_of_users(self.indptr, positions)
         return replace(
             self,
             users=Labels(self.users.names[positions], what=self.users.what),
@@ -351,21 +349,7 @@ class Ratings:
             len(shares) >= 2 and min(shares) > 0 and abs(sum(shares) - 1) < 1e-9,
             f"shares must be at least two positive numbers that sum to 1, got {tuple(shares)}",
         )
-        # Shuffle within users: sort by a random permutation, then stably by user.
-        mixed = shuffled(len(self), seed)
-        order = mixed[stable_order(self.user_index[mixed], self.n_users)]
-        del mixed
-        # Which of the user's ratings each one is, in the shuffled order; then the first few go to the last part.
-        sizes = np.diff(self.indptr)
-        part = np.zeros(len(self), dtype=np.uint8)
-        begins = self.indptr[:-1].copy()
-        for number in range(len(shares) - 1, 0, -1):
-            ends = np.minimum(begins + np.rint(sizes * shares[number]).astype(np.int64), self.indptr[1:])
-            chosen = np.zeros(len(self) + 1, dtype=np.int8)
-            np.add.at(chosen, begins, 1)
-            np.add.at(chosen, ends, -1)
-            part[order[np.cumsum(chosen[:-1], dtype=np.int8).view(np.bool_)]] = number
-            begins = ends
+        part = parts_of_each_user(self.indptr, self.user_index, shares, seed)
         every = self.of_split()
         return tuple(every._kept(part == number, every.handling) for number in range(len(shares)))
 
@@ -404,15 +388,7 @@ class Ratings:
             order = np.lexsort((times, self.item_index, self.user_index))
             values, times = values[order], times[order]
         starts = np.flatnonzero(pair_starts(self.user_index, self.item_index))
-        sizes = np.diff(np.append(starts, len(self)))
-        lasts = starts + sizes - 1
-        if rule == "last":
-            merged = values[lasts]
-        else:
-            many = np.repeat(sizes, sizes).astype(np.float64)
-            turn = np.arange(len(self)) - np.repeat(starts, sizes) + 1
-            weights = 1 / many if rule == "mean" else 2 * turn / (many * (many + 1))
-            merged = np.add.reduceat(weights * values, starts).astype(np.float32)
+        merged, lasts = merged_runs(values, starts, rule)
         return replace(
             self,
             user_index=self.user_index[starts],

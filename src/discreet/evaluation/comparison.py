@@ -19,10 +19,11 @@ from discreet.evaluation.protocols import SplitProtocol
 from discreet.evaluation.results import Estimate, Report
 from discreet.evaluation.rows import Run, row_of, row_of_release
 from discreet.evaluation.trials import trials_of
-from discreet.models.fitting import NO_PRIVACY, fit_on
-from discreet.models.release import Model, Release
-from discreet.models.tuning import look_of, looked
+from discreet.fitting.fit_on import NO_PRIVACY, fit_on
 from discreet.populations.terms import Terms
+from discreet.releases.contract import Model
+from discreet.releases.release import Release
+from discreet.releases.tuning import look_of, looked
 from discreet.types import Progress, no_progress
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def evaluate(
         ``"ndcg@10"``, ``"recall@20"``. By default those four kinds that the release can answer.
     account, budget
         On which account of a budget it is written down that these ratings were looked at. The ratings themselves
-        remember it in any case: settings that are chosen afterwards need a word, see :mod:`discreet.models.tuning`.
+        remember it in any case: settings that are chosen afterwards need a word, see :mod:`discreet.releases.tuning`.
 
     Returns
     -------

@@ -10,8 +10,8 @@ from discreet.errors import DiscreetError, InputError, require
 from discreet.evaluation.metric_names import cut_of, is_ranking
 from discreet.evaluation.metrics import error_cdf, error_sizes, error_terms, find_hits, ndcg_at, recall_at
 from discreet.evaluation.results import Estimate
-from discreet.models.recommendations import best_items
-from discreet.models.release import Release
+from discreet.releases.recommendations import best_items
+from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles
 
 CDF_STEPS = 80  # the CDF of absolute errors is kept at this many steps over the width of the scale

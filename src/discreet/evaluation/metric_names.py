@@ -5,7 +5,7 @@ from typing import Any
 
 from discreet.errors import UnknownNameError, require, require_type
 from discreet.evaluation.protocols import SplitProtocol
-from discreet.models.release import RatingModel
+from discreet.releases.contract import RatingModel
 
 RATING_METRICS = ("rmse", "mae", "within 0.5", "within 1")
 RANKING_METRICS = ("ndcg@10", "ndcg@100", "recall@20", "recall@50")

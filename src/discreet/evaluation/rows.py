@@ -10,8 +10,8 @@ import numpy as np
 from discreet.evaluation.measuring import Measured
 from discreet.evaluation.results import Estimate, Row
 from discreet.evaluation.trials import Trial
-from discreet.models.release import Release
 from discreet.privacy.guarantee import Guarantee
+from discreet.releases.release import Release
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def row_of_release(release: Release, measured: Measured, seconds: float, peak_me
 
 def label_of(model: Any) -> str:
     """What the table of names calls a model."""
-    from discreet.models.names import every_kind  # every model there is: loaded only here
+    from discreet.names import every_kind  # every model there is: loaded only here
 
     return next((name for name, kind in every_kind().items() if type(model) is kind), type(model).__name__)
 

@@ -42,10 +42,8 @@ from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError, InputError, is_number, require
 from discreet.evaluation.measuring import ranks_of_users
 from discreet.evaluation.metric_names import check_metrics, is_ranking
-from discreet.models.bias import most_on_lattice, on_lattice
-from discreet.models.fitting import check_population, needs_raw_ratings
-from discreet.models.release import Model, RatingModel, Release
 from discreet.populations.around import Around, innermost
+from discreet.populations.asking import check_population
 from discreet.populations.bounded import tags_of
 from discreet.populations.contribution import Contribution
 from discreet.populations.local import LocalDevices
@@ -54,8 +52,11 @@ from discreet.populations.population import Population, exact_total
 from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.bounding import clip_rows, hold_out
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.lattice import most_on_lattice, on_lattice
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Bound
+from discreet.releases.contract import Model, RatingModel, needs_raw_ratings
+from discreet.releases.release import Release
 from discreet.types import Doubles, Progress, no_progress
 
 LONGEST = 0.1
@@ -116,7 +117,7 @@ class Search:
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Fit the candidates, each different question paid once, and return the release of the best one."""
-        check_population(self, population)  # type: ignore[arg-type]
+        check_population(self, population)
         if isinstance(innermost(population), LocalDevices):
             raise InputError("a search needs a trusted server: devices would pay for every candidate by themselves")
         classes, share, gaussian = self._classes(population)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import InputError
-from discreet.models.fitting import NO_PRIVACY, check_terms
-from discreet.models.private_forms import asks_for_nothing, has_private_form
-from discreet.models.published import Published, claiming
+from discreet.fitting.fit_on import NO_PRIVACY, check_terms
+from discreet.fitting.private_forms import asks_for_nothing, has_private_form
 from discreet.populations.terms import Terms
+from discreet.releases.published import Published, claiming
 
 
 @dataclass(frozen=True)

@@ -2,28 +2,29 @@
 
 **Published**, in at most two looks at the ratings, each a bounded sum over users with noise of a known deviation:
 
-    1. how often each item was rated and the sum of its ratings          (:mod:`~discreet.models.item_sums`)
+    1. how often each item was rated and the sum of its ratings          (:mod:`~discreet.models.sums.item_sums`)
     2. among the most rated items, by the noisy counts of 1, for every pair i, j
-         W_ij = Σ_u w_u            over the users who rated both         (:mod:`~discreet.models.pair_sums`)
+         W_ij = Σ_u w_u            over the users who rated both         (:mod:`~discreet.models.sums.pair_sums`)
          A_ij = Σ_u w_u x_ui x_uj  with x_ui = r_ui − base_i, cut        in one sum with W
 
 Which of them, with what share of the budget and among how many items is settled beforehand from public facts alone
-(:mod:`~discreet.models.almanac_plan`): where noise would hide the pairs, all of the budget goes to the items; where it
-would hide products of ratings but not that two items are rated together, only the latter is asked for.
+(:mod:`~discreet.models.sums.almanac_plan`): where noise would hide the pairs, all of the budget goes to the items;
+where it would hide products of ratings but not that two items are rated together, only the latter is asked for.
 
 What follows looks at no rating again, and costs nothing:
 
     base_i         mean + b_i: counts and sums behind their noise, by empirical Bayes, towards a line in the public
-                   features of the item (:mod:`~discreet.models.features`); with v_i, what is not known of it
+                   features of the item (:mod:`~discreet.data.features`); with v_i, what is not known of it
     item_factors   L, with A ≈ W ∘ (L Lᵀ): those of its patterns that stand above the noise edge, refined by a
-                   factorisation that weighs each pair by its noise (:mod:`~discreet.models.spectral`)
-    taste_factors  the patterns of W that stand above its own edge: who rates what (:mod:`~discreet.models.tilt`)
+                   factorisation that weighs each pair by its noise (:mod:`~discreet.models.denoise.spectral`)
+    taste_factors  the patterns of W that stand above its own edge: who rates what (:mod:`~discreet.models.home.tilt`)
     counts         the noisy counts behind their noise, and where there are pairs, as the first pattern of W tells them
 
 **At home** a rating is expected to be base_i + z_iᵀ a_u, where z_i are covariates made of public features, popularity
-and factors, and a_u is what a user's own ratings leave most likely (:mod:`~discreet.models.at_home`). A ranking is by
-how likely an item is to be rated next: popularity, moved by the user's own place among the patterns of taste and tilted
-by public features (:mod:`~discreet.models.tilt`). Whoever has rated nothing gets base_i, and what is popular.
+and factors, and a_u is what a user's own ratings leave most likely (:mod:`~discreet.models.home.at_home`). A ranking is
+by how likely an item is to be rated next: popularity, moved by the user's own place among the patterns of taste and
+tilted by public features (:mod:`~discreet.models.home.tilt`). Whoever has rated nothing gets base_i, and what is
+popular.
 
 **Guarantee.** The release is a function of the noisy sums and of public facts; both sums are booked, with the
 sensitivities that their modules prove. A user's own fit is shown to that user alone, who knows those ratings already.
@@ -35,27 +36,27 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
+from discreet.data.features import AGES, item_features
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number, require_whole
-from discreet.models.almanac_plan import CLIP, plan_for
-from discreet.models.at_home import Covariates
-from discreet.models.features import AGES, item_features
-from discreet.models.fitting import check_population
-from discreet.models.folding import predict_pairs
-from discreet.models.item_sums import likely_biases, likely_counts
-from discreet.models.pair_sums import Weighting
-from discreet.models.release import Release
-from discreet.models.spectral import factors_through_noise, likely_weights
-from discreet.models.tilt import Popular, Tilt, taste_factors
+from discreet.models.denoise.spectral import factors_through_noise, likely_weights
+from discreet.models.home.at_home import Covariates
+from discreet.models.home.fold_in import predict_pairs
+from discreet.models.home.tilt import Popular, Tilt, taste_factors
+from discreet.models.sums.almanac_plan import CLIP, plan_for
+from discreet.models.sums.item_sums import likely_biases, likely_counts
+from discreet.models.sums.pair_sums import Weighting
+from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.release import Release
 from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 
 # Public constants, chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported.
 CHANCE, CHANCE_BESIDE_NOISE, CHANCE_OF_USERS, FACTOR_SPREAD = 2.0, 5.0, 12.0, 0.1
-"""The v of :mod:`~discreet.models.spectral`, in weights of a rating, and its t, in units of the clip. Beside noise
-more caution pays, as weights are known less well; and with the unit user they differ far more from user to user, so
-that chance is with the few that weigh most."""
+"""The v of :mod:`~discreet.models.denoise.spectral`, in weights of a rating, and its t, in units of the clip. Beside
+noise more caution pays, as weights are known less well; and with the unit user they differ far more from user to user,
+so that chance is with the few that weigh most."""
 PATTERNS = 6
 """How many patterns of who rates what together are looked for in the weights of products."""
 AGES_FOR_RANKING = 8

@@ -11,8 +11,8 @@ The same objective as :class:`discreet.MF`. With one side fixed it is ridge regr
     3. the model solves (Σ_u z_u z_uᵀ + n_i λ) (q_i, b_i) = Σ_u (r_ui − mean − b_u) z_u for each item.
 
 No user's factors ever leave the user, only the sums do. Where users are to be hidden the same three steps are taken
-with bounded and noisy sums, and with public item features on both sides: :mod:`~discreet.models.private_als`. How
-much is asked for then follows from public facts, with c = audience / (1700 · deviation of the noise):
+with bounded and noisy sums, and with public item features on both sides: :mod:`~discreet.models.denoise.private_als`.
+How much is asked for then follows from public facts, with c = audience / (1700 · deviation of the noise):
 
     factors  c^0.7  (1 to 16)        sweeps  4 + 2 log₂ c  (1 to 12)        share of the item sums  0.2/√c  (15% to 50%)
 
@@ -24,18 +24,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.data.features import item_features
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
 from discreet.kernels.statistics import item_statistics, packed_width, solve_items
-from discreet.models.bias import item_biases
-from discreet.models.factor_sums import Weighting
-from discreet.models.features import item_features
-from discreet.models.fitting import check_population
-from discreet.models.folding import FAINT_PENALTY, fixed, fold_in, predict_pairs, rating_offsets, with_ones
-from discreet.models.private_als import Plan, covariates, factor_sums_for_plan, fit_through_noise
-from discreet.models.release import Release
+from discreet.models.denoise.item_biases import item_biases
+from discreet.models.denoise.private_als import Plan, covariates, factor_sums_for_plan, fit_through_noise
+from discreet.models.home.fold_in import FAINT_PENALTY, fixed, fold_in, predict_pairs, rating_offsets, with_ones
+from discreet.models.sums.factor_sums import Weighting
+from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
+from discreet.releases.release import Release
 from discreet.types import Doubles, Floats, Indices, Progress, no_progress
 
 FACTORS, SWEEPS = 10, 15

@@ -28,12 +28,12 @@ from discreet.data.ratings import Ratings
 from discreet.errors import require_seed, require_whole
 from discreet.kernels.beliefs import believe, listen, message_width, tell
 from discreet.kernels.statistics import unpack
-from discreet.models.bias import item_biases
-from discreet.models.fitting import check_population
-from discreet.models.folding import fixed, predict_pairs, with_ones
-from discreet.models.release import Release
+from discreet.models.denoise.item_biases import item_biases
+from discreet.models.home.fold_in import fixed, predict_pairs, with_ones
+from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
+from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
 USERS_AT_ONCE = 65_536  # bounds what the statistics of users take in memory

@@ -4,7 +4,7 @@
     c_ij = Σ_u y_ui y_uj / (‖y_i‖ ‖y_j‖) · n_ij / (n_ij + shrinkage)   n_ij users rated both
     s_ij = c_ij^power  for the ``neighbours`` largest positive c_ij of item i, else 0
 
-Neighbours predict, rank and explain as :mod:`discreet.models.neighbourhood` says. The release is sums over users:
+Neighbours predict, rank and explain as :mod:`discreet.models.home.neighbourhood` says. The release is sums over users:
 counts and sums of ratings, Σ_u y_uj², and Σ_u y_ui y_uj, the last asked for by blocks of rows.
 
 ``presence`` is what having rated an item counts beside how it was rated. With 0 the cosine is a correlation of
@@ -19,11 +19,11 @@ import numpy as np
 from discreet.errors import require_number
 from discreet.kernels.gram import PRODUCTS, PRODUCTS_AND_COUNTS
 from discreet.kernels.neighbours import cosine_rows
-from discreet.models import neighbourhood
-from discreet.models.bias import item_biases
-from discreet.models.fitting import check_population
-from discreet.models.release import Release
+from discreet.models.denoise.item_biases import item_biases
+from discreet.models.home import neighbourhood
+from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.release import Release
 from discreet.types import Progress, no_progress
 
 

@@ -6,9 +6,9 @@ The publication, two looks at the ratings:
     2. A_ij = Σ_u w_u x_ui x_uj  and  W_ij = Σ_u w_u        over the users who rated both, for pairs of these items,
                                                             x_ui = r_ui − base_i, cut to ±clip
 
-The second is one bounded sum, numerator and denominator calibrated together (:mod:`~discreet.models.pair_sums` has the
-weights w_u and the proofs for a rating and for a user). The covariances C_ij = A_ij / W_ij are then cleaned of noise
-into factors, C ≈ L Lᵀ (:mod:`~discreet.models.spectral`); that is post-processing and costs nothing.
+The second is one bounded sum, numerator and denominator calibrated together (:mod:`~discreet.models.sums.pair_sums` has
+the weights w_u and the proofs for a rating and for a user). The covariances C_ij = A_ij / W_ij are then cleaned of
+noise into factors, C ≈ L Lᵀ (:mod:`~discreet.models.denoise.spectral`); that is post-processing and costs nothing.
 
 Prediction, at home, in one of three forms, with F = (L, spread of users' biases), d_uj = r_uj − base_j and
 b_u = Σ_j d_uj / (n_u + user_damping):
@@ -42,28 +42,29 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number, require_whole
 from discreet.kernels.neighbours import nearest
 from discreet.kernels.ridge_knn import interpolated, listed_means
-from discreet.models import neighbourhood
-from discreet.models.bias import item_biases_and_weights, user_biases
-from discreet.models.fitting import check_population
-from discreet.models.folding import fixed, fold_in, predict_pairs, rating_offsets
-from discreet.models.pair_sums import Engine, PairSums, Weighting
-from discreet.models.release import Release
-from discreet.models.spectral import factors_through_noise, likely_weights
+from discreet.models.denoise.item_biases import item_biases_and_weights
+from discreet.models.denoise.spectral import factors_through_noise, likely_weights
+from discreet.models.home import neighbourhood
+from discreet.models.home.fold_in import fixed, fold_in, predict_pairs, rating_offsets
+from discreet.models.home.user_bias import user_biases
+from discreet.models.sums.pair_sums import Engine, PairSums, Weighting
+from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.populations.terms import DELTA_FOR_USERS
 from discreet.populations.trusted import TrustedServer
 from discreet.privacy.ledger import Ledger
+from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
 Form = Literal["factors", "interpolation", "neighbours"]
 
 # Public constants, chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported.
 BESIDE = 0.1
-"""How much weights count beside products in the one sum of both: κ² in :mod:`~discreet.models.pair_sums`."""
+"""How much weights count beside products in the one sum of both: κ² in :mod:`~discreet.models.sums.pair_sums`."""
 STRAY, BIAS_SPREAD = 0.22, 0.1
 """How far a rating strays from its expectation, and how far users' biases spread, in widths of the scale."""
 FACTOR_SPREAD, CHANCE = 0.1, 2.0
-"""The t of :mod:`~discreet.models.spectral`, in units of the clip, and its v, in weights of a rating."""
+"""The t of :mod:`~discreet.models.denoise.spectral`, in units of the clip, and its v, in weights of a rating."""
 PATTERNS = 6
 """How many patterns of who rates what together are looked for in the weights."""
 LEAST_CLARITY, AVERAGES_AT, ITEMS_AT = 380.0, 300.0, 0.5

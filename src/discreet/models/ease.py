@@ -19,10 +19,10 @@ from scipy.linalg import lapack
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number
-from discreet.models.fitting import check_population
-from discreet.models.release import Release
+from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
+from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Progress, no_progress
 
 MOST_ITEMS = 30_000  # the inverse takes items² doubles: 7 GB here

@@ -19,11 +19,11 @@ from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.als import half_step
 from discreet.kernels.statistics import item_statistics, pack, packed_width, solve_items, unpack
-from discreet.models.fitting import check_population
-from discreet.models.folding import fixed
-from discreet.models.release import Release
+from discreet.models.home.fold_in import fixed
+from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
+from discreet.releases.release import Release
 from discreet.types import Doubles, Floats, Progress, no_progress
 
 STEPS = 8  # conjugate-gradient steps from zero: as good as exact

@@ -21,9 +21,9 @@ from discreet.data.ratings import Ratings
 from discreet.data.sorting import stable_order
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.sgd import deal, grid_for, sgd_epoch
-from discreet.models.fitting import check_ratings
-from discreet.models.folding import fold_in, predict_pairs, rating_offsets, with_ones
-from discreet.models.release import Release
+from discreet.models.home.fold_in import fold_in, predict_pairs, rating_offsets, with_ones
+from discreet.populations.asking import check_ratings
+from discreet.releases.release import Release
 from discreet.types import Floats, Indices, Offsets, Progress, no_progress
 
 

@@ -2,8 +2,9 @@
 
     rating of item i  =  expected + generosity + taste for the item's genres and age
 
-Generosity and taste come from the user's own ratings by the regression of :mod:`~discreet.models.at_home`, on public
-features alone; what they will choose by the tilt of :mod:`~discreet.models.tilt`, of items that are all as popular:
+Generosity and taste come from the user's own ratings by the regression of :mod:`~discreet.models.home.at_home`, on
+public features alone; what they will choose by the tilt of :mod:`~discreet.models.home.tilt`, of items that are all as
+popular:
 
     P(i)  ∝  exp(ηᵀf_i)        η the likeliest for what the user rated before
 
@@ -15,17 +16,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.data.features import item_features
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.models.almanac import AGES_FOR_RANKING
-from discreet.models.at_home import Covariates
-from discreet.models.features import item_features
-from discreet.models.fitting import check_population
-from discreet.models.folding import predict_pairs
-from discreet.models.item_sums import expected_rating
-from discreet.models.release import Release
-from discreet.models.tilt import Popular, Tilt
+from discreet.models.home.at_home import Covariates
+from discreet.models.home.fold_in import predict_pairs
+from discreet.models.home.tilt import Popular, Tilt
+from discreet.models.sums.item_sums import expected_rating
+from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.release import Release
 from discreet.types import Floats, Indices, Progress, no_progress
 
 

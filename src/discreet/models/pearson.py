@@ -4,7 +4,7 @@
     ρ_ij = correlation of x_ui and x_uj over the n_ij users who rated both
     s_ij = (ρ_ij · n_ij / (n_ij + shrinkage))^power  for the ``neighbours`` largest positive ones of item i, else 0
 
-Neighbours predict, rank and explain as :mod:`discreet.models.neighbourhood` says. The release is sums over users:
+Neighbours predict, rank and explain as :mod:`discreet.models.home.neighbourhood` says. The release is sums over users:
 counts and sums of ratings, and for all pairs of items, by blocks of rows, Σ x_ui x_uj, n_ij, Σ x_ui, Σ x_uj, Σ x_ui²
 and Σ x_uj² over the users who rated both.
 
@@ -17,11 +17,11 @@ from typing import Literal
 
 from discreet.kernels.gram import MOMENTS
 from discreet.kernels.neighbours import pearson_rows
-from discreet.models import neighbourhood
-from discreet.models.bias import item_biases
-from discreet.models.fitting import check_population
-from discreet.models.release import Release
+from discreet.models.denoise.item_biases import item_biases
+from discreet.models.home import neighbourhood
+from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.release import Release
 from discreet.types import Progress, no_progress
 
 

@@ -24,9 +24,9 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.gradients import residual_sums
-from discreet.models.fitting import check_ratings
-from discreet.models.folding import fold_in, predict_pairs
-from discreet.models.release import Release
+from discreet.models.home.fold_in import fold_in, predict_pairs
+from discreet.populations.asking import check_ratings
+from discreet.releases.release import Release
 from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 
 

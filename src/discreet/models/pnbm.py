@@ -15,7 +15,7 @@ The start S₁ is ``constant``, where p_ui is a user's mean deviation, or ``cosi
 multiplied by a number, so a scale of the similarities is no setting: it is in the step and the floor.
 
 The release is sums over users: counts and sums of ratings, the products of pairs for a cosine start, and one
-items × items gradient an epoch. Ranking and explanations are those of :mod:`discreet.models.neighbourhood`, with
+items × items gradient an epoch. Ranking and explanations are those of :mod:`discreet.models.home.neighbourhood`, with
 every item as a neighbour.
 
 After Wang and Tang, arXiv 1701.02120, without the noise and with the derivative in full.
@@ -32,13 +32,15 @@ from discreet.errors import InputError, require, require_number, require_whole
 from discreet.kernels.gram import PRODUCTS
 from discreet.kernels.neighbours import cosine_rows
 from discreet.kernels.pnbm import learned_means, similarity_gradient
-from discreet.models import neighbourhood
-from discreet.models.bias import item_biases, item_counts, user_biases
 from discreet.models.cosine import Cosine
-from discreet.models.fitting import check_population
-from discreet.models.release import Release
+from discreet.models.denoise.item_biases import item_biases
+from discreet.models.home import neighbourhood
+from discreet.models.home.user_bias import user_biases
+from discreet.models.sums.item_statistics import item_counts
+from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
+from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
 MOST_ITEMS = 10_000  # similarities and gradient of more items would take over 2 GB

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.models.bias import item_counts
-from discreet.models.fitting import check_population
-from discreet.models.release import Release
+from discreet.models.sums.item_statistics import item_counts
+from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.release import Release
 from discreet.types import Floats, Progress, no_progress
 
 

@@ -18,9 +18,9 @@ from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_whole
 from discreet.models.ease import MOST_ITEMS, pair_counts, rated
-from discreet.models.fitting import check_population
-from discreet.models.release import Release
+from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.release import Release
 from discreet.types import Doubles, Floats, Progress, no_progress
 
 FEW_ITEMS = 500  # below, all eigenvectors are quicker than a search for the leading ones

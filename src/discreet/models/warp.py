@@ -23,8 +23,8 @@ from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.warp import warp_epoch
 from discreet.models.ease import rated
-from discreet.models.fitting import check_ratings
-from discreet.models.release import Release
+from discreet.populations.asking import check_ratings
+from discreet.releases.release import Release
 from discreet.types import Floats, Progress, no_progress
 
 

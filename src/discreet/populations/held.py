@@ -3,7 +3,7 @@
 A model is handed a population. What it can reach from there, by attributes, methods and what they close over, holds no
 ratings, so a shortcut past the ledger does not happen by mistake. Python has no walls, though: whoever imports
 :func:`held_by` gets them. No model does (import-linter sees to it), and what was made of ratings all the same is found
-by replay (:mod:`discreet.models.replay`).
+by replay (:mod:`discreet.fitting.replay`).
 """
 
 from weakref import WeakKeyDictionary

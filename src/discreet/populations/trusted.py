@@ -28,7 +28,7 @@ class TrustedServer(Paying):
     tuning
         On what the settings of the model were chosen, for example ``"ml-1m"``, or ``"nothing"`` where that was before
         anyone looked; ``"paid"`` or ``"unpaid"`` where it was these ratings. The defaults need no word: see
-        :mod:`discreet.models.tuning`.
+        :mod:`discreet.releases.tuning`.
     key
         Secret with which a user's ratings are chosen, where the unit has ``max_ratings`` or a model takes some of
         them; drawn if not given. The same key chooses the same ratings again.

@@ -13,7 +13,7 @@ from typing import Protocol
 import discreet
 from discreet.data.history import History
 from discreet.evaluation.results import Report, Row
-from discreet.models.release import Recommendations
+from discreet.releases.release import Recommendations
 from discreet.reports.drawing import Picture
 from discreet.reports.files import write_whole
 from discreet.reports.pictures import inline

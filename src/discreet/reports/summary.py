@@ -6,7 +6,7 @@ from pathlib import Path
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.evaluation.results import Report
-from discreet.models.release import Recommendations
+from discreet.releases.release import Recommendations
 from discreet.reports.charts import pictures_for, pictures_of
 from discreet.reports.data_charts import popularity_chart, values_chart
 from discreet.reports.page import Facts, Pictures, Section, Suggestions, Table, Text, write_page

@@ -51,11 +51,11 @@ from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.kernels.gram import gram_rows
 from discreet.kernels.rated_neighbours import jointly_weighted, rated_neighbour_means
-from discreet.models.fitting import check_ratings
-from discreet.models.release import Release
 from discreet.papers.hybrid_knn.privacy import SHARES, Sensitivities, guarantee
+from discreet.populations.asking import check_ratings
 from discreet.privacy.noise import add_laplace, grid_of
 from discreet.privacy.randomness import Randomness
+from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
 if TYPE_CHECKING:

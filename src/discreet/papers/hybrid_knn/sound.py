@@ -49,12 +49,12 @@ from discreet.collect.reconstruction import Risk, risk_of
 from discreet.data.catalogue import Scale
 from discreet.data.ratings import Ratings
 from discreet.models.covariance_knn import BIAS_SPREAD, STRAY, CovarianceKNN
-from discreet.models.folding import fold_in, predict_pairs, rating_offsets
-from discreet.models.release import Release
+from discreet.models.home.fold_in import fold_in, predict_pairs, rating_offsets
 from discreet.populations.population import NoPrivacy
 from discreet.populations.trusted import TrustedServer
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
+from discreet.releases.release import Release
 from discreet.types import Doubles, Floats
 
 LEAST, MOST = 0.05, 12.0

@@ -1,0 +1,1 @@
+"""What models make of noisy answers: post-processing, which costs no privacy."""

@@ -1,0 +1,292 @@
+"""What the item-item neighbour models share: whom they ask for what, and how neighbours speak for a user.
+
+A user's residual is how far a rating lies from what the biases lead to expect, and is computed at home:
+
+    x_uj = r_uj − base_j − b_u,     base_j = mean + b_j,     b_u = Σ_j (r_uj − base_j) / (n_u + user_damping)
+
+Neighbours predict by the mean of the residuals, weighted by similarity:
+
+    expected rating  =  base_i + b_u + Σ_j s_ij x_uj / (Σ_j s_ij + damping)
+
+with j over the neighbours N(i) of item i that the user rated. With ``damping`` 0 the user's bias cancels out, as
+the weights sum to 1, and this is the textbook formula r̄_i + Σ_j s_ij (r_uj − r̄_j) / Σ_j s_ij. Where no
+neighbour was rated, the biases stand alone.
+
+Ranking is by how much of the item's neighbourhood the user has rated, more so where they liked it, times the root
+of how many users rated the item:
+
+    score of item i  =  √n_i Σ_j s_ij (1 + x_uj / width of the scale) / Σ_{j ∈ N(i)} s_ij
+
+Every rating adds its own term, so the terms are the explanation.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Literal, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from discreet.data.history import History
+from discreet.data.ratings import Ratings
+from discreet.errors import require, require_number, require_whole
+from discreet.kernels.gram import gram_rows
+from discreet.kernels.neighbours import nearest, neighbour_means, similar_sums
+from discreet.models.home.user_bias import user_biases
+from discreet.models.sums.item_statistics import item_counts
+from discreet.populations.contribution import Contribution
+from discreet.populations.population import Population
+from discreet.releases.release import Release
+from discreet.types import AnyArray, Doubles, Floats, Indices, Progress
+
+Centre = Literal["none", "item", "user"]
+
+BLOCK_CELLS = 1 << 20  # sums asked for at once: 8 MB, small enough for a processor's cache
+LEAST_ROWS = 64  # but no fewer rows, so that every thread has some
+
+
+class NeighbourModel(Protocol):
+    """The settings that the neighbour models have in common."""
+
+    @property
+    def neighbours(self) -> int:
+        """How many items each item keeps."""
+        ...
+
+    @property
+    def centre(self) -> Centre:
+        """What is taken from each rating before items are compared."""
+        ...
+
+    @property
+    def shrinkage(self) -> float:
+        """Users without anything in common who are imagined to have rated each pair."""
+        ...
+
+    @property
+    def power(self) -> float:
+        """What similarities are raised to."""
+        ...
+
+    @property
+    def damping(self) -> float:
+        """Similarity of an imagined neighbour whose residual is 0."""
+        ...
+
+    @property
+    def item_damping(self) -> float:
+        """Ratings at the mean that every item is imagined to have had."""
+        ...
+
+    @property
+    def user_damping(self) -> float:
+        """Ratings at the mean that every user is imagined to have had."""
+        ...
+
+    def score(self, release: Release, histories: Ratings) -> Floats:
+        """Ranking scores, as of any model."""
+        ...
+
+
+class Compared:
+    """What is compared between two items: each rating less what was expected, plus ``presence``.
+
+    Called on ratings it computes their values, at home. It remembers the last ratings it saw, because a fit asks
+    for many blocks of sums.
+    """
+
+    def __init__(self, base: AnyArray, centre: Centre, user_damping: float, presence: float = 0.0) -> None:
+        def centred(values: Floats, items: Indices, users: Indices, own: Floats) -> Floats:
+            lifted = values + np.float32(presence)
+            if centre != "none":
+                lifted -= base.astype(np.float32)[items]
+            if centre == "user":
+                lifted -= own[users]
+            return lifted
+
+        @lru_cache(maxsize=1)
+        def both_orders(ratings: Ratings) -> tuple[Floats, Floats]:
+            own = user_biases(ratings, base, user_damping)
+            columns = ratings.by_item
+            items = np.repeat(np.arange(ratings.n_items, dtype=np.int32), np.diff(columns.indptr))
+            return (
+                centred(ratings.values, ratings.item_index, ratings.user_index, own),
+                centred(columns.values, items, columns.users, own),
+            )
+
+        self._both_orders: Callable[[Ratings], tuple[Floats, Floats]] = both_orders
+
+    def __call__(self, ratings: Ratings) -> Floats:
+        """The values in the order of the ratings."""
+        return self._both_orders(ratings)[0]
+
+    def by_item(self, ratings: Ratings) -> Floats:
+        """The values in the order of ``ratings.by_item``."""
+        return self._both_orders(ratings)[1]
+
+
+def squares(size: int, compared: Compared) -> Contribution:
+    """Sum of the squares of each item's compared values."""
+    return Contribution(
+        name="sum of squares of each item",
+        shape=(size,),
+        total=lambda ratings: np.bincount(
+            ratings.item_index, weights=compared(ratings).astype(np.float64) ** 2, minlength=size
+        ),
+    )
+
+
+def pair_sums(size: int, first: int, rows: int, compared: Compared, statistics: int) -> Contribution:
+    """Sums over the users who rated two items, for a block of items against all (see ``gram_rows``)."""
+
+    def total(ratings: Ratings) -> Doubles:
+        columns = ratings.by_item
+        return gram_rows(
+            first,
+            rows,
+            (columns.indptr, columns.users, compared.by_item(ratings)),
+            (ratings.indptr, ratings.item_index, compared(ratings)),
+            statistics,
+        )
+
+    return Contribution(
+        name=f"products of pairs of items, rows {first} to {first + rows - 1}",
+        shape=(rows, size, statistics),
+        total=total,
+    )
+
+
+def blocks_of_sums(
+    population: Population, compared: Compared, statistics: int, progress: Progress
+) -> Iterator[tuple[int, Doubles]]:
+    """Ask for the sums of all pairs, a block of items at a time: ``(first item, sums)``."""
+    size = len(population.catalogue)
+    rows = max(LEAST_ROWS, BLOCK_CELLS // (size * statistics))
+    for first in range(0, size, rows):
+        block = min(rows, size - first)
+        yield first, population.sum(pair_sums(size, first, block, compared, statistics))
+        progress(first + block, size, "comparing items")
+
+
+def release_of(
+    model: NeighbourModel,
+    population: Population,
+    mean: float,
+    item_bias: Floats,
+    blocks: Iterator[tuple[int, Doubles]],
+    similarity: Callable[[Doubles, int], Floats],
+) -> Release:
+    """Biases, counts, and each item's nearest items: found block by block, so that no items × items matrix is held.
+
+    ``similarity(sums, first)`` turns a block of sums, whose first row is item ``first``, into similarities.
+    """
+    size = len(population.catalogue)
+    width = max(1, min(model.neighbours, size - 1))
+    near, kept = np.empty((size, width), dtype=np.int32), np.empty((size, width), dtype=np.float32)
+    for first, sums in blocks:
+        rows = slice(first, first + len(sums))
+        near[rows], kept[rows] = nearest(similarity(sums, first), width)
+    arrays: dict[str, AnyArray] = {
+        "mean": np.array([mean], dtype=np.float32),
+        "item_bias": item_bias,
+        "counts": population.sum(item_counts(size, population.unit)).astype(np.float32),
+        "neighbours": near,
+        "similarities": kept if model.power == 1 else kept ** np.float32(model.power),
+    }
+    return Release.of(model, population, arrays)
+
+
+# ── The methods of the neighbour models: each takes them as its own ──
+
+
+def predict(model: NeighbourModel, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    """Biases, plus the mean residual over the item's neighbours that the user rated."""
+    base, own, residuals = _at_home(release, histories, model.user_damping)
+    order = np.argsort(users, kind="stable")
+    means = neighbour_means(
+        users[order],
+        items[order],
+        histories.indptr,
+        histories.item_index,
+        residuals,
+        release.arrays["neighbours"],
+        release.arrays["similarities"],
+        float(model.damping),
+    )
+    expected = np.asarray(base[items] + own[users], dtype=np.float32)
+    expected[order] += means
+    return expected
+
+
+def rank_for(model: NeighbourModel, release: Release, histories: Ratings) -> Floats:
+    """How much each user has rated, and liked, near each item."""
+    return score(release, histories, model.user_damping)
+
+
+def explain_to(model: NeighbourModel, release: Release, history: History, item: int) -> Floats:
+    """What each rating of the history adds to the score of ``item``."""
+    return explain(release, history, item, model.user_damping)
+
+
+def check_settings(model: NeighbourModel) -> None:
+    """Check the settings that the neighbour models have in common."""
+    require_whole("neighbours", model.neighbours, least=1)
+    known = model.centre in ("none", "item", "user")
+    require(known, f"centre must be 'none', 'item' or 'user', got {model.centre!r}")
+    require_number("power", model.power, above=0)
+    for name in ("shrinkage", "damping", "item_damping", "user_damping"):
+        require_number(name, getattr(model, name), least=0)
+
+
+# ── What they are made of ──
+
+
+def score(release: Release, histories: Ratings, user_damping: float) -> Floats:
+    """Ranking scores of all items for each user."""
+    neighbours, similarities = release.arrays["neighbours"], release.arrays["similarities"]
+    # Turn the lists around, so that a rating finds the items it speaks for; those that nobody rated stay out.
+    rated = np.zeros(len(neighbours), dtype=np.bool_)
+    rated[histories.item_index] = True
+    used = rated[neighbours] & (similarities > 0)
+    starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
+    weighted = similarities * ranking_weights(release)[:, None]
+    lists = sp.csr_array((weighted[used], neighbours[used], starts), shape=(len(neighbours),) * 2).tocsc()
+    weights = _weights(release, histories, user_damping)
+    sums: Floats = similar_sums(
+        histories.indptr,
+        histories.item_index,
+        weights,
+        lists.indptr.astype(np.int64),
+        lists.indices.astype(np.int32),
+        lists.data,
+    )
+    return sums
+
+
+def explain(release: Release, history: History, item: int, user_damping: float) -> Floats:
+    """What each rating of the history adds to the score of ``item``."""
+    neighbours, similarities = release.arrays["neighbours"][item], release.arrays["similarities"][item]
+    to_all = np.zeros(len(history.catalogue), dtype=np.float32)
+    to_all[neighbours[similarities > 0]] = similarities[similarities > 0] * ranking_weights(release)[item]
+    return to_all[history.items] * _weights(release, Ratings.of_history(history), user_damping)
+
+
+def ranking_weights(release: Release) -> Floats:
+    """``√n_i / Σ_{j ∈ N(i)} |s_ij|`` of each item."""
+    sums = np.abs(release.arrays["similarities"]).sum(axis=1)
+    weights: Floats = np.divide(
+        np.sqrt(np.maximum(release.arrays["counts"], 0)), sums, out=np.zeros_like(sums), where=sums > 0
+    )
+    return weights
+
+
+def _at_home(release: Release, histories: Ratings, user_damping: float) -> tuple[Floats, Floats, Floats]:
+    """Expected rating of each item, bias of each user, and residual of each rating."""
+    base: Floats = release.arrays["mean"] + release.arrays["item_bias"]
+    own = user_biases(histories, base, user_damping)
+    return base, own, histories.values - base[histories.item_index] - own[histories.user_index]
+
+
+def _weights(release: Release, histories: Ratings, user_damping: float) -> Floats:
+    _, _, residuals = _at_home(release, histories, user_damping)
+    return 1 + residuals / np.float32(release.catalogue.scale.width)

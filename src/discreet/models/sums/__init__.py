@@ -1,0 +1,1 @@
+"""What models ask a population for: bounded sums over users, each with its proof."""

@@ -1,0 +1,1 @@
+"""What leaves: the release, how it is checked, saved, and asked for recommendations."""

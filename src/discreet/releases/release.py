@@ -1,0 +1,364 @@
+"""What a fit returns: everything that leaves the ratings, and nothing about any user."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.collect.promise import promise_of, spends_of
+from discreet.data.catalogue import Catalogue
+from discreet.data.history import History
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError, require, require_type, require_whole
+from discreet.looks import Looks
+from discreet.populations.population import Population
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.spend import Spend
+from discreet.releases.contract import ExplainingModel, Model, RatingModel
+from discreet.releases.read_only import ReadOnly
+from discreet.releases.recommendations import Reason as Reason
+from discreet.releases.recommendations import Recommendations as Recommendations
+from discreet.releases.recommendations import Suggestion as Suggestion
+from discreet.releases.recommendations import best_items
+from discreet.releases.releasable import check_arrays, unreplayed
+from discreet.types import AnyArray, Floats, Indices
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from discreet.privacy.signing import PublicKey, SigningKey
+
+BATCH_CELLS = 16_000_000  # scores held at once: 64 MB
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """The outcome of a fit: item-side arrays, the public catalogue and the guarantee. It holds no user.
+
+    Parameters
+    ----------
+    model
+        The settings it was fitted with; they know how to score.
+    arrays
+        What was learned, by name. Every axis is items or factors, never users.
+    catalogue
+        The public items.
+    guarantee
+        What is promised to the users whose ratings were used.
+    spends
+        Every look at the ratings that went into it: the lines of the ledger.
+    sources
+        For each array, which of these looks it was made from. A proven guarantee needs them for every array: a
+        release whose ledger does not cover something it contains cannot be built as proven.
+    log
+        Where unpaid looks at its ratings are written down, so that a choice by them is noticed later. Not saved.
+    note
+        What else should travel with it, in a sentence: why this model was chosen. Public, like everything here.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> release = dc.Popularity().fit(dc.NoPrivacy(ratings))
+    >>> release.score(ratings.history_at(0)).shape
+    (30,)
+    >>> len(release.recommend(ratings.history_at(0), k=3))
+    3
+    >>> release
+    Release(Popularity, 30 items, no privacy)
+    """
+
+    model: Model
+    arrays: Mapping[str, AnyArray]
+    catalogue: Catalogue
+    guarantee: Guarantee
+    spends: tuple[Spend, ...] = ()
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    note: str = ""
+    log: Looks = field(default_factory=Looks)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arrays", ReadOnly(self.arrays))
+        object.__setattr__(self, "sources", ReadOnly(self.sources))
+        self.require_covered()
+
+    def require_covered(self) -> None:
+        """Raise if the guarantee is proven and some array was made from something that the ledger does not list."""
+        if self.guarantee.proven is None:
+            return
+        booked = {spend.what for spend in self.spends}
+        for name in self.arrays:
+            sources = self.sources.get(name, ())
+            if not sources or not booked.issuperset(sources):
+                raise InputError(
+                    f"the array {name!r} is not covered by the ledger, so this release cannot promise anything; "
+                    "make it from the sums of a population, or release it without a guarantee"
+                )
+
+    def require_paid(self) -> None:
+        """Raise if a guarantee is proven that its own ledger does not add up to. May load the accountant.
+
+        What is proven is the cost of a plan, or the limit of a ledger: never less than what its spends cost together.
+        """
+        from discreet.privacy.composition import composed_epsilon
+
+        proven = self.guarantee.proven
+        if proven is None:
+            return
+        spent = composed_epsilon(self.spends, proven.delta)
+        if spent > proven.epsilon * (1 + 1e-6):
+            raise InputError(
+                f"this release promises {proven}, but its ledger adds up to epsilon {spent:.4g}: the promise is false"
+            )
+        for level in self.guarantee.levels:
+            own = composed_epsilon([spend.for_level(level.weight) for spend in self.spends], level.loss.delta)
+            if own > level.loss.epsilon * (1 + 1e-6):
+                raise InputError(
+                    f"this release promises {level.loss} to the level {level.name!r}, but its ledger adds up to "
+                    f"epsilon {own:.4g}: the promise is false"
+                )
+
+    def __repr__(self) -> str:
+        promised = self.guarantee.proven or self.guarantee.claimed
+        word = "proven" if self.guarantee.proven else "claimed, not proven:"
+        promise = f"{word} epsilon {promised.epsilon:g}" if promised else "no privacy"
+        return f"Release({type(self.model).__name__}, {len(self.catalogue):,} items, {promise})"
+
+    @classmethod
+    def of(cls, model: Model, population: Population, arrays: Mapping[str, AnyArray]) -> "Release":
+        """What a model made of a population's answers, and of nothing else: so every look covers every array.
+
+        How its settings were chosen is part of the promise: see :mod:`discreet.releases.tuning`. Of the arrays only
+        kind and shape are checked here. Whether they come from the answers alone shows in a replay
+        (:mod:`discreet.fitting.replay`), by which releases that a budget pays for are checked; the guarantee says so.
+        """
+        from discreet.releases.tuning import tuned
+
+        guarantee = unreplayed(population, tuned(model, population))
+        check_arrays(model, population, arrays, guarantee.proven is not None)
+        spends = population.spends
+        looks = tuple(dict.fromkeys(spend.what for spend in spends))
+        sources = dict.fromkeys(arrays, looks)
+        return cls(model, arrays, population.catalogue, guarantee, spends, sources, log=population.log)
+
+    @classmethod
+    def of_ratings(cls, model: Model, ratings: Ratings, arrays: Mapping[str, AnyArray]) -> "Release":
+        """What a model made of ratings themselves: no promise, but for what users did to them at home."""
+        form = ratings.perturbed
+        if form is None:
+            return cls(model, arrays, ratings.catalogue, Guarantee.none("it was trained on the raw ratings"))
+        spends = spends_of(form, ratings.report_digest)
+        sources = dict.fromkeys(arrays, tuple(spend.what for spend in spends))
+        return cls(model, arrays, ratings.catalogue, promise_of(form), spends, sources)
+
+    @property
+    def remark(self) -> str:
+        """What its model finds worth saying of it in a sentence, for example that noise left nothing but averages."""
+        found = getattr(self.model, "remark", None)
+        return "" if found is None else str(found(self))
+
+    @property
+    def predicts_ratings(self) -> bool:
+        """Whether :meth:`predict` works, or the model only ranks."""
+        return isinstance(self.model, RatingModel)
+
+    def score(self, history: History) -> Floats:
+        """Ranking score of every item for one user, from that user's own ratings. Higher is better."""
+        require_type(history, History, "score takes the History of one user, for example ratings.history('42')")
+        scores: Floats = self.scores(Ratings.of_history(history))[0]
+        return scores
+
+    def scores(self, histories: Ratings) -> Floats:
+        """Ranking scores for many users at once, users by items.
+
+        The result is dense: pass a batch of users (see :meth:`batches`) when there are many.
+        """
+        self.check_histories(histories)
+        return self.model.score(self, histories)
+
+    def batches(self, histories: Ratings) -> Iterator[tuple[int, Floats]]:
+        """Scores of all users, a bounded block at a time: ``(position of the first user, scores)``."""
+        self.check_histories(histories)
+        size = max(1, BATCH_CELLS // max(1, len(self.catalogue)))
+        for first in range(0, histories.n_users, size):
+            block = np.arange(first, min(first + size, histories.n_users))
+            yield first, self.scores(histories.select_users(block))
+
+    def predict(self, histories: Ratings, users: AnyArray, items: AnyArray) -> Floats:
+        """The expected rating of each pair (position of a user in ``histories``, position of an item).
+
+        :meth:`predict_frame` takes names instead.
+        """
+        if not isinstance(self.model, RatingModel):
+            raise InputError(f"{type(self.model).__name__} ranks items and does not predict ratings")
+        self.check_histories(histories)
+        users = _positions("users", users, histories.n_users, "the histories")
+        items = _positions("items", items, len(self.catalogue), "the catalogue")
+        require(users.shape == items.shape, "predict needs as many users as items")
+        scale = self.catalogue.scale
+        predicted = self.model.predict(self, histories, users, items)
+        return np.clip(predicted, scale.low, scale.high).astype(np.float32)
+
+    def predict_frame(
+        self, histories: Ratings, pairs: Any, *, user: str = "user", item: str = "item"
+    ) -> "pl.DataFrame":
+        """The expected rating of each row of a table that names users and items.
+
+        Parameters
+        ----------
+        histories
+            What is known of the users.
+        pairs
+            A polars frame, or anything that becomes one: a dictionary of columns, a frame of pandas.
+        user, item
+            Its columns of names.
+
+        Returns
+        -------
+        polars.DataFrame
+            The same rows and columns, with a column ``predicted``.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+        >>> release = dc.Bias().fit(dc.NoPrivacy(ratings))
+        >>> names = ratings.users[0], ratings.users[7]
+        >>> release.predict_frame(ratings, {"user": names, "item": [ratings.catalogue.items[3]] * 2}).columns
+        ['user', 'item', 'predicted']
+        """
+        from discreet.releases.frames import predict_frame
+
+        return predict_frame(self, histories, pairs, user, item)
+
+    def recommend(self, history: History, k: int = 10, *, explain: bool = False) -> Recommendations:
+        """The ``k`` best items that the history does not hold, best first.
+
+        With ``explain=True`` each names the user's own ratings that carried it (not every model can).
+        :meth:`recommend_many` serves many users at once.
+        """
+        require_type(
+            history,
+            History,
+            "recommend takes the History of one user, for example ratings.history('42') "
+            "(recommend_many takes the Ratings of many)",
+        )
+        if explain and not isinstance(self.model, ExplainingModel):
+            raise InputError(
+                f"{type(self.model).__name__} cannot explain its suggestions; Almanac and neighbour models can"
+            )
+        require_whole("k", k, least=1)
+        alone = Ratings.of_history(history)
+        scores = self.scores(alone)
+        best = best_items(scores, [alone], k)[0]
+        return Recommendations(
+            [
+                Suggestion(
+                    item=self.catalogue.items[int(item)],
+                    title=str(self.catalogue.titles[item]),
+                    score=float(scores[0, item]),
+                    because=self._reasons(history, int(item)) if explain else (),
+                )
+                for item in best[best >= 0]
+            ]
+        )
+
+    def recommend_many(self, histories: Ratings, k: int = 10) -> "pl.DataFrame":
+        """The ``k`` best new items of every user, as a table.
+
+        Parameters
+        ----------
+        histories
+            What is known of the users; these items are left out.
+        k
+            How many each.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns user, rank (from 1), item, title and score; users in the order of the histories, best first. A user
+            who has rated nearly everything has fewer than ``k`` rows.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> ratings = dc.synthetic(users=50, items=40, ratings=600, seed=1)
+        >>> table = dc.Cosine().fit(dc.NoPrivacy(ratings)).recommend_many(ratings, k=3)
+        >>> table.columns, table.height
+        (['user', 'rank', 'item', 'title', 'score'], 150)
+        """
+        from discreet.releases.frames import recommend_many
+
+        return recommend_many(self, histories, k)
+
+    def check_histories(self, histories: Ratings) -> None:
+        """Raise unless these are ratings of the items that the release knows."""
+        require_type(
+            histories, Ratings, "histories must be Ratings, with Ratings.of_history(history) for a single user"
+        )
+        self.catalogue.require_same(histories.catalogue)
+
+    def _reasons(self, history: History, item: int, most: int = 3) -> tuple[Reason, ...]:
+        assert isinstance(self.model, ExplainingModel)
+        added = np.asarray(self.model.explain(self, history, item), dtype=np.float64)
+        carried = np.maximum(added, 0)
+        if not carried.any():
+            return ()
+        order = np.argsort(-carried, kind="stable")[:most]
+        return tuple(
+            Reason(
+                item=self.catalogue.items[int(history.items[row])],
+                title=str(self.catalogue.titles[history.items[row]]),
+                share=float(carried[row] / carried.sum()),
+            )
+            for row in order
+            if carried[row] > 0
+        )
+
+    def save(self, folder: str | Path, *, sign: "SigningKey | str | Path | None" = None) -> None:
+        """Write the release into a folder, whole or not at all; an existing release there is replaced.
+
+        ``sign`` is a key, or its file (``discreet keys``): its signature of the card is then written beside the card.
+        """
+        from discreet.releases.storage import save
+
+        if isinstance(sign, str | Path):
+            from discreet.privacy.signing import SigningKey
+
+            sign = SigningKey.read(sign)
+        save(self, Path(folder), sign)
+
+    @staticmethod
+    def load(folder: str | Path, *, key: "PublicKey | str | Path | None" = None) -> "Release":
+        """Read a release that :meth:`save` wrote; checks version, names, shapes, types and checksum.
+
+        What it promises is recomputed from its ledger, and a signature must fit. ``key`` is a public key, or its file:
+        a release that this very key did not sign is refused.
+        """
+        from discreet.releases.storage import load
+
+        if isinstance(key, str | Path):
+            from discreet.privacy.signing import PublicKey
+
+            key = PublicKey.read(key)
+        return load(Path(folder), key)
+
+
+def _positions(what: str, values: Any, size: int, where: str) -> Indices:
+    """Checked positions: what lies outside would be read from foreign memory by the kernels."""
+    try:
+        positions = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{what} must be one list of positions in {where}") from None
+    require(positions.ndim == 1, f"{what} must be one list of positions in {where}")
+    if len(positions) == 0:
+        return np.zeros(0, dtype=np.int32)
+    require(
+        positions.dtype.kind in "iu",
+        f"{what} must be positions in {where}, whole numbers from 0 on; predict_frame takes names",
+    )
+    inside = positions.min() >= 0 and positions.max() < size
+    require(bool(inside), f"some of the {what} are positions outside {where}; predict_frame takes names")
+    return positions.astype(np.int32)

@@ -1,0 +1,233 @@
+"""A release on disk: a folder with one JSON card, one arrays file without pickle and, if asked for, a signature.
+
+What a card promises is not believed but recomputed from its ledger whenever it is read. The signature is over the exact
+bytes of the card, which holds the checksum of the arrays: a changed byte in either is noticed.
+"""
+
+import dataclasses
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import discreet
+from discreet.data.catalogue import Catalogue, Scale
+from discreet.data.labels import Labels
+from discreet.errors import InputError, ReleaseError
+from discreet.names import every_kind
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.spend import Spend
+from discreet.releases.release import Release
+from discreet.releases.tuning import unpaid_reason
+from discreet.types import AnyArray
+
+if TYPE_CHECKING:
+    from discreet.privacy.signing import PublicKey, SigningKey
+
+FORMAT = 1
+CARD, ARRAYS, SIGNATURE = "card.json", "arrays.npz", "card.sig"
+CATALOGUE_PREFIX = "catalogue."
+
+
+def save(
+    release: Release,
+    folder: Path,
+    sign: "SigningKey | None" = None,
+    publishing: Callable[[str], None] | None = None,
+) -> None:
+    """Write beside the folder first and rename, so that a release is there whole or not at all.
+
+    Just before it appears ``publishing`` is called with the checksum of its arrays, and may raise: then it does not.
+    """
+    check_promise(release)
+    check_looks(release)
+    name = next((name for name, kind in every_kind().items() if type(release.model) is kind), None)
+    if name is None:
+        raise InputError(f"{type(release.model).__name__} is not one of Discreet's models and cannot be saved")
+    if folder.exists() and not (folder / CARD).exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder} exists and is not a release; nothing was written")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as error:
+        raise InputError(f"cannot write to {folder.parent}: {error.strerror}; nothing was written") from None
+    try:
+        arrays = dict(release.arrays)
+        arrays |= {CATALOGUE_PREFIX + key: column for key, column in release.catalogue.columns().items()}
+        np.savez_compressed(temporary / ARRAYS, allow_pickle=False, **arrays)
+        card = {
+            "format": FORMAT,
+            "discreet": discreet.__version__,
+            "model": name,
+            "settings": dataclasses.asdict(release.model),  # type: ignore[call-overload]
+            "note": release.note,
+            "guarantee": release.guarantee.to_json(),
+            "ledger": [spend.to_json() for spend in release.spends],
+            "sources": {name: list(looks) for name, looks in release.sources.items()},
+            "scale": [release.catalogue.scale.low, release.catalogue.scale.high],
+            "genres": release.catalogue.genres,
+            "catalogue_declared": release.catalogue.declared,
+            "catalogue_fingerprint": release.catalogue.fingerprint,
+            "arrays": {key: {"shape": value.shape, "type": value.dtype.str} for key, value in arrays.items()},
+            "arrays_sha256": _checksum(temporary / ARRAYS),
+        }
+        content = (json.dumps(card, indent=2, sort_keys=True, default=_plain) + "\n").encode()
+        (temporary / CARD).write_bytes(content)
+        if sign is not None:
+            (temporary / SIGNATURE).write_bytes(sign.sign(content))
+        temporary.chmod(0o755)
+        if publishing is not None:
+            publishing(str(card["arrays_sha256"]))
+        if folder.exists():
+            previous = temporary.with_name(temporary.name + ".previous")
+            folder.replace(previous)
+            temporary.replace(folder)
+            shutil.rmtree(previous)
+        else:
+            temporary.replace(folder)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def load(folder: Path, key: "PublicKey | None" = None) -> Release:
+    """Read a release, and refuse one that is damaged, from another version, or that promises more than it paid for.
+
+    A signature that is there must fit; with ``key`` there must be one, and by this key.
+    """
+    content = _content(folder)
+    signer = _signer(folder, content)
+    if key is not None and signer is None:
+        raise ReleaseError(f"{folder} is not signed, and it should be by the key {key}")
+    if key is not None and signer != key:
+        raise ReleaseError(f"{folder} is signed by the key {signer}, and it should be by {key}")
+    try:
+        return _load(folder, _parsed(folder, content))
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, InputError) as error:
+        raise ReleaseError(f"{folder / CARD} is incomplete or damaged: {error}") from None
+
+
+def _load(folder: Path, card: dict[str, Any]) -> Release:
+    if card.get("format") != FORMAT:
+        raise ReleaseError(f"{folder} has format {card.get('format')!r}, this version of Discreet reads {FORMAT}")
+    kinds = every_kind()
+    if card.get("model") not in kinds:
+        raise ReleaseError(f"{folder} holds a model {card.get('model')!r} that this version does not know")
+    path = folder / ARRAYS
+    if not path.is_file() or _checksum(path) != card["arrays_sha256"]:
+        raise ReleaseError(f"{path} is missing or damaged: its checksum is not the one in the card")
+    with np.load(path, allow_pickle=False) as archive:
+        arrays: dict[str, AnyArray] = {key: archive[key] for key in archive.files}
+    declared = {key: (tuple(entry["shape"]), entry["type"]) for key, entry in card["arrays"].items()}
+    if {key: (value.shape, value.dtype.str) for key, value in arrays.items()} != declared:
+        raise ReleaseError(f"{path} does not hold the arrays that its card declares")
+    columns = {
+        key.removeprefix(CATALOGUE_PREFIX): arrays.pop(key) for key in list(arrays) if key.startswith(CATALOGUE_PREFIX)
+    }
+    catalogue = Catalogue(
+        items=Labels(columns["items"], what="item"),
+        scale=Scale(*card["scale"]),
+        titles=columns["titles"],
+        genres=tuple(card["genres"]),
+        item_genres=columns["item_genres"],
+        years=columns["years"],
+        declared=card.get("catalogue_declared") is True,
+    )
+    try:
+        model = kinds[card["model"]](**card["settings"])
+    except (TypeError, InputError) as error:
+        raise ReleaseError(f"{folder} holds settings that this version cannot use: {error}") from None
+    release = Release(
+        model=model,
+        arrays=arrays,
+        catalogue=catalogue,
+        guarantee=Guarantee.from_json(card["guarantee"]),
+        spends=tuple(Spend.from_json(line) for line in card["ledger"]),
+        sources={name: tuple(looks) for name, looks in card["sources"].items()},
+        note=str(card.get("note", "")),
+    )
+    check_promise(release)
+    # Other versions may say it in other words.
+    if card["discreet"] == discreet.__version__ and card["guarantee"]["sentence"] != str(release.guarantee):
+        raise ReleaseError(f"{folder / CARD} promises something else in words than in numbers")
+    return release
+
+
+def check_promise(release: Release) -> None:
+    """Raise if a release promises what its own ledger does not pay for, or what its noise cannot keep."""
+    release.require_covered()
+    release.require_paid()
+    if release.guarantee.proven is not None and any(spend.seeded for spend in release.spends):
+        promised = release.guarantee.proven
+        raise InputError(f"this release promises {promised}, but noise in its ledger was seeded: the promise is false")
+
+
+def check_looks(release: Release) -> None:
+    """Raise if the ratings were looked at after the fit, by which one of several releases may have been chosen."""
+    if release.guarantee.proven is None or release.guarantee.tuning not in ("defaults", "unrecorded"):
+        return
+    if reason := unpaid_reason(release.model, release.log):
+        raise InputError(f"{reason}; nothing was written")
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """The card alone, as it was written."""
+    return _parsed(folder, _content(folder))
+
+
+def signer_of(folder: Path) -> "PublicKey | None":
+    """Who signed a release; None if nobody did. A signature that does not fit is refused."""
+    return _signer(folder, _content(folder))
+
+
+def _content(folder: Path) -> bytes:
+    path = folder / CARD
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise ReleaseError(f"{folder} is not a release: it has no {CARD}") from None
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be read: {error}") from None
+
+
+def _parsed(folder: Path, content: bytes) -> dict[str, Any]:
+    try:
+        card = json.loads(content.decode())
+    except (ValueError, RecursionError) as error:
+        raise ReleaseError(f"{folder / CARD} cannot be read: {error}") from None
+    if not isinstance(card, dict):
+        raise ReleaseError(f"{folder / CARD} is not the card of a release")
+    return card
+
+
+def _signer(folder: Path, content: bytes) -> "PublicKey | None":
+    path = folder / SIGNATURE
+    try:
+        signature = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be read: {error}") from None
+    from discreet.privacy.signing import PublicKey
+
+    try:
+        return PublicKey.of_signature(signature, content)
+    except InputError as error:
+        raise ReleaseError(f"{folder / CARD} is not what was signed: {error}") from None
+
+
+def _plain(setting: object) -> object:
+    """Numbers of numpy as Python's own."""
+    if isinstance(setting, np.generic):
+        return setting.item()
+    raise InputError(f"a setting of the kind {type(setting).__name__} cannot be saved; nothing was written")
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
