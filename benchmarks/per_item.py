@@ -124,7 +124,7 @@ def check() -> float:
                 weighting,  # type: ignore[arg-type]
                 scales=np.array(scales, dtype=np.float32),
             )
-            found = dc.check_sensitivity(asked.contribution, catalogue, [1, 3, 3.5, 5])
+            found = dc.audit.check_sensitivity(asked.contribution, catalogue, [1, 3, 3.5, 5])
             worst = max(worst, *(measured.share for measured in found))
     return worst
 

@@ -337,12 +337,12 @@ class Bug:
     ratings: dc.Ratings = RATINGS
     only_by_replay: bool = False
 
-    def audit(self, **options: Any) -> dc.Audit:
+    def audit(self, **options: Any) -> dc.audit.Audit:
         def make(ratings: dc.Ratings, ledger: dc.Ledger, noise: dc.Randomness) -> Any:
             return self.kind(ratings, ledger, randomness=noise)
 
         terms = RATING if self.unit == "rating" else USER
-        return dc.audit_by_runs(self.model, self.ratings, terms, make_population=make, **options)
+        return dc.audit.audit_by_runs(self.model, self.ratings, terms, make_population=make, **options)
 
 
 BUGS = [

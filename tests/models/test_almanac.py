@@ -62,14 +62,14 @@ def terms(epsilon, unit="user", delta=1e-6, seed=1):
 @pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
 def test_no_unit_moves_item_sums_beyond_their_bound(base, scaling, neighbours):
     contribution = ItemSums(np.array(base, dtype=np.float32), SCALE, 1.5, scaling).contribution
-    found = dc.check_sensitivity(contribution, catalogue_of(3), [1, 3, 4, 5], users=1, neighbours=neighbours)
+    found = dc.audit.check_sensitivity(contribution, catalogue_of(3), [1, 3, 4, 5], users=1, neighbours=neighbours)
     assert all(measured.exhaustive and measured.pairs > 50 for measured in found)
 
 
 @pytest.mark.parametrize("scaling", ["rating", "user, l2", "user, l1"])
 def test_item_sums_add_up_over_users(scaling):
     contribution = ItemSums(np.full(3, 3.5, dtype=np.float32), SCALE, 1.5, scaling).contribution
-    dc.check_sensitivity(contribution, catalogue_of(3), [1, 3, 5], users=3, most=150)
+    dc.audit.check_sensitivity(contribution, catalogue_of(3), [1, 3, 5], users=3, most=150)
 
 
 @pytest.mark.parametrize(("scaling", "norm"), [("user, l2", 2), ("user, l1", 1)])
@@ -314,7 +314,7 @@ def test_pairs_as_they_are_asked_for_keep_their_bounds(unit, products):
     plan = Plan("rating", weighting, 3, 0.5, products)
     population = dc.NoPrivacy(world(items=3))
     pairs, wanted = plan.pair_sums(population, np.arange(3, dtype=np.int32), np.array([3.1, 2.5, 4.2], np.float32))
-    found = dc.check_sensitivity(wanted, catalogue_of(3), [1, 3, 5], users=1)
+    found = dc.audit.check_sensitivity(wanted, catalogue_of(3), [1, 3, 5], users=1)
     assert all(measured.exhaustive for measured in found)
     assert pairs.matrices(wanted.total(held_by(population)))[0].any() == products
 

@@ -124,7 +124,7 @@ def test_noise_never_makes_biases_absurd(unit, delta, epsilon):
 def test_replacing_a_unit_moves_less_than_removing_and_adding_one(statistic, unit):
     size = (3,) if statistic is item_counts else (3, CATALOGUE.scale)
     contribution = statistic(*size, unit)
-    found = dc.check_sensitivity(contribution, CATALOGUE, [1, 3, 5], users=1, neighbours="replace")
+    found = dc.audit.check_sensitivity(contribution, CATALOGUE, [1, 3, 5], users=1, neighbours="replace")
     for measured in found:
         if measured.bound.replace is not None:
             assert measured.exhaustive

@@ -62,14 +62,14 @@ def test_no_unit_moves_the_sums_beyond_their_bound(base, weighting, user_damping
     """All data sets of one user with values 1, 3 and 5, or none, on four items; the others do not matter to a sum."""
     for clip in (1.0, 4.0):
         contribution = asked(base, weighting, user_damping, clip).contribution
-        found = dc.check_sensitivity(contribution, catalogue_of(4), [1, 3, 5], users=1, neighbours=neighbours)
+        found = dc.audit.check_sensitivity(contribution, catalogue_of(4), [1, 3, 5], users=1, neighbours=neighbours)
         assert all(measured.exhaustive and measured.pairs > 200 for measured in found)
 
 
 @pytest.mark.parametrize("weighting", ["rating, l2", "rating, l1", "user, l2"])
 def test_sums_are_sums_over_users(weighting):
     contribution = asked(BASES[2], weighting).contribution
-    dc.check_sensitivity(contribution, catalogue_of(4), [1, 2, 5], users=3, most=150)
+    dc.audit.check_sensitivity(contribution, catalogue_of(4), [1, 2, 5], users=3, most=150)
 
 
 @pytest.mark.parametrize("user_damping", [None, 5.0])
@@ -336,7 +336,7 @@ def test_an_audit_accuses_nobody(unit):
     small = dc.synthetic(users=40, items=12, ratings=250, seed=1)
     terms = dc.Terms(epsilon=2.0, delta=1e-5, unit=unit, trust="server")
     model = dc.CovarianceKNN(covariance_share=0.6)
-    audit = dc.audit_by_runs(model, small, terms, runs=200, randomness=dc.Randomness(seed=5))
+    audit = dc.audit.audit_by_runs(model, small, terms, runs=200, randomness=dc.Randomness(seed=5))
     assert not audit.accuses, str(audit)
     assert audit.faults == ()
 

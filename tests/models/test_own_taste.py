@@ -34,7 +34,7 @@ def test_it_costs_nothing_and_holds_nothing(unit):
         population = dc.Terms(epsilon=0.5, unit=unit).population(ratings)
         release = dc.OwnTaste().fit(population)
         assert population.spends == () and dict(release.arrays) == {}
-        assert release.guarantee.proven == dc.Loss(0.0)
+        assert release.guarantee.proven == dc.privacy.Loss(0.0)
         assert "learns nothing about any user: epsilon 0." in str(release.guarantee)
 
 

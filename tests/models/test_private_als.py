@@ -52,11 +52,11 @@ def private(ratings=RATINGS, epsilon=5.0, seed=None, **ledger):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_user_and_no_rating_moves_the_sum_beyond_its_bound(weighting, seed):
     contribution = asked(weighting, size=3, listed=[0, 2] if seed else None, seed=seed).contribution
-    by_user, by_rating = dc.check_sensitivity(contribution, catalogue_of(3), [1, 3, 5], users=1)
+    by_user, by_rating = dc.audit.check_sensitivity(contribution, catalogue_of(3), [1, 3, 5], users=1)
     assert by_user.share == pytest.approx(1, abs=1e-6)  # every user is heard in full
     assert by_rating.share > 0.6  # one rating moves everything that its user says
     if weighting != "uniform":  # that one goes by the names of users, who are renamed there when one leaves
-        dc.check_sensitivity(contribution, catalogue_of(3), [1, 5], users=3, most=60)
+        dc.audit.check_sensitivity(contribution, catalogue_of(3), [1, 5], users=3, most=60)
 
 
 def test_one_rating_can_turn_a_user_almost_around():
@@ -66,7 +66,7 @@ def test_one_rating_can_turn_a_user_almost_around():
         sums, known=Covariates(np.full(2, 3.0, np.float32), np.zeros((2, 2), np.float32), sums.known.trust, 1.0)
     )
     sums = replace(sums, base=np.full(2, 3.0, np.float32), clip=2.0, counts=np.array([1e12, 1.0]), exponent=1.0)
-    by_user, by_rating = dc.check_sensitivity(sums.contribution, catalogue_of(2), [1, 3.05, 5], users=1)
+    by_user, by_rating = dc.audit.check_sensitivity(sums.contribution, catalogue_of(2), [1, 3.05, 5], users=1)
     assert by_user.furthest <= 1 < 1.3 < by_rating.furthest
 
 

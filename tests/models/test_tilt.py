@@ -152,7 +152,9 @@ def test_no_user_needs_more_memory_than_a_few_rows_of_items() -> None:
 def test_tastes_rank_better_than_popularity_with_and_without_features() -> None:
     ratings = dc.synthetic(users=400, items=150, ratings=16_000, seed=2)
     found = {
-        name: dc.compare({name: model}, ratings, dc.EachUser(seed=1), metrics=["ndcg@20"]).rows[0].metrics["ndcg@20"]
+        name: dc.compare({name: model}, ratings, dc.evaluation.EachUser(seed=1), metrics=["ndcg@20"])
+        .rows[0]
+        .metrics["ndcg@20"]
         for name, model in {
             "popularity": dc.Popularity(),
             "almanac": dc.Almanac(),

@@ -98,7 +98,7 @@ def audit(tmp_path_factory) -> str:
     ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     terms = dc.Terms(epsilon=1.0, unit="user", noise_seed=1)
     path = tmp_path_factory.mktemp("audit") / "audit.html"
-    write_page_of(dc.audit_by_runs(dc.Popularity(), ratings, terms, runs=200, randomness=dc.Randomness(1)), path)
+    write_page_of(dc.audit.audit_by_runs(dc.Popularity(), ratings, terms, runs=200, randomness=dc.Randomness(1)), path)
     return path.read_text(encoding="utf-8")
 
 

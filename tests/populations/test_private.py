@@ -63,7 +63,7 @@ def test_refuses_before_it_computes(population):
         "spy", (1,), lambda ratings: looked.extend(ratings.values) or np.zeros(1), (dc.Bound("rating", "l1", 1.0),)
     )
     ledger = dc.Ledger(epsilon=1.0)
-    ledger.charge(dc.Spend(what="before", mechanism="laplace", norm="l1", sensitivity=1, scale=1.25))
+    ledger.charge(dc.privacy.Spend(what="before", mechanism="laplace", norm="l1", sensitivity=1, scale=1.25))
     with pytest.raises(OverspentError):
         population(RATINGS, ledger).sum(spying, share=0.5)
     assert looked == []

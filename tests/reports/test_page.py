@@ -68,7 +68,7 @@ def ratings():
 @pytest.fixture(scope="module")
 def report(ratings):
     models = {"bias": dc.Bias(), "plain": dc.Bias(item_damping=0), "popularity": dc.Popularity()}
-    return dc.compare(models, ratings, dc.Folds(count=2), data="made-up ratings")
+    return dc.compare(models, ratings, dc.evaluation.Folds(count=2), data="made-up ratings")
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ def perturb_ratings(mechanism: Mechanism, ratings: Ratings, randomness: Randomne
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> perturb_ratings(dc.UniformNoise(gamma=1.5), ratings, dc.Randomness(seed=1))
+    >>> perturb_ratings(dc.collect.UniformNoise(gamma=1.5), ratings, dc.Randomness(seed=1))
     Ratings(600 ratings, 50 users, 30 items, scale -0.5 to 6.5)
     """
     require(hasattr(mechanism, "channel"), f"{type(mechanism).__name__} answers about every item, not about ratings")

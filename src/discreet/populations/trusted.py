@@ -18,7 +18,7 @@ class TrustedServer(Paying):
     Parameters
     ----------
     ratings
-        What the server holds, in memory or, as :class:`~discreet.RatingsInParts`, in files.
+        What the server holds, in memory or, as :class:`~discreet.data.RatingsInParts`, in files.
     ledger
         What may be spent, and where every sum is booked before it is computed.
     noise

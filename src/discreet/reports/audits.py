@@ -17,7 +17,7 @@ def pictures_of_audit(audit: Audit) -> list[Picture]:
 
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> audit = dc.audit_by_runs(dc.Popularity(), ratings, dc.Terms(epsilon=1.0), runs=100)
+    >>> audit = dc.audit.audit_by_runs(dc.Popularity(), ratings, dc.Terms(epsilon=1.0), runs=100)
     >>> [picture.name for picture in pictures_of_audit(audit)]
     ['audit', 'audit-epsilon']
     """

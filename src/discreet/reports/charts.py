@@ -30,7 +30,8 @@ def pictures_of(report: Report) -> list[Picture]:
 
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> report = dc.compare({"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}, ratings, dc.Folds(count=2))
+    >>> models = {"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}
+    >>> report = dc.compare(models, ratings, dc.evaluation.Folds(count=2))
     >>> [picture.name for picture in pictures_of(report)]
     ['rmse', 'rmse-and-time', 'errors']
     """
@@ -61,7 +62,8 @@ def metric_chart(report: Report, metric: str, *, width: int = WIDTH) -> Picture:
 
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> report = dc.compare({"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}, ratings, dc.Folds(count=2))
+    >>> models = {"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}
+    >>> report = dc.compare(models, ratings, dc.evaluation.Folds(count=2))
     >>> metric_chart(report, "mae").title
     'bias comes first by MAE'
     """

@@ -89,7 +89,7 @@ def privacy_chart(report: Report, metrics: Sequence[str] | None = None) -> Pictu
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     >>> terms = [dc.Terms(epsilon=1.0), dc.Terms(epsilon=10.0), dc.Terms()]
     >>> models = {"bias": dc.Bias(), "own-taste": dc.OwnTaste()}
-    >>> report = dc.compare(models, ratings, dc.HoldOut(), terms=terms, metrics=["rmse"])
+    >>> report = dc.compare(models, ratings, dc.evaluation.HoldOut(), terms=terms, metrics=["rmse"])
     >>> picture = privacy_chart(report)
     >>> picture.name, "own-taste" in picture.alt
     ('privacy', True)
