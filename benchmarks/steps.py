@@ -48,7 +48,7 @@ def planned() -> bool:
         bounds = (dc.Bound("user", "l2", 1.0),)
         asked = dc.populations.Steps(name="steps", shape=(), bounds=bounds, count=count, sampling_rate=rate)
         server, start = dc.TrustedServer(ratings, dc.Ledger(epsilon, DELTA, dc.User())), time.perf_counter()
-        spend = server.plan(asked).spend
+        spend = server.calibrate(asked).spend
         seconds, booked, truth = time.perf_counter() - start, composed_epsilon([spend], DELTA), oracle(spend)
         fine &= -1e-3 <= booked / truth - 1 < 0.02
         found = f"{spend.noise_multiplier:.3f} | {booked:.4f} | {truth:.4f} | {seconds:.1f}"

@@ -72,17 +72,17 @@ def test_full_norm_canaries_make_mu_tight():
 
 class HalfTheNoise(SERVER):
     def sum(self, contribution, share=1.0):
-        plan = self.plan(contribution, share)
-        self.ledger.charge(plan.spend)
-        weak = replace(plan, spend=replace(plan.spend, scale=plan.spend.scale / 2))
+        calibrated = self.calibrate(contribution, share)
+        self.ledger.charge(calibrated.spend)
+        weak = replace(calibrated, spend=replace(calibrated.spend, scale=calibrated.spend.scale / 2))
         return weak.add_noise(exact_total(contribution, ratings_of(self)), self._randomness)
 
 
 class DevicesWithHalfTheNoise(DEVICES):
     def sum(self, contribution, share=1.0):
-        plan = self.plan(contribution, share)
-        self.ledger.charge(plan.spend)
-        weak = replace(plan, spend=replace(plan.spend, scale=plan.spend.scale / 2))
+        calibrated = self.calibrate(contribution, share)
+        self.ledger.charge(calibrated.spend)
+        weak = replace(calibrated, spend=replace(calibrated.spend, scale=calibrated.spend.scale / 2))
         devices = [ratings_of(self).select_users(np.array([position])) for position in range(ratings_of(self).n_users)]
         return sum(weak.add_noise(exact_total(contribution, device), self._randomness) for device in devices)
 
@@ -202,10 +202,10 @@ class SameNoiseForEveryLook(SERVER):
     """Fresh in every fit, but kept between looks, so that it falls out of a difference."""
 
     def sum(self, contribution, share=1.0):
-        plan = self.plan(contribution, share)
-        self.ledger.charge(plan.spend)
+        calibrated = self.calibrate(contribution, share)
+        self.ledger.charge(calibrated.spend)
         if not hasattr(self, "_kept"):
-            self._kept = plan.add_noise(np.zeros(contribution.shape), self._randomness)
+            self._kept = calibrated.add_noise(np.zeros(contribution.shape), self._randomness)
         return exact_total(contribution, ratings_of(self)) + self._kept
 
 
@@ -239,7 +239,9 @@ class ForgetsToBook(SERVER):
     def sum(self, contribution, share=1.0):
         if not self.ledger.spends:
             return super().sum(contribution, share)
-        return self.plan(contribution, share).add_noise(exact_total(contribution, ratings_of(self)), self._randomness)
+        return self.calibrate(contribution, share).add_noise(
+            exact_total(contribution, ratings_of(self)), self._randomness
+        )
 
 
 @dataclass(frozen=True)
@@ -309,10 +311,10 @@ def test_no_noise_at_all():
 class HalfGaussian(SERVER):
     """Half of the Gaussian noise that was booked; the Laplace noise is as it should be."""
 
-    def _noisy(self, contribution, ratings, plan):
-        if plan.spend.mechanism == "gaussian":
-            plan = replace(plan, spend=replace(plan.spend, scale=plan.spend.scale / 2))
-        return super()._noisy(contribution, ratings, plan)
+    def _noisy(self, contribution, ratings, calibrated):
+        if calibrated.spend.mechanism == "gaussian":
+            calibrated = replace(calibrated, spend=replace(calibrated.spend, scale=calibrated.spend.scale / 2))
+        return super()._noisy(contribution, ratings, calibrated)
 
 
 def test_gaussian_noise_that_is_halved_beside_laplace_noise(monkeypatch):

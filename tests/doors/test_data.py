@@ -10,7 +10,7 @@ import pytest
 import discreet as dc
 from discreet.data.labels import Labels
 from discreet.errors import DataError
-from discreet.models.denoise.private_als import Plan, factor_sums_for_plan
+from discreet.models.denoise.private_als import ALSQueries, sample_factor_sums
 from discreet.models.sums.factor_sums import FactorSums
 from discreet.models.sums.item_statistics import item_counts, item_statistics
 from discreet.models.sums.item_sums import ItemSums
@@ -47,7 +47,7 @@ def pair_sums(items, weighting, user_damping=None):
 
 def planned(ratings, contribution, delta, neighbours="add-or-remove"):
     ledger = dc.Ledger(1.0, delta, dc.Rating(neighbours))
-    return dc.TrustedServer(ratings, ledger).plan(contribution).spend
+    return dc.TrustedServer(ratings, ledger).calibrate(contribution).spend
 
 
 def size(moved, norm):
@@ -138,7 +138,7 @@ def test_noise_for_events_whatever_the_neighbours(neighbours):
     own = merged({0: [5.0]}, 3, "last")
     spend = planned(own, item_statistics(3, STARS), 0.0, neighbours)
     assert spend.sensitivity == pytest.approx(3.0, rel=1e-3)
-    with_user = dc.TrustedServer(own, dc.Ledger(1.0, 1e-6, dc.User())).plan(item_statistics(3, STARS, dc.User()))
+    with_user = dc.TrustedServer(own, dc.Ledger(1.0, 1e-6, dc.User())).calibrate(item_statistics(3, STARS, dc.User()))
     assert with_user.spend.sensitivity == pytest.approx(1.0, rel=1e-3)  # a user's events come and go together
 
 
@@ -155,11 +155,11 @@ def ratings_of(users, items, seed=0):
 
 def uniform_factor_sums(items, kept=3) -> FactorSums:
     """A step of private ALS in which every user speaks about a few of their ratings, drawn at random."""
-    plan = Plan(
+    plan = ALSQueries(
         factors=2, sweeps=1, items=items, item_sums_share=0.5, weighting="uniform", kept=kept, exponent=0.25,
         features=False, free=True, seed=0,
     )  # fmt: skip
-    return replace(factor_sums_for_plan(plan, catalogue(items)), base=np.full(items, 3, dtype=np.float32))
+    return replace(sample_factor_sums(plan, catalogue(items)), base=np.full(items, 3, dtype=np.float32))
 
 
 def comparison_of(items):

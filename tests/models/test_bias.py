@@ -139,5 +139,5 @@ def test_devices_need_less_noise_than_for_twice_the_bound():
     devices = dc.LocalDevices(ratings, dc.Ledger(1.0, 1e-6, unit))
     server = dc.TrustedServer(ratings, dc.Ledger(1.0, 1e-6, dc.User()))
     for contribution, factor in ((item_counts(30, unit), 2**0.5), (item_statistics(30, CATALOGUE.scale, unit), 1.6641)):
-        ratio = devices.plan(contribution).spend.scale / server.plan(contribution).spend.scale
+        ratio = devices.calibrate(contribution).spend.scale / server.calibrate(contribution).spend.scale
         assert ratio == pytest.approx(factor, rel=1e-4)

@@ -140,7 +140,7 @@ def test_models_need_not_know():
     """The weighted count of one server, with its noise taken away, is the sum of weights."""
     server = dc.TrustedServer(RATINGS, ledger(), randomness=dc.Randomness(seed=1))
     asked = dc.Contribution("users", (), lambda part: float(part.n_users), (dc.Bound("user", "l2", 1.0),))
-    plan = server.plan(asked)
+    plan = server.calibrate(asked)
     assert plan.spend.weighted
     noisy = dc.TrustedServer(RATINGS, ledger(), randomness=dc.Randomness(seed=1)).sum(asked)
     noise = add_gaussian(np.zeros(()), plan.spend.scale, plan.grid, dc.Randomness(seed=1))

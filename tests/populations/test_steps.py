@@ -82,10 +82,10 @@ def test_planned_together_they_cost_little():
 @pytest.mark.parametrize(("rate", "count", "share"), [(1.0, 20, 1.0), (1.0, 20, 0.3), (0.1, 50, 1.0), (0.1, 50, 0.3)])
 def test_steps_fit_beside_gaussian_sums(rate, count, share):
     population = server()
-    plans = [population.plan(count_of(count, rate), share).spend]
+    plans = [population.calibrate(count_of(count, rate), share).spend]
     if share < 1:
         asked = dc.Contribution("sum", (), users, (USER,))
-        plans.append(population.plan(asked, 1 - share).spend)
+        plans.append(population.calibrate(asked, 1 - share).spend)
     cost = composed_epsilon(plans, DELTA)
     assert 0.98 < cost <= 1 + 1e-9
 
@@ -94,7 +94,7 @@ def test_two_sets_of_steps_and_a_pure_choice_share_a_budget():
     from discreet.privacy.selection import pure_share
 
     population = server()
-    half = population.plan(count_of(50, 0.1), 0.5).spend
+    half = population.calibrate(count_of(50, 0.1), 0.5).spend
     assert composed_epsilon([half, half], DELTA) <= 1 + 1e-9
     pure = pure_share(population.ledger, 0.5)
     chosen = dc.privacy.Spend(what="choice", mechanism="pure", norm="l1", sensitivity=1, scale=1 / pure)

@@ -2,8 +2,8 @@
 
     rating of item i  =  expected + generosity + taste for the item's genres and age
 
-Generosity and taste come from the user's own ratings by the regression of :mod:`~discreet.models.home.at_home`, on
-public features alone; what they will choose by the tilt of :mod:`~discreet.models.home.tilt`, of items that are all as
+Generosity and taste come from the user's own ratings by the regression of :mod:`~discreet.models.home.user_regression`, on
+public features alone; what they will choose by the tilt of :mod:`~discreet.models.home.conditional_logit`, of items that are all as
 popular:
 
     P(i)  ∝  exp(ηᵀf_i)        η the likeliest for what the user rated before
@@ -20,9 +20,9 @@ from discreet.data.features import item_features
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.models.almanac import AGES_FOR_RANKING
-from discreet.models.home.at_home import Covariates
+from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
 from discreet.models.home.fold_in import predict_pairs
-from discreet.models.home.tilt import Popular, Tilt
+from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.item_sums import expected_rating
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
@@ -55,28 +55,28 @@ class OwnTaste:
     def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """The expected rating of each pair, from the user's own ratings."""
         known = _covariates(release)
-        return predict_pairs(known.tastes(histories), known.rows, known.base, users, items)
+        return predict_pairs(known.coefficients(histories), known.rows, known.base, users, items)
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """How much like what the user rated before each item is, by its public features."""
-        return _tilt(release).scores(histories)
+        return _logit(release).scores(histories)
 
     def explain(self, release: Release, history: History, item: int) -> Floats:
         """What each rating of the history adds to the score of ``item``."""
-        return _tilt(release).shares(history, item)
+        return _logit(release).shares(history, item)
 
 
-def _tilt(release: Release) -> Tilt:
+def _logit(release: Release) -> ConditionalLogit:
     size = len(release.catalogue)
-    alike = Popular.of(np.ones(size, dtype=np.float32), np.zeros((size, 0), dtype=np.float32))
+    alike = InteractionModel.of(np.ones(size, dtype=np.float32), np.zeros((size, 0), dtype=np.float32))
     features = item_features(release.catalogue, AGES_FOR_RANKING)
-    return Tilt.of(alike, np.zeros(size, dtype=np.float32), features)
+    return ConditionalLogit.of(alike, np.zeros(size, dtype=np.float32), features)
 
 
-def _covariates(release: Release) -> Covariates:
+def _covariates(release: Release) -> UserRegression:
     catalogue = release.catalogue
     size, width = len(catalogue), catalogue.scale.width
     base = np.full(size, expected_rating(catalogue.scale), dtype=np.float32)
     nothing, alike = np.zeros(size, dtype=np.float32), np.ones(size, dtype=np.float32)
     none = np.zeros((size, 0), dtype=np.float32)
-    return Covariates.of(base, nothing, alike, item_features(catalogue), none, width)
+    return UserRegression.of(base, nothing, alike, item_features(catalogue), none, width)
