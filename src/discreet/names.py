@@ -25,6 +25,7 @@ MODELS = {
     "warp": "warp:WARP",
 }
 """For each model its file in ``models/`` and its class."""
+HOME = "discreet.models"
 
 
 def every_model() -> dict[str, Any]:
@@ -33,8 +34,7 @@ def every_model() -> dict[str, Any]:
     >>> every_model()["own-taste"].__name__
     'OwnTaste'
     """
-    places = {name: place.split(":") for name, place in MODELS.items()}
-    return {name: getattr(import_module(f"discreet.models.{file}"), kind) for name, (file, kind) in places.items()}
+    return {name: _load(place) for name, place in MODELS.items()}
 
 
 def every_kind() -> dict[str, Any]:
@@ -43,5 +43,36 @@ def every_kind() -> dict[str, Any]:
     >>> every_kind()["paper:hybrid-knn"].__name__
     'HybridKNN'
     """
+    return {**every_model(), **_papers()}
+
+
+def find_kind(name: str) -> Any:
+    """The model of this name, or None if the table has none. Nothing else is ever imported, whatever the name says.
+
+    >>> find_kind("bias").__name__, find_kind("os:system")
+    ('Bias', None)
+    """
+    return _load(MODELS[name]) if name in MODELS else _papers().get(name)
+
+
+def name_of(kind: Any) -> str:
+    """What a model is called: its name in the table, or else its module and class.
+
+    >>> name_of(find_kind("bias"))
+    'bias'
+    """
+    own = f"{kind.__module__}:{kind.__qualname__}"
+    names = {f"{HOME}.{place}": name for name, place in MODELS.items()}
+    if own in names or not own.startswith("discreet."):
+        return names.get(own, own)
+    return next((name for name, paper in _papers().items() if paper is kind), own)
+
+
+def _load(place: str) -> Any:
+    file, _, kind = place.partition(":")
+    return getattr(import_module(f"{HOME}.{file}"), kind)
+
+
+def _papers() -> dict[str, Any]:
     papers: dict[str, Any] = import_module("discreet.papers.names").kinds()
-    return {**every_model(), **papers}
+    return papers

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.options import Json
-from discreet.cli.outputs import check_release_folder, check_writable
 from discreet.cli.progress import bar
 from discreet.cli.recommending import predicted_ratings, print_suggestions, suggestions_to_json
 from discreet.cli.tables import document, note, say
 from discreet.errors import DiscreetError
+from discreet.fitting.outputs import check_release_folder, check_writable
 
 if TYPE_CHECKING:
     from discreet.data.history import History
