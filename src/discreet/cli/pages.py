@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 def write_report(report: "Report", path: Path) -> None:
     """Write one page: what came out, in pictures and in numbers, and how to do it again."""
+    from discreet.files import write_whole
     from discreet.reports.charts import pictures_of
-    from discreet.reports.files import write_whole
 
     write_whole(path, _page(report, pictures_of(report)).encode())
 
 
 def write_report_and_pictures(report: "Report", path: Path) -> list[Path]:
     """Write the page, and its pictures as PNG beside it. All are drawn before the first is written."""
+    from discreet.files import write_whole
     from discreet.reports.charts import pictures_of
-    from discreet.reports.files import write_whole
 
     pictures = pictures_of(report)
     contents = {path.with_name(f"{picture.name}.png"): picture.png() for picture in pictures}

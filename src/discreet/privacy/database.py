@@ -2,12 +2,12 @@
 
 import os
 import secrets
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_data_path
 from sqlalchemy import Connection, Engine, Row, Table, create_engine, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -134,15 +134,7 @@ class Database:
 
 def default_path() -> Path:
     """The SQLite file in the user's data folder of the operating system."""
-    if base := os.environ.get("XDG_DATA_HOME"):
-        folder = Path(base)
-    elif sys.platform == "darwin":
-        folder = Path.home() / "Library" / "Application Support"
-    elif sys.platform == "win32":
-        folder = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    else:
-        folder = Path.home() / ".local" / "share"
-    return folder / "discreet" / "budget.sqlite"
+    return user_data_path("discreet", appauthor=False) / "budget.sqlite"
 
 
 def _read_url(place: str) -> URL:

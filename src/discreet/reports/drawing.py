@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import require
-from discreet.reports.files import write_whole
+from discreet.files import write_whole
 from discreet.reports.style import FONT, INK, LINE, QUIET, SERIES, SHAPES
 
 WIDTH, HALF = 620, 430  # a picture across the page, and one of two beside each other

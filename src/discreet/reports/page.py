@@ -13,9 +13,9 @@ from typing import Protocol
 import discreet
 from discreet.data.history import History
 from discreet.evaluation.results import Report, Row
+from discreet.files import write_whole
 from discreet.releases.release import Recommendations
 from discreet.reports.drawing import Picture
-from discreet.reports.files import write_whole
 from discreet.reports.pictures import inline
 from discreet.reports.style import SERIES, SHAPES, script, style_sheet
 from discreet.reports.words import display_name, is_error

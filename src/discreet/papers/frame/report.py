@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import InputError, require
+from discreet.files import write_whole
 from discreet.papers.frame.claims import Judged, count, judge_all
 from discreet.papers.frame.outcome import Outcome
 from discreet.papers.frame.pages import document_of, page_of
 from discreet.papers.frame.paper import Paper
 from discreet.reports.drawing import Picture
-from discreet.reports.files import write_whole
 from discreet.reports.page import write_page
 
 
