@@ -9,6 +9,7 @@
     ├── FetchError          a data set could not be had from anywhere
     ├── OverspentError      it would cost more privacy than the limit allows; nothing was computed
     ├── BudgetError         the database of a budget cannot be used; nothing was computed
+    ├── MissingExtraError   a library is not installed: the message says how to install it (also an ImportError)
     └── ReleaseError        a folder does not hold a release that this version can read
 
 A message is one sentence or two: what is wrong, where, and what would be right. It never carries a
@@ -62,6 +63,10 @@ class OverspentError(DiscreetError):
 
 class BudgetError(DiscreetError):
     """The database that keeps a budget cannot be used; nothing was computed."""
+
+
+class MissingExtraError(DiscreetError, ImportError):
+    """A library that only some installations have is not there; the message gives the command that installs it."""
 
 
 class ReleaseError(DiscreetError):

@@ -24,7 +24,7 @@ def write_report_and_pictures(report: "Report", path: Path) -> list[Path]:
     from discreet.reports.charts import pictures_of
 
     pictures = pictures_of(report)
-    contents = {path.with_name(f"{picture.name}.png"): picture.png() for picture in pictures}
+    contents = {path.with_name(f"{picture.name}.png"): picture.png() for picture in pictures if picture.drawn}
     for place, content in (contents | {path: _page(report, pictures).encode()}).items():
         write_whole(place, content)
     return list(contents)

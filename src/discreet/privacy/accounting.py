@@ -1,7 +1,7 @@
 """What a list of spends costs together, where the list was fixed before any answer.
 
-The one home of dp-accounting, which is slow to load and is needed only for distributions of the privacy loss: noise on
-samples, and Laplace noise at a delta. Pure losses add up, and Gaussian noise has its closed form. What spends cost
+Pure losses add up, and Gaussian noise has its closed form. Distributions of the privacy loss are needed only for noise
+on samples of the users; for them this is the one home of dp-accounting, an extra that is slow to load. What spends cost
 that were chosen on the way is in :mod:`discreet.privacy.composition`.
 
 Every mechanism is described to the library under the add-or-remove relation with its true sensitivity: with the
@@ -15,6 +15,7 @@ from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
 from discreet.errors import InputError
+from discreet.extras import load_extra
 from discreet.privacy.searching import least_noise
 from discreet.privacy.spend import Spend, amplified
 
@@ -200,13 +201,12 @@ def _width(spends: tuple[tuple[Spend, int], ...]) -> float:
 
 
 def _loss_of_one(spend: Spend, width: float) -> "PrivacyLossDistribution":
-    from dp_accounting.pld import privacy_loss_distribution as pld
-    from dp_accounting.pld.common import DifferentialPrivacyParameters
-
+    needs = "what noise on samples of the users costs"
+    pld = load_extra("dp_accounting.pld.privacy_loss_distribution", "accounting", needs)
     if spend.mechanism == "pure":  # dominated by randomised response between two answers
         once = amplified(1 / spend.noise_multiplier, spend.sampling_rate)
         return pld.from_privacy_parameters(
-            DifferentialPrivacyParameters(once, 0.0), value_discretization_interval=width
+            pld.common.DifferentialPrivacyParameters(once, 0.0), value_discretization_interval=width
         )
     build = pld.from_gaussian_mechanism if spend.mechanism == "gaussian" else pld.from_laplace_mechanism
     return build(

@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from discreet.errors import BudgetError, InputError, require
+from discreet.extras import load_extra
 from discreet.privacy.schema import KEYS, LOCK, bring_up_to_date, is_current
 
 KEY_BYTES = 32
@@ -159,13 +160,11 @@ def _connect_later(url: URL, patience: float) -> Engine:
     if url.get_backend_name() == "sqlite":
         # With isolation level None Python leaves transactions to us.
         return create_engine(url, poolclass=NullPool, connect_args={"timeout": patience, "isolation_level": None})
-    try:
-        # Read committed, whatever the server's default: after waiting for a lock the next statement must see
-        # what the one before us booked, not how things were when we started.
-        options = {"connect_timeout": 10, "client_encoding": "utf8"}
-        return create_engine(url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args=options)
-    except ModuleNotFoundError:
-        raise InputError("a budget in PostgreSQL needs psycopg: pip install 'discreet[postgres]'") from None
+    load_extra("psycopg", "postgres", "a budget in PostgreSQL")
+    # Read committed, whatever the server's default: after waiting for a lock the next statement must see
+    # what the one before us booked, not how things were when we started.
+    options = {"connect_timeout": 10, "client_encoding": "utf8"}
+    return create_engine(url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args=options)
 
 
 def _key_file(file: Path) -> Path:
