@@ -84,12 +84,12 @@ class Picture:
             write_whole(path, self.png())
 
     def _spec(self, background: str) -> dict[str, Any]:
-        vl_convert()  # first, for a picture that could not be drawn
+        vl_convert()  # first, since there may be no chart
         spec: dict[str, Any] = self.chart.properties(background=background).to_dict()
         return spec
 
 
-UNDRAWN = Picture(name="", title="", caption="", alt="", chart=None)
+UNDRAWN = Picture(name="undrawn", title="", caption="", alt="", chart=None)
 """In place of every picture where the extra ``pictures`` is not installed: pages leave it out, and say so."""
 
 
@@ -100,6 +100,7 @@ def altair() -> Any:
 
 def vl_convert() -> Any:
     """The library that draws them."""
+    altair()  # which made the chart, or could not
     return load_extra("vl_convert", "pictures", "a picture")
 
 
