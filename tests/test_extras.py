@@ -33,7 +33,7 @@ def without(monkeypatch):
 def test_noise_on_samples_needs_the_accounting(without):
     without("dp_accounting")
     command = r"needs a library that is not installed: pip install 'discreet\[accounting\]'$"
-    with pytest.raises(dc.errors.MissingExtraError, match=command):
+    with pytest.raises(dc.errors.MissingLibraryError, match=command):
         sampled_noise_multiplier(1.0, 1e-6, 0.125, 17)
     step = Spend(what="a", mechanism="gaussian", norm="l2", sensitivity=1, scale=3.125, sampling_rate=0.375)
     with pytest.raises(ImportError, match=command):
@@ -61,6 +61,8 @@ def test_pages_without_pictures_say_how_to_get_them(without, tmp_path, missing):
     assert "<figure" not in page and "pip install &#39;discreet[pictures]&#39;" in page
     assert 'data-model="bias"' in page  # the table has all numbers
     assert not any(picture.drawn for picture in pictures_of(report))
-    with pytest.raises(dc.errors.MissingExtraError, match=r"^a picture needs .*: pip install 'discreet\[pictures\]'$"):
+    with pytest.raises(
+        dc.errors.MissingLibraryError, match=r"^a picture needs .*: pip install 'discreet\[pictures\]'$"
+    ):
         save_pictures(tmp_path / "pictures", report)
     assert not (tmp_path / "pictures").exists()

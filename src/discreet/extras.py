@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from discreet.errors import MissingExtraError
+from discreet.errors import MissingLibraryError
 
 
 def load_extra(module: str, extra: str, what: str) -> Any:
@@ -13,11 +13,11 @@ def load_extra(module: str, extra: str, what: str) -> Any:
     1
     >>> load_extra("no_such_module", "numbers", "counting")
     Traceback (most recent call last):
-    discreet.errors.MissingExtraError: counting needs a library that is not installed: pip install 'discreet[numbers]'
+    discreet.errors.MissingLibraryError: counting needs a library that is not installed: pip install 'discreet[numbers]'
     """
     try:
         return import_module(module)
     except ModuleNotFoundError:
-        raise MissingExtraError(
+        raise MissingLibraryError(
             f"{what} needs a library that is not installed: pip install 'discreet[{extra}]'"
         ) from None
