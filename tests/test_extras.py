@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.cli.outputs import check_file
 from discreet.privacy.accounting import delta_of, epsilon_of, sampled_noise_multiplier
 from discreet.privacy.spend import Spend
 from discreet.reports import drawing
@@ -61,8 +62,9 @@ def test_pages_without_pictures_say_how_to_get_them(without, tmp_path, missing):
     assert "<figure" not in page and "pip install &#39;discreet[pictures]&#39;" in page
     assert 'data-model="bias"' in page  # the table has all numbers
     assert not any(picture.drawn for picture in pictures_of(report))
-    with pytest.raises(
-        dc.errors.MissingLibraryError, match=r"^a picture needs .*: pip install 'discreet\[pictures\]'$"
-    ):
+    command = r"^a picture needs .*: pip install 'discreet\[pictures\]'$"
+    with pytest.raises(dc.errors.MissingLibraryError, match=command):
         save_pictures(tmp_path / "pictures", report)
     assert not (tmp_path / "pictures").exists()
+    with pytest.raises(dc.errors.MissingLibraryError, match=command):  # before the work starts
+        check_file(tmp_path / "picture.png")
