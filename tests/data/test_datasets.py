@@ -10,8 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from platformdirs.macos import MacOS
+from platformdirs.unix import Unix
 
 import discreet as dc
+from discreet import files
 from discreet.data import datasets, fetching, loading
 from discreet.data.datasets import DATA_SETS, cache_folder, find_data_set, locate
 from discreet.data.fetching import Copy, download, unpack_copy
@@ -157,10 +160,10 @@ def test_the_cache_follows_the_system(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_folder() == tmp_path / "xdg" / "discreet"
     monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    for platform, place in (("linux", ".cache/discreet"), ("darwin", "Library/Caches/discreet")):
-        monkeypatch.setattr(datasets.sys, "platform", platform)
-        assert cache_folder() == tmp_path / place
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for system, place in ((Unix, ".cache/discreet"), (MacOS, "Library/Caches/discreet")):
+        monkeypatch.setattr("platformdirs.PlatformDirs", system)
+        assert cache_folder() == tmp_path / place  # where earlier versions kept it, too
 
 
 def test_counts_are_checked(movielens, tmp_path):
@@ -381,7 +384,7 @@ def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setenv("DISCREET_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(fetching.tempfile, "mkdtemp", refused)
+    monkeypatch.setattr(files.tempfile, "mkdtemp", refused)
     with pytest.raises(InputError, match=r"cannot write to .*/cache: Permission denied"):
         dc.data.fetch("ml-100k")
 

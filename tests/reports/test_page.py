@@ -8,11 +8,11 @@ from html.parser import HTMLParser
 import pytest
 
 import discreet as dc
+from discreet import files
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.errors import InputError
 from discreet.evaluation.results import Estimate, Report, Row
 from discreet.releases.release import Reason, Recommendations, Suggestion
-from discreet.reports import files
 from discreet.reports.page import Facts, Suggestions, Table, Text, render_page, write_page
 from discreet.reports.pictures import inline
 from discreet.reports.style import IN_PICTURES, ROLES, style_sheet

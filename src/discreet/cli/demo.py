@@ -171,4 +171,5 @@ def write_report(
         "privacy for everything that a user rated, and without.",
         sections=sections,
     )
-    privacy_chart(report).save(path.with_name("privacy.png"))
+    if (chart := privacy_chart(report)).drawn:
+        chart.save(path.with_name("privacy.png"))

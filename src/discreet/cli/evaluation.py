@@ -119,7 +119,8 @@ def compare(
         return
     print_report(report)
     say(f"The page is {page}")
-    say(f"The pictures are {', '.join(map(str, pictures))}")
+    if pictures:
+        say(f"The pictures are {', '.join(map(str, pictures))}")
 
 
 @dataclass

@@ -7,8 +7,6 @@ bytes of the card, which holds the checksum of the arrays: a changed byte in eit
 import dataclasses
 import hashlib
 import json
-import shutil
-import tempfile
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +17,7 @@ import discreet
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels
 from discreet.errors import InputError, ReleaseError
+from discreet.files import beside, replace_folder
 from discreet.names import find_kind, name_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
@@ -50,12 +49,9 @@ def save(
     check_settings(release.model)
     if folder.exists() and not (folder / CARD).exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} exists and is not a release; nothing was written")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    except OSError as error:
-        raise InputError(f"cannot write to {folder.parent}: {error.strerror}; nothing was written") from None
-    try:
+    with beside(folder) as scratch:
+        temporary = scratch / "release"
+        temporary.mkdir()
         arrays = dict(release.arrays)
         arrays |= {CATALOGUE_PREFIX + key: column for key, column in release.catalogue.columns().items()}
         np.savez_compressed(temporary / ARRAYS, allow_pickle=False, **arrays)
@@ -82,16 +78,7 @@ def save(
         temporary.chmod(0o755)
         if publishing is not None:
             publishing(str(card["arrays_sha256"]))
-        if folder.exists():
-            previous = temporary.with_name(temporary.name + ".previous")
-            folder.replace(previous)
-            temporary.replace(folder)
-            shutil.rmtree(previous)
-        else:
-            temporary.replace(folder)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+        replace_folder(temporary, folder)
 
 
 def load(folder: Path, key: "PublicKey | None" = None, own: Collection[Any] = ()) -> Release:

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from discreet.evaluation.results import Report
+from discreet.files import write_whole
 from discreet.reports.charts import pictures_of
 from discreet.reports.drawing import Picture
-from discreet.reports.files import write_whole
 from discreet.reports.page import Pictures, Section, Table, Text, render_page
 from discreet.reports.privacy_charts import is_sweep
 from discreet.reports.sweeps import sweep_sections
@@ -18,7 +18,8 @@ def write_comparison(report: Report, path: Path, command: str = "", *, pictures_
     With ``pictures_too`` its pictures are written as PNG beside it. All are drawn before the first is written.
     """
     pictures = pictures_of(report)
-    drawn = {path.with_name(f"{picture.name}.png"): picture.png() for picture in pictures if pictures_too}
+    kept = [picture for picture in pictures if pictures_too and picture.drawn]
+    drawn = {path.with_name(f"{picture.name}.png"): picture.png() for picture in kept}
     for place, content in (drawn | {path: _page(report, pictures, command).encode()}).items():
         write_whole(place, content)
     return list(drawn)

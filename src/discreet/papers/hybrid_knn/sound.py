@@ -42,6 +42,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import brentq
 
 from discreet.collect.channel import LocalRandomiser
 from discreet.collect.mechanisms import Piecewise, RandomisedResponse, UniformNoise
@@ -57,7 +58,7 @@ from discreet.privacy.randomness import Randomness
 from discreet.releases.release import Release
 from discreet.types import Doubles, Floats
 
-LEAST, MOST = 0.05, 12.0
+LEAST, MOST, XTOL = 0.05, 12.0, 1e-6
 """Between which an epsilon for a rating's value is looked for."""
 DELTA = 1e-6
 """Of our covariances; averages have 0."""
@@ -123,13 +124,12 @@ class Reports:
     ) -> LocalRandomiser | None:
         """The largest epsilon at which something that rises with it is no more than for uniform noise."""
         aim = rises(self.of_the_paper)
-        low, high = LEAST, MOST
-        if rises(make(high)) <= aim:
+        if rises(make(MOST)) <= aim:
             return None
-        for _ in range(20):
-            middle = (low + high) / 2
-            low, high = (middle, high) if rises(make(middle)) <= aim else (low, middle)
-        return make(math.floor(low * ROUNDED) / ROUNDED)
+        found = LEAST
+        if rises(make(LEAST)) <= aim:
+            found = brentq(lambda epsilon: rises(make(epsilon)) - aim, LEAST, MOST, xtol=XTOL) - XTOL
+        return make(math.floor(found * ROUNDED) / ROUNDED)
 
 
 def epsilon_of(mechanism: LocalRandomiser) -> float:
