@@ -68,6 +68,15 @@ def name_of(kind: Any) -> str:
     return next((name for name, paper in _papers().items() if paper is kind), own)
 
 
+def is_listed(kind: Any) -> bool:
+    """Whether a model is one of Discreet's own.
+
+    >>> is_listed(find_kind("bias")), is_listed(dict)
+    (True, False)
+    """
+    return find_kind(name_of(kind)) is kind
+
+
 def _load(place: str) -> Any:
     file, _, kind = place.partition(":")
     return getattr(import_module(f"{HOME}.{file}"), kind)
