@@ -4,13 +4,13 @@ import sys
 
 import numpy as np
 import pytest
-from discreet.cli.outputs import check_file
 
 import discreet as dc
 from discreet.privacy.accounting import delta_of, epsilon_of, sampled_noise_multiplier
 from discreet.privacy.spend import Spend
 from discreet.reports import drawing
 from discreet.reports.charts import pictures_of
+from discreet.reports.drawing import check_picture
 from discreet.reports.summary import save_pictures, write_report
 
 RATINGS = dc.synthetic(users=60, items=30, ratings=600, seed=1)
@@ -67,4 +67,4 @@ def test_pages_without_pictures_say_how_to_get_them(without, tmp_path, missing):
         save_pictures(tmp_path / "pictures", report)
     assert not (tmp_path / "pictures").exists()
     with pytest.raises(dc.errors.MissingLibraryError, match=command):  # before the work starts
-        check_file(tmp_path / "picture.png")
+        check_picture()

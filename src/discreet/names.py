@@ -52,7 +52,9 @@ def find_kind(name: str) -> Any:
     >>> find_kind("bias").__name__, find_kind("os:system")
     ('Bias', None)
     """
-    return _load(MODELS[name]) if name in MODELS else _papers().get(name)
+    if name in MODELS:
+        return _load(MODELS[name])
+    return _papers().get(name) if name.startswith("paper:") else None
 
 
 def name_of(kind: Any) -> str:
@@ -62,10 +64,18 @@ def name_of(kind: Any) -> str:
     'bias'
     """
     own = f"{kind.__module__}:{kind.__qualname__}"
-    names = {f"{HOME}.{place}": name for name, place in MODELS.items()}
-    if own in names or not own.startswith("discreet."):
-        return names.get(own, own)
-    return next((name for name, paper in _papers().items() if paper is kind), own)
+    kinds = _papers() if own.startswith("discreet.papers.") else {}
+    names = [name for name, place in MODELS.items() if f"{HOME}.{place}" == own] or kinds
+    return next((name for name in names if find_kind(name) is kind), own)
+
+
+def is_listed(kind: Any) -> bool:
+    """Whether a model is one of Discreet's own.
+
+    >>> is_listed(find_kind("bias")), is_listed(dict)
+    (True, False)
+    """
+    return find_kind(name_of(kind)) is kind
 
 
 def _load(place: str) -> Any:

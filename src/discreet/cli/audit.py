@@ -74,7 +74,11 @@ def audit(
     for path in (html, picture):
         if path is not None:
             check_file(path)
-    require(picture is None or picture.suffix in (".png", ".svg"), f"--picture must end in .png or .svg, got {picture}")
+    if picture is not None:
+        from discreet.reports.drawing import check_picture
+
+        require(picture.suffix in (".png", ".svg"), f"--picture must end in .png or .svg, got {picture}")
+        check_picture()
     from discreet.cli.options import PrivacyOptions
 
     chosen = parse_models([model], settings)[model]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,9 +29,6 @@ from discreet.fitting.outputs import check_file
 if TYPE_CHECKING:
     from discreet.evaluation.results import Estimate, Report
     from discreet.populations.terms import Terms
-
-CEILINGS = ("bayesian-mf", "implicit-als")
-"""What is compared beside private models, without privacy: the best at foreseeing ratings and at ranking."""
 
 Metrics = Annotated[
     str | None, typer.Option(metavar="NAMES", help="What to measure, for example rmse,mae,ndcg@10,recall@50.")
@@ -107,7 +104,9 @@ def compare(
     page = output / "report.html"
     check_file(page)
     terms = privacy.terms()
-    names = default_names(terms) if models is None else split_names(models, "--models", "bias,popularity")
+    from discreet.fitting.private_forms import names_to_compare
+
+    names = names_to_compare(terms) if models is None else split_names(models, "--models", "bias,popularity")
     noted = Noted(account, budget)
     report = measure(names, source, splitting, terms, settings, metrics, noted, several=True, audience=audience)
     from discreet.reports.comparisons import write_comparison
@@ -156,14 +155,17 @@ def measure(
     from discreet.evaluation.comparison import compare
     from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS
     from discreet.fitting.accounts import looking_account
-    from discreet.fitting.private_forms import check_private
+    from discreet.fitting.private_forms import check_private, without_private_form
     from discreet.populations.terms import Terms
     from discreet.privacy.budget import Budget
 
     sweep = several and len(terms) > 0
     if sweep:
         names = names or [*RATING_METRICS, *RANKING_METRICS]
-        announce_ceilings(chosen, terms)
+        without = without_private_form(chosen, terms)
+        if without:
+            have = "has" if len(without) == 1 else "have"
+            note(f"{', '.join(without)} {have} no private form for this, and will appear without privacy only.")
         if told.known == "assumed" and any(map(takes_audience, chosen.values())):
             note(f"About {told.users:,} users are assumed; --audience N announces how many there are, roughly.")
     else:
@@ -188,34 +190,6 @@ def measure(
             account=noted.name,
             budget=budget,
         )
-
-
-def default_names(terms: "list[Terms]") -> list[str]:
-    """Which models are compared when nobody says which: all; with privacy those that give it, and the best others."""
-    from discreet.fitting.private_forms import has_private_form
-    from discreet.names import every_model
-
-    if not terms:
-        return list(every_model())
-    private = [name for name, kind in every_model().items() if any(has_private_form(kind(), asked) for asked in terms)]
-    return [*private, *(name for name in CEILINGS if name not in private)]
-
-
-def announce_ceilings(models: "dict[str, Any]", terms: "list[Terms]") -> None:
-    """Say which of the models that were named have no private form, and so appear without privacy only."""
-    from discreet.fitting.private_forms import has_private_form
-    from discreet.releases.published import Published
-
-    without = [
-        name
-        for name, model in models.items()
-        if name not in CEILINGS
-        and not isinstance(model, Published)
-        and not any(has_private_form(model, asked) for asked in terms)
-    ]
-    if without:
-        have = "has" if len(without) == 1 else "have"
-        note(f"{', '.join(without)} {have} no private form for this, and will appear without privacy only.")
 
 
 def check_words(models: Sequence[str], data: str) -> None:

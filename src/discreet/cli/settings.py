@@ -9,7 +9,7 @@ import dataclasses
 import sys
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,7 +40,7 @@ def parse_models(texts: Sequence[str], settings: Sequence[str] = (), *, audience
         owner, _, key = key.rpartition(".")
         takers = [name for name in kinds if name == owner or (not owner and key in _fields(kinds[name]))]
         if not takers:
-            _refuse_setting(owner, key, list(kinds))
+            _refuse_setting(owner, key, kinds)
         for name in takers:
             common[name][key] = parse_setting(name, kinds[name], key, value)
     models = {}
@@ -134,7 +134,7 @@ def parse_setting(name: str, kind: Any, key: str, text: str) -> Any:
     2.0
     """
     if key not in _fields(kind):
-        _refuse_setting(name, key, [name])
+        _refuse_setting(name, key, {name: kind})
     try:
         declared = typing.get_type_hints(kind)[key]
     except NameError as error:
@@ -191,11 +191,11 @@ def _pair(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _refuse_setting(owner: str, key: str, names: Sequence[str]) -> typing.NoReturn:
-    if owner and owner not in names:
-        raise UnknownNameError.among("model in this command", owner, names)
-    known = sorted({field for name in ([owner] if owner else names) for field in _fields(model_kind(name))})
-    whose = owner or " or ".join(names)
+def _refuse_setting(owner: str, key: str, kinds: Mapping[str, Any]) -> typing.NoReturn:
+    if owner and owner not in kinds:
+        raise UnknownNameError.among("model in this command", owner, kinds)
+    known = sorted({field for name in ([owner] if owner else kinds) for field in _fields(kinds[name])})
+    whose = owner or " or ".join(kinds)
     has = f"it has {', '.join(known)}" if known else "it has no settings"
     raise UnknownNameError.among(f"{whose} setting", key, known).with_hint(has)
 

@@ -44,5 +44,5 @@ def audience_of(data: str, announced: int | None) -> Audience:
 
 
 def takes_audience(model: Any) -> bool:
-    """Whether a model plans by the number of users."""
+    """Whether a model, or its class, plans by the number of users."""
     return any(field.name == "audience" for field in dataclasses.fields(model))

@@ -24,10 +24,6 @@ def check_file(path: Path) -> None:
     """Raise unless a file can be written at ``path``."""
     if path.is_dir():
         raise InputError(f"{path} is a folder: name a file to write to")
-    if path.suffix in (".png", ".svg"):
-        from discreet.reports.drawing import vl_convert
-
-        vl_convert()  # raises where it is not installed
     check_writable(path.absolute().parent)
 
 

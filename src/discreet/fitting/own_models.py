@@ -12,7 +12,7 @@ from typing import Any
 from discreet.errors import InputError, UnknownNameError, require
 
 METHODS = {
-    "fit": "fit(self, population, progress) -> Release",
+    "fit": "fit(self, population, progress=None) -> Release",
     "score": "score(self, release, histories) -> array of users by items",
 }
 
@@ -55,6 +55,7 @@ def check_model(kind: Any, name: str) -> None:
         f"{name} is no dataclass: write @dataclass(frozen=True, kw_only=True) above it; its fields are the settings",
     )
     try:
-        inspect.signature(kind.fit).bind(None, None, None)
+        for arguments in ((None, None), (None, None, None)):
+            inspect.signature(kind.fit).bind(*arguments)
     except TypeError:
-        raise InputError(f"the fit of {name} must take two arguments: {METHODS['fit']}") from None
+        raise InputError(f"the fit of {name} takes other arguments than a model's: {METHODS['fit']}") from None

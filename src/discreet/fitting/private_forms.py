@@ -4,6 +4,7 @@ A rehearsal asks for the sums that a fit would ask for. Where one of them has no
 form; no table of names has to be kept up to date.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from discreet.privacy.unit import UnitName
 from discreet.releases.contract import needs_raw_ratings
 from discreet.releases.published import Published
 
+CEILINGS = ("bayesian-mf", "implicit-als")
+"""What is compared beside private models, without privacy: the best at foreseeing ratings and at ranking."""
 UNITS: tuple[UnitName, ...] = ("rating", "user")
 ITEMS = 64  # of the made-up catalogue: enough for any model to have neighbours and factors
 
@@ -76,6 +79,25 @@ def names_of_private_models(unit: str | None = None) -> list[str]:
     """
     units = {name: private_units(kind()) for name, kind in every_model().items()}
     return [name for name, private in units.items() if unit in private or (unit is None and private)]
+
+
+def names_to_compare(terms: Sequence[Terms]) -> list[str]:
+    """Which models are compared when nobody says which: all; with privacy those that give it, and the best others."""
+    if not terms:
+        return list(every_model())
+    private = [name for name, kind in every_model().items() if any(has_private_form(kind(), asked) for asked in terms)]
+    return [*private, *(name for name in CEILINGS if name not in private)]
+
+
+def without_private_form(models: Mapping[str, Any], terms: Sequence[Terms]) -> list[str]:
+    """Which of the models can be compared without privacy only, other than those that are there for that."""
+    return [
+        name
+        for name, model in models.items()
+        if name not in CEILINGS
+        and not isinstance(model, Published)
+        and not any(has_private_form(model, asked) for asked in terms)
+    ]
 
 
 def check_private(model: Any, terms: Terms) -> None:

@@ -104,6 +104,11 @@ def vl_convert() -> Any:
     return load_extra("vl_convert", "pictures", "a picture")
 
 
+def check_picture() -> None:
+    """Raise, before the work starts, where a picture could not be drawn at its end."""
+    vl_convert()
+
+
 def can_draw() -> bool:
     """Whether both are installed; neither is loaded for that."""
     return all(find_spec(name) is not None for name in ("altair", "vl_convert"))
