@@ -9,7 +9,8 @@
     ├── FetchError          a data set could not be had from anywhere
     ├── OverspentError      it would cost more privacy than the limit allows; nothing was computed
     ├── BudgetError         the database of a budget cannot be used; nothing was computed
-    └── ReleaseError        a folder does not hold a release that this version can read
+    ├── ReleaseError        a folder does not hold a release that this version can read
+    └── MissingLibraryError      a library that is needed here is not installed (also an ImportError)
 
 A message is one sentence or two: what is wrong, where, and what would be right. It never carries a
 rating or the name of a user: messages end up in logs.
@@ -18,7 +19,8 @@ rating or the name of a user: messages end up in logs.
 import difflib
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -66,6 +68,28 @@ class BudgetError(DiscreetError):
 
 class ReleaseError(DiscreetError):
     """A folder does not hold a release that this version can read."""
+
+
+class MissingLibraryError(DiscreetError, ImportError):
+    """A library that is needed here is not installed; the message says how to install it."""
+
+
+@contextmanager
+def library_for(purpose: str) -> Iterator[None]:
+    """Within, a library that is not installed is named, with what it is needed for and what installs it.
+
+    >>> with library_for("tables"):
+    ...     import polars
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        library = (error.name or "").split(".")[0].replace("_", "-")
+        if library in ("", "discreet"):
+            raise
+        raise MissingLibraryError(
+            f"{library} is not installed and is needed for {purpose}: pip install {library}"
+        ) from None
 
 
 def require(condition: bool, message: str) -> None:

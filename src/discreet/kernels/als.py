@@ -11,8 +11,8 @@ the exact solution, at 4 d operations a rating and step instead of d².
 """
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.kernels.ridge import REORDER
 from discreet.kernels.threads import one_blas_thread
 from discreet.types import Floats, Indices, Offsets
