@@ -14,11 +14,10 @@ own items, so each of them can be named as a reason.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, require, require_number
+from discreet.errors import InputError, library_for, require, require_number
 from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
@@ -90,6 +89,9 @@ def pair_counts(items: int) -> Contribution:
 
 def weights_of_others(gram: Doubles, regularisation: float) -> Floats:
     """B above: column j holds the ridge weights of all other items for item j."""
+    with library_for("fitting EASE"):
+        from scipy.linalg import lapack
+
     matrix = gram + regularisation * np.eye(len(gram))
     factor, failed = lapack.dpotrf(matrix, lower=True, overwrite_a=True)
     if failed:

@@ -11,12 +11,10 @@ V goes out; projecting onto it needs nothing but the user's own row.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.sparse.linalg import eigsh
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import require, require_whole
+from discreet.errors import library_for, require, require_whole
 from discreet.models.ease import MOST_ITEMS, pair_counts, rated
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
@@ -74,6 +72,10 @@ def leading_eigenvectors(gram: Doubles, count: int) -> Floats:
     >>> leading_eigenvectors(np.diag([1.0, 3.0, 2.0]), 2).T.tolist()
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
+    with library_for("fitting SVD"):
+        from scipy.linalg import eigh
+        from scipy.sparse.linalg import eigsh
+
     size = len(gram)
     if size <= FEW_ITEMS or 5 * count > size:
         _, vectors = eigh(gram, subset_by_index=(size - count, size - 1))
