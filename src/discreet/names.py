@@ -37,6 +37,19 @@ def every_model() -> dict[str, Any]:
     return {name: getattr(import_module(f"discreet.models.{file}"), kind) for name, (file, kind) in places.items()}
 
 
+def kind_of(name: str) -> Any:
+    """The model or paper of a name, loaded alone; None if there is no such name.
+
+    >>> kind_of("own-taste").__name__
+    'OwnTaste'
+    """
+    if name in MODELS:
+        file, kind = MODELS[name].split(":")
+        return getattr(import_module(f"discreet.models.{file}"), kind)
+    papers = import_module("discreet.papers.names").PAPERS.values()
+    return next((listed.kind() for listed in papers if listed.model == name), None)
+
+
 def every_kind() -> dict[str, Any]:
     """Every name there is: the models', and those of the gallery of papers.
 

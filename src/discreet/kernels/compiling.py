@@ -30,6 +30,13 @@ def by_numpy(users: int) -> bool:
     return users <= FEW_USERS or find_spec("numba") is None
 
 
+def chosen(
+    users: int, few: Callable[Arguments, Result], many: Callable[Arguments, Result]
+) -> Callable[Arguments, Result]:
+    """The numpy function or the compiled kernel of the same arguments, by the number of users."""
+    return few if by_numpy(users) else many
+
+
 class Kernel(Generic[Arguments, Result]):
     """A function that numba compiles when it is first called."""
 

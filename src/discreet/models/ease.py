@@ -18,6 +18,7 @@ import numpy as np
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, library_for, require, require_number
+from discreet.models.home.fold_in import row_sums
 from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
@@ -62,7 +63,7 @@ class EASE:
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """How strongly the rated items speak for each item."""
-        return np.asarray(rated(histories) @ release.arrays["weights"], dtype=np.float32)
+        return row_sums(histories, release.arrays["weights"])
 
     def explain(self, release: Release, history: History, item: int) -> Floats:
         """The weight of each rated item for ``item``."""

@@ -15,7 +15,8 @@ import numpy as np
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import library_for, require, require_whole
-from discreet.models.ease import MOST_ITEMS, pair_counts, rated
+from discreet.models.ease import MOST_ITEMS, pair_counts
+from discreet.models.home.fold_in import row_sums
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.releases.release import Release
@@ -58,7 +59,7 @@ class SVD:
     def score(self, release: Release, histories: Ratings) -> Floats:
         """The user's row, projected."""
         factors = release.arrays["item_factors"]
-        return np.asarray((rated(histories) @ factors) @ factors.T, dtype=np.float32)
+        return np.asarray(row_sums(histories, factors) @ factors.T, dtype=np.float32)
 
     def explain(self, release: Release, history: History, item: int) -> Floats:
         """The product of each rated item's factors with those of ``item``."""

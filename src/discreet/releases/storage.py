@@ -7,6 +7,7 @@ bytes of the card, which holds the checksum of the arrays: a changed byte in eit
 import dataclasses
 import hashlib
 import json
+import logging
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -18,8 +19,8 @@ import numpy as np
 import discreet
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels
-from discreet.errors import InputError, ReleaseError
-from discreet.names import every_kind
+from discreet.errors import InputError, MissingLibraryError, ReleaseError, library_for
+from discreet.names import every_kind, kind_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
 from discreet.releases.release import Release
@@ -28,6 +29,8 @@ from discreet.types import AnyArray
 
 if TYPE_CHECKING:
     from discreet.privacy.signing import PublicKey, SigningKey
+
+_LOG = logging.getLogger("discreet")
 
 FORMAT = 1
 CARD, ARRAYS, SIGNATURE = "card.json", "arrays.npz", "card.sig"
@@ -101,7 +104,13 @@ def load(folder: Path, key: "PublicKey | None" = None) -> Release:
     A signature that is there must fit; with ``key`` there must be one, and by this key.
     """
     content = _content(folder)
-    signer = _signer(folder, content)
+    try:
+        signer = _signer(folder, content)
+    except MissingLibraryError as missing:
+        if key is not None:
+            raise
+        _LOG.warning("the signature of %s was not checked: %s", folder, missing)
+        signer = None
     if key is not None and signer is None:
         raise ReleaseError(f"{folder} is not signed, and it should be by the key {key}")
     if key is not None and signer != key:
@@ -115,8 +124,8 @@ def load(folder: Path, key: "PublicKey | None" = None) -> Release:
 def _load(folder: Path, card: dict[str, Any]) -> Release:
     if card.get("format") != FORMAT:
         raise ReleaseError(f"{folder} has format {card.get('format')!r}, this version of Discreet reads {FORMAT}")
-    kinds = every_kind()
-    if card.get("model") not in kinds:
+    kind = kind_of(str(card.get("model")))
+    if kind is None:
         raise ReleaseError(f"{folder} holds a model {card.get('model')!r} that this version does not know")
     path = folder / ARRAYS
     if not path.is_file() or _checksum(path) != card["arrays_sha256"]:
@@ -139,7 +148,7 @@ def _load(folder: Path, card: dict[str, Any]) -> Release:
         declared=card.get("catalogue_declared") is True,
     )
     try:
-        model = kinds[card["model"]](**card["settings"])
+        model = kind(**card["settings"])
     except (TypeError, InputError) as error:
         raise ReleaseError(f"{folder} holds settings that this version cannot use: {error}") from None
     release = Release(
@@ -151,7 +160,10 @@ def _load(folder: Path, card: dict[str, Any]) -> Release:
         sources={name: tuple(looks) for name, looks in card["sources"].items()},
         note=str(card.get("note", "")),
     )
-    check_promise(release)
+    try:
+        check_promise(release)
+    except MissingLibraryError as missing:
+        _LOG.warning("what %s promises was not recomputed from its ledger: %s", folder, missing)
     # Other versions may say it in other words.
     if card["discreet"] == discreet.__version__ and card["guarantee"]["sentence"] != str(release.guarantee):
         raise ReleaseError(f"{folder / CARD} promises something else in words than in numbers")
@@ -161,10 +173,10 @@ def _load(folder: Path, card: dict[str, Any]) -> Release:
 def check_promise(release: Release) -> None:
     """Raise if a release promises what its own ledger does not pay for, or what its noise cannot keep."""
     release.require_covered()
-    release.require_paid()
     if release.guarantee.proven is not None and any(spend.seeded for spend in release.spends):
         promised = release.guarantee.proven
         raise InputError(f"this release promises {promised}, but noise in its ledger was seeded: the promise is false")
+    release.require_paid()
 
 
 def check_looks(release: Release) -> None:
@@ -213,7 +225,8 @@ def _signer(folder: Path, content: bytes) -> "PublicKey | None":
         return None
     except OSError as error:
         raise ReleaseError(f"{path} cannot be read: {error}") from None
-    from discreet.privacy.signing import PublicKey
+    with library_for("checking a signature"):
+        from discreet.privacy.signing import PublicKey
 
     try:
         return PublicKey.of_signature(signature, content)

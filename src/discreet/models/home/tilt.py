@@ -32,15 +32,17 @@ form serves everywhere, so no rule has to choose.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.kernels.compiling import by_numpy
+from discreet.kernels.few_users import add_tilts
 from discreet.kernels.tilt import tiles, tilt_rows
 from discreet.models.denoise.spectral import MARGIN, above_the_edge, simulated_edge
-from discreet.models.home.fold_in import fixed
+from discreet.models.home.fold_in import fixed, row_sums
 from discreet.types import AnyArray, Doubles, Floats, Indices
 
 # Public constants, chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported.
@@ -168,6 +170,13 @@ class Popular:
             strength[kept].astype(np.float32),
         )
 
+    @cached_property
+    def from_all(self) -> Floats:
+        """``inward`` with a row for every item, 0 for those without patterns."""
+        rows = np.zeros((len(self.place), self.inward.shape[1]), dtype=np.float32)
+        rows[self.rows] = self.inward
+        return rows
+
     def expectations(self, histories: Ratings) -> Floats:
         """log b of every user, users by items; log p for a user without ratings."""
         lengths = np.diff(histories.indptr).astype(np.float32)
@@ -178,14 +187,10 @@ class Popular:
         places = self.place[histories.item_index]
         marked = places >= 0
         users, places = histories.user_index[marked], places[marked]
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(users, minlength=histories.n_users))])
-        marks = csr_array(
-            (np.ones(len(places), dtype=np.float32), places, indptr), shape=(histories.n_users, len(self.rows))
-        )
         pull = lengths[:, None] * self.strength
         pull = pull / (pull + OWN_CHANCE)  # (users, patterns)
         start = self.share[self.rows]
-        moved = pull * (marks @ self.inward - np.outer(lengths, start @ self.inward))
+        moved = pull * (row_sums(histories, self.from_all) - np.outer(lengths, start @ self.inward))
         with np.errstate(invalid="ignore"):  # seen once with finite factors and a finite product, cause unknown
             expected = moved.astype(np.float32) @ self.outward.T
         expected += np.outer(lengths, start)
@@ -231,8 +236,18 @@ class Tilt:
     def scores(self, histories: Ratings) -> Floats:
         """log P of every item for every user."""
         scores = self.popular.expectations(histories)
-        tilt_rows(scores, histories.indptr, histories.item_index, self.covariates, self.precision, STEPS)
+        own = histories.indptr, histories.item_index
+        if by_numpy(histories.n_users):
+            add_tilts(scores, *own, self.columns, self.precision, STEPS)
+        else:
+            tilt_rows(scores, *own, self.covariates, self.precision, STEPS)
         return scores
+
+    @cached_property
+    def columns(self) -> Floats:
+        """The f above as they are: items by features."""
+        whole = self.covariates.transpose(0, 2, 1).reshape(-1, len(self.precision))
+        return np.ascontiguousarray(whole[: len(self.popular.share)])
 
     def shares(self, history: History, item: int) -> Floats:
         """What each rating of a history adds to the score of ``item``, to first order.
@@ -244,8 +259,7 @@ class Tilt:
         logs = self.popular.expectations(alone)[0].astype(np.float64)
         share = np.exp(logs - logs.max())
         share /= share.sum()
-        columns = self.covariates.transpose(0, 2, 1).reshape(-1, len(self.precision))[: len(share)].astype(np.float64)
-        columns -= share @ columns
+        columns = self.columns - share @ self.columns.astype(np.float64)
         own = columns[history.items]
         hessian = len(own) * ((columns.T * share) @ columns) + np.diag(self.precision)
         added = own @ np.linalg.solve(hessian, columns[item])
