@@ -138,7 +138,7 @@ def test_scores(name):
 @given(user=st.integers(0, 39), item=st.integers(0, 29))
 def test_explanations_sum_to_the_score(name, user, item):
     release, history = released(name), RATINGS.history_at(user)
-    terms = release.model.explain(release, history, item)
+    terms = release.scorer().shares(history, item)
     assert terms.shape == (len(history),)
     assert terms.sum() == pytest.approx(release.score(history)[item], rel=1e-4, abs=1e-5)
 

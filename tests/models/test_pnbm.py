@@ -88,7 +88,7 @@ def test_only_the_nearest_are_kept():
 @given(user=st.integers(0, 59), item=st.integers(0, 29), start=st.sampled_from(["constant", "cosine"]))
 def test_explanations_sum_to_the_score(user, item, start):
     release, history = released(start), RATINGS.history_at(user)
-    terms = release.model.explain(release, history, item)
+    terms = release.scorer().shares(history, item)
     assert terms.sum() == pytest.approx(release.score(history)[item], rel=1e-4, abs=1e-5)
 
 

@@ -6,7 +6,6 @@ answers one user at a time needs no compiler at all. Compiled kernels are for ba
 
 from collections.abc import Callable
 from functools import update_wrapper
-from importlib.util import find_spec
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from discreet.errors import library_for
@@ -27,7 +26,13 @@ def by_numpy(users: int) -> bool:
     >>> by_numpy(1)
     True
     """
-    return users <= FEW_USERS or find_spec("numba") is None
+    if users <= FEW_USERS:
+        return True
+    try:
+        import numba  # noqa: F401
+    except ModuleNotFoundError:
+        return True
+    return False
 
 
 def chosen(

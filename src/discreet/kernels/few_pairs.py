@@ -124,7 +124,8 @@ def learned_means(
     for pairs, wanted, own in _each_user(users, items, indptr):
         near = similarities[np.ix_(wanted, rated[own])]
         above, below = near @ deviations[own], np.abs(near).sum(axis=1)
-        means[pairs[below > 0]] = (above / np.maximum(below, max(floor, 1e-300)))[below > 0]
+        said = below > 0
+        means[pairs[said]] = above[said] / np.maximum(below[said], floor)
     return means
 
 
