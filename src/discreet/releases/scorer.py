@@ -62,6 +62,11 @@ class Scorer:
     def __repr__(self) -> str:
         return f"Scorer({type(self.model).__name__}, {len(self.catalogue):,} items)"
 
+    @property
+    def predicts_ratings(self) -> bool:
+        """Whether :meth:`predict` works, or the model only ranks."""
+        return isinstance(self.model, RatingModel)
+
     # ── One user ──
 
     def score(self, history: History) -> Floats:
