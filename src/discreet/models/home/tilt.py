@@ -38,8 +38,8 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.kernels.compiling import by_numpy
-from discreet.kernels.few_users import add_tilts
+from discreet.kernels import few_users
+from discreet.kernels.compiling import chosen
 from discreet.kernels.tilt import tiles, tilt_rows
 from discreet.models.denoise.spectral import MARGIN, above_the_edge, simulated_edge
 from discreet.models.home.fold_in import fixed, row_sums
@@ -236,18 +236,9 @@ class Tilt:
     def scores(self, histories: Ratings) -> Floats:
         """log P of every item for every user."""
         scores = self.popular.expectations(histories)
-        own = histories.indptr, histories.item_index
-        if by_numpy(histories.n_users):
-            add_tilts(scores, *own, self.columns, self.precision, STEPS)
-        else:
-            tilt_rows(scores, *own, self.covariates, self.precision, STEPS)
+        tilt = chosen(histories.n_users, few_users.tilt_rows, tilt_rows)
+        tilt(scores, histories.indptr, histories.item_index, self.covariates, self.precision, STEPS)
         return scores
-
-    @cached_property
-    def columns(self) -> Floats:
-        """The f above as they are: items by features."""
-        whole = self.covariates.transpose(0, 2, 1).reshape(-1, len(self.precision))
-        return np.ascontiguousarray(whole[: len(self.popular.share)])
 
     def shares(self, history: History, item: int) -> Floats:
         """What each rating of a history adds to the score of ``item``, to first order.
@@ -259,7 +250,8 @@ class Tilt:
         logs = self.popular.expectations(alone)[0].astype(np.float64)
         share = np.exp(logs - logs.max())
         share /= share.sum()
-        columns = self.columns - share @ self.columns.astype(np.float64)
+        columns = self.covariates.transpose(0, 2, 1).reshape(-1, len(self.precision))[: len(share)].astype(np.float64)
+        columns -= share @ columns
         own = columns[history.items]
         hessian = len(own) * ((columns.T * share) @ columns) + np.diag(self.precision)
         added = own @ np.linalg.solve(hessian, columns[item])
