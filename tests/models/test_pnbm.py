@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import InputError
+from discreet.kernels import compiling
 from discreet.models import pnbm
 from discreet.populations.population import NoPrivacy
 
@@ -98,7 +99,11 @@ def test_a_prediction_depends_on_the_release_and_the_own_history_alone(users, it
     release = released("cosine")
     company, whole = RATINGS.select_users(users), np.array(users)
     places, items = np.arange(len(users)), np.full(len(users), item)
-    np.testing.assert_array_equal(release.predict(company, places, items), release.predict(RATINGS, whole, items))
+    for few in (-1, 10**9):  # by the kernels, and by numpy
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(compiling, "FEW_USERS", few)
+            predicted = release.predict(company, places, items)
+            np.testing.assert_array_equal(predicted, release.predict(RATINGS, whole, items))
 
 
 RELEASES: dict[str, dc.Release] = {}

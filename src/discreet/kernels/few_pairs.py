@@ -123,7 +123,7 @@ def learned_means(
     means = np.asarray(otherwise[users], dtype=np.float32)
     for pairs, wanted, own in _each_user(users, items, indptr):
         near = similarities[np.ix_(wanted, rated[own])]
-        above, below = near @ deviations[own], np.abs(near).sum(axis=1)
+        above, below = (near * deviations[own]).sum(axis=1), np.abs(near).sum(axis=1)
         said = below > 0
         means[pairs[said]] = above[said] / np.maximum(below[said], floor)
     return means
