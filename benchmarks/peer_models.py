@@ -205,7 +205,7 @@ def discreet_implicit_als(data: Data, watch: Stopwatch) -> Outcome:
     with watch("fit"):
         release = model.fit(dc.NoPrivacy(train))
     with watch("predict"):
-        scores = model.score(release, train)
+        scores = release.scores(train)
     return {"ndcg@100": data.ndcg(scores), "sweeps": ALS_SWEEPS, "threads": data.threads}
 
 

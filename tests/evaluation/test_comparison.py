@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError, InputError, UnknownNameError
 from discreet.evaluation import comparison, memory
 from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS
 from discreet.names import every_kind
-from discreet.releases import release as release_module
+from discreet.releases import scorer as scorer_module
 from discreet.releases.release import Release
 
 RATINGS = dc.synthetic(users=80, items=50, ratings=1600, seed=2)
@@ -104,7 +104,7 @@ def test_batches_change_nothing(monkeypatch):
     train, test = RATINGS.split(test=0.2, seed=1)
     release = dc.Bias().fit(dc.NoPrivacy(train))
     whole = dc.evaluate(release, train, test).rows[0].metrics
-    monkeypatch.setattr(release_module, "BATCH_CELLS", 7 * 50)
+    monkeypatch.setattr(scorer_module, "BATCH_CELLS", 7 * 50)
     assert dc.evaluate(release, train, test).rows[0].metrics == whole
 
 

@@ -30,7 +30,8 @@ class Recorder:
 
 def rating_objective(release, ratings, penalty, biased):
     """The whole objective, the users' side solved for."""
-    own, design, offsets = release.model._fold_in(release, ratings)
+    side = release.scorer().prepared
+    own, design, offsets = side.own(ratings), side.factors, side.offsets
     u, i = ratings.user_index, ratings.item_index
     q = release.arrays["item_factors"].astype(np.float64)
     c = release.arrays["item_bias"].astype(np.float64)
@@ -52,7 +53,7 @@ def test_every_sweep_lowers_the_objective(biased):
 def test_an_item_solves_its_normal_equations():
     """The last step by hand, with dense matrices."""
     before, after = (dc.ALS(factors=3, sweeps=sweeps).fit(dc.NoPrivacy(RATINGS)) for sweeps in (4, 5))
-    own, _, _ = before.model._fold_in(before, RATINGS)
+    own = before.scorer().prepared.own(RATINGS)
     mean, penalty = before.arrays["mean"][0], before.model.regularisation
     for item in (0, 7):
         rows = RATINGS.item_index == item

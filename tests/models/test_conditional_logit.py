@@ -174,7 +174,7 @@ def test_what_ratings_add_is_what_the_score_loses_without_them() -> None:
     scores = release.score(history)
     best = new[np.argsort(-scores[new])[:5]]
     for item in best:
-        added = model.explain(release, history, int(item))
+        added = release.scorer().shares(history, int(item))
         lost = np.empty(len(added))
         for place in range(len(added)):
             rest = np.delete(np.arange(len(added)), place)

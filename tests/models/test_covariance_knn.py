@@ -464,7 +464,7 @@ def test_explanations_add_up_to_the_score(form):
     scores = release.score(history)
     popular = 0 if form == "neighbours" else np.sqrt(release.arrays["counts"])
     for item in (0, 17, 60):
-        added = release.model.explain(release, history, item)
+        added = release.scorer().shares(history, item)
         assert added.shape == (len(history),)
         of_item = popular if form == "neighbours" else popular[item]
         assert added.sum() == pytest.approx(scores[item] - of_item, rel=1e-3, abs=1e-3)

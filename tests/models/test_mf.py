@@ -17,7 +17,7 @@ def objective(model, release, ratings, users, biases):
 
 
 def own_side(model, release, ratings):
-    own, _, _ = model._fold_in(release, ratings)
+    own = model.prepare(release).own(ratings)
     return own[:, : model.factors], own[:, -1]
 
 
@@ -53,7 +53,7 @@ def test_without_biases_there_is_no_mean():
 def test_pairs_and_scores_agree():
     release = dc.MF(factors=3, epochs=2).fit(RATINGS)
     scores = release.scores(RATINGS)
-    predicted = release.model.predict(release, RATINGS, RATINGS.user_index, RATINGS.item_index)
+    predicted = release.model.predict(release.model.prepare(release), RATINGS, RATINGS.user_index, RATINGS.item_index)
     np.testing.assert_allclose(predicted, scores[RATINGS.user_index, RATINGS.item_index], rtol=1e-4, atol=1e-4)
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import InputError
+from discreet.kernels import compiling
 from discreet.models.home import neighbourhood
 from discreet.populations.population import NoPrivacy
 
@@ -138,7 +139,7 @@ def test_scores(name):
 @given(user=st.integers(0, 39), item=st.integers(0, 29))
 def test_explanations_sum_to_the_score(name, user, item):
     release, history = released(name), RATINGS.history_at(user)
-    terms = release.model.explain(release, history, item)
+    terms = release.scorer().shares(history, item)
     assert terms.shape == (len(history),)
     assert terms.sum() == pytest.approx(release.score(history)[item], rel=1e-4, abs=1e-5)
 
@@ -150,8 +151,12 @@ def test_a_prediction_depends_on_the_release_and_the_own_history_alone(name, use
     release = released(name)
     company, whole = RATINGS.select_users(users), np.array(users)
     places, items = np.arange(len(users)), np.full(len(users), item)
-    np.testing.assert_array_equal(release.predict(company, places, items), release.predict(RATINGS, whole, items))
-    np.testing.assert_array_equal(release.scores(company), release.scores(RATINGS)[whole])
+    for few in (-1, 10**9):  # by the kernels, and by numpy
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(compiling, "FEW_USERS", few)
+            predicted = release.predict(company, places, items)
+            np.testing.assert_array_equal(predicted, release.predict(RATINGS, whole, items))
+            np.testing.assert_array_equal(release.scores(company), release.scores(RATINGS)[whole])
 
 
 @every_model

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import InputError
+from discreet.kernels import compiling
 from discreet.models import pnbm
 from discreet.populations.population import NoPrivacy
 
@@ -88,7 +89,7 @@ def test_only_the_nearest_are_kept():
 @given(user=st.integers(0, 59), item=st.integers(0, 29), start=st.sampled_from(["constant", "cosine"]))
 def test_explanations_sum_to_the_score(user, item, start):
     release, history = released(start), RATINGS.history_at(user)
-    terms = release.model.explain(release, history, item)
+    terms = release.scorer().shares(history, item)
     assert terms.sum() == pytest.approx(release.score(history)[item], rel=1e-4, abs=1e-5)
 
 
@@ -98,7 +99,11 @@ def test_a_prediction_depends_on_the_release_and_the_own_history_alone(users, it
     release = released("cosine")
     company, whole = RATINGS.select_users(users), np.array(users)
     places, items = np.arange(len(users)), np.full(len(users), item)
-    np.testing.assert_array_equal(release.predict(company, places, items), release.predict(RATINGS, whole, items))
+    for few in (-1, 10**9):  # by the kernels, and by numpy
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(compiling, "FEW_USERS", few)
+            predicted = release.predict(company, places, items)
+            np.testing.assert_array_equal(predicted, release.predict(RATINGS, whole, items))
 
 
 RELEASES: dict[str, dc.Release] = {}

@@ -334,7 +334,7 @@ def test_releases_of_every_form_predict_and_last(weighting, features, tmp_path):
     users, items = np.array([0, 1, 2]), np.array([5, 6, 39])
     expected = release.predict(RATINGS, users, items)
     assert np.isfinite(expected).all()
-    np.testing.assert_allclose(release.model.score(release, RATINGS)[users, items], expected, rtol=1e-4)
+    np.testing.assert_allclose(release.scores(RATINGS)[users, items], expected, rtol=1e-4)
     release.save(tmp_path / "release")
     np.testing.assert_array_equal(dc.Release.load(tmp_path / "release").predict(RATINGS, users, items), expected)
 

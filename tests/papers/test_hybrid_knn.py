@@ -87,7 +87,7 @@ def test_joint_weights_stay_finite_where_noise_makes_the_covariance_negative(rat
     )
     assert np.linalg.eigvalsh(release.model.moments(release)).min() < 0
     history = ratings.history_at(0)
-    added = np.stack([release.model.explain(release, history, item) for item in range(25)])
+    added = np.stack([release.scorer().shares(history, item) for item in range(25)])
     alone = Ratings.of_history(history)
     own = release.model._own(release, alone)
     residuals = release.model.residuals(alone, release.arrays["item_average"], own)
@@ -123,7 +123,7 @@ def test_predicts_by_the_nearest_rated_items(ratings, form):
         if form in JOINT:
             above, below = naive_joint(moments, near, item) @ [own[j] for j in near], 1
         expected.append(average[item] + level + (above / below if near and form != "average" else 0))
-    predicted = release.model.predict(release, ratings, users, items)
+    predicted = model.predict(model.prepare(release), ratings, users, items)
     np.testing.assert_allclose(predicted, expected, atol=1e-3 if form in JOINT else 2e-4)
     scores = release.scores(ratings)
     np.testing.assert_allclose(scores[users, items], predicted, atol=1e-5)
@@ -244,7 +244,7 @@ def test_explains_by_what_each_rating_adds(ratings, form):
     release = HybridKNN(epsilon=None, gamma=0, prediction=form, neighbours=5).fit(ratings)
     history = ratings.history_at(2)
     item = int(np.setdiff1d(np.arange(25), history.items)[0])
-    added = release.model.explain(release, history, item)
+    added = release.scorer().shares(history, item)
     assert np.count_nonzero(added) <= 5
     alone = replace(release, model=replace(release.model, prediction="average"))
     assert added.sum() == pytest.approx(release.score(history)[item] - alone.score(history)[item], abs=1e-5)

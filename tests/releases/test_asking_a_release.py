@@ -8,7 +8,7 @@ import discreet as dc
 from discreet.data.labels import Labels
 from discreet.errors import InputError, UnknownNameError
 from discreet.names import every_model
-from discreet.releases import release as release_module
+from discreet.releases import scorer as scorer_module
 
 RATINGS = dc.synthetic(users=40, items=30, ratings=500, seed=2)
 RELEASE = dc.Cosine().fit(dc.NoPrivacy(RATINGS))
@@ -114,7 +114,7 @@ def test_names_that_are_not_there():
 
 @pytest.mark.parametrize("cells", [1, 7 * 30, 10**9])
 def test_many_are_served_as_one_by_one(monkeypatch, cells):
-    monkeypatch.setattr(release_module, "BATCH_CELLS", cells)
+    monkeypatch.setattr(scorer_module, "BATCH_CELLS", cells)
     table = RELEASE.recommend_many(RATINGS, k=4)
     assert table.columns == ["user", "rank", "item", "title", "score"]
     expected = [

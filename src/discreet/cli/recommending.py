@@ -16,7 +16,7 @@ from discreet.errors import require
 if TYPE_CHECKING:
     from discreet.data.catalogue import Catalogue
     from discreet.data.history import History
-    from discreet.releases.release import Recommendations, Release
+    from discreet.releases.release import Recommendations, Release, Scorer
 
 
 def recommend(
@@ -42,7 +42,7 @@ def recommend(
     require(bool(history) != bool(likes), "say what is liked: either --history FILE or --likes TITLE")
     require(bool(likes) or not more_likes, "titles follow --likes, for example --likes 'Toy Story (1995)'")
     from discreet.data.history import History
-    from discreet.data.tables import read_history
+    from discreet.data.history_file import read_history
     from discreet.releases.release import Release
 
     loaded = Release.load(release, model=own_kind(model))
@@ -54,10 +54,11 @@ def recommend(
         own = History.of_likes(catalogue, names)
         for sentence in shared_titles(catalogue, names):
             note(sentence)
-    suggestions = loaded.recommend(own, k, explain=explain)
+    scorer = loaded.scorer()
+    suggestions = scorer.recommend(own, k, explain=explain)
     if explain and not any(suggestion.because for suggestion in suggestions):
         note("No rating of this history carried any of these: here the release knows no more than averages.")
-    predicted = predicted_ratings(loaded, own, suggestions)
+    predicted = predicted_ratings(scorer, own, suggestions)
     if json:
         document(
             {
@@ -86,7 +87,9 @@ def shared_titles(catalogue: "Catalogue", names: Sequence[str]) -> list[str]:
     return sentences
 
 
-def predicted_ratings(release: "Release", history: "History", suggestions: "Recommendations") -> list[float] | None:
+def predicted_ratings(
+    release: "Release | Scorer", history: "History", suggestions: "Recommendations"
+) -> list[float] | None:
     """The rating that this person would give to each suggestion, or None for a model that only ranks."""
     if not release.predicts_ratings:
         return None

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
+from discreet.data.columns import SEPARATORS, ending, what_is_there
 from discreet.data.history import History
 from discreet.data.sources import check_text, open_bytes
-from discreet.data.text import SEPARATORS, ending, what_is_there
 from discreet.errors import DataError, UnknownNameError
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.dealing import merged_runs, parts_of_each_user, rows_of_users
@@ -17,12 +16,13 @@ from discreet.data.history import History
 from discreet.data.labels import Labels, counted
 from discreet.data.report import ReportForm
 from discreet.data.sorting import Columns, narrow, pair_starts, placed, shuffled, sorting_order, stable_order
-from discreet.errors import InputError, require
+from discreet.errors import InputError, library_for, require
 from discreet.looks import Looks
 from discreet.types import AnyArray, Floats, Indices, Offsets, Progress, no_progress
 
 if TYPE_CHECKING:
     import polars as pl
+    import scipy.sparse as sp
 
 BLOCK = 1 << 15
 """Users who are summed over at once: what is made of their ratings on the way stays small beside the ratings."""
@@ -174,6 +174,9 @@ class Ratings:
     @cached_property
     def csr(self) -> "sp.csr_array[Any, tuple[int, int]]":
         """Users by items, sharing memory with the columns."""
+        with library_for("sparse matrices"):
+            import scipy.sparse as sp
+
         shape = (self.n_users, self.n_items)
         return sp.csr_array((self.values, self.item_index, self.indptr), shape=shape, copy=False)
 
@@ -214,7 +217,8 @@ class Ratings:
         >>> frame.columns, frame.height
         (['user', 'item', 'rating', 'time'], 20)
         """
-        import polars as pl
+        with library_for("tables"):
+            import polars as pl
 
         columns = {
             "user": pl.Series(self.users.names.tolist(), dtype=pl.String).gather(pl.Series(self.user_index)),

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
+from discreet.errors import library_for
 from discreet.types import AnyArray, Booleans, Floats, Indices, Offsets
 
 
@@ -29,6 +29,9 @@ def stable_order(keys: AnyArray, size: int) -> AnyArray:
     >>> stable_order(np.array([1, 0, 1, 0]), 2).tolist()
     [1, 3, 0, 2]
     """
+    with library_for("sorting ratings"):
+        import scipy.sparse as sp
+
     count = len(keys)
     rows = sp.csr_array(
         (np.zeros(count, dtype=np.int8), keys, np.arange(count + 1, dtype=np.int32 if count < 2**31 else np.int64)),

@@ -8,12 +8,13 @@ import numpy as np
 import polars as pl
 
 from discreet.data.catalogue import Catalogue, Scale
+from discreet.data.columns import SEPARATORS, columns_there, ending
 from discreet.data.gather import Gatherer, ItemFacts, Repeats, Where, identifiers, rows_of
 from discreet.data.history_file import read_history as read_history  # the command line looks for it here
 from discreet.data.movielens import NO_GENRE, year_of
 from discreet.data.ratings import Ratings
 from discreet.data.sources import open_bytes
-from discreet.data.text import SEPARATORS, columns_there, ending, text_batches
+from discreet.data.text import text_batches
 from discreet.errors import DataError, InputError
 from discreet.types import Progress, no_progress
 

@@ -2,44 +2,17 @@
 
 import csv
 import io
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import IO
 
 import numpy as np
 import polars as pl
 
+from discreet.data.columns import what_is_there
 from discreet.data.gather import Where, rows_of
 from discreet.data.sources import record_blocks
 from discreet.errors import DataError
 from discreet.types import AnyArray
-
-SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_SPOKEN = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
-_DATA = re.compile(r"\s*[-+.]?\d")
-
-
-def ending(path: Path) -> str:
-    """The ending that says what a file is, without that of the compression.
-
-    >>> ending(Path("ratings.CSV.gz"))
-    '.csv'
-    """
-    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
-
-
-def columns_there(names: Sequence[str]) -> str:
-    """The end of a message about a column that is missing: those that are there, unless they look like data.
-
-    Without a header the first row is somebody's rating, and that belongs in no message.
-
-    >>> columns_there(["who", "what"]), columns_there(["ann", "tea", "5"])
-    ('the columns are who, what', 'the first row must name the columns')
-    """
-    if any(_DATA.match(name) for name in names):
-        return "the first row must name the columns"
-    return f"the columns are {', '.join(names)}"
 
 
 def text_batches(
@@ -111,18 +84,6 @@ def _wanted(
             raise DataError(f"{label}, row 1: there is no column {field!r}; {what_is_there(fields, separator)}")
     places = {name: fields.index(field.strip()) for name, field in columns.items()}
     return places | {name: fields.index(name) for name in optional if name in fields and name not in places}
-
-
-def what_is_there(fields: Sequence[str], separator: str) -> str:
-    """As :func:`columns_there`, for a file of text that may be separated by something else.
-
-    >>> what_is_there(["user;item;rating"], ",")
-    'it looks separated by semicolons, where commas are expected'
-    """
-    other = next((mark for mark in _SPOKEN if mark != separator and any(mark in field for field in fields)), None)
-    if other is None:
-        return columns_there(fields)
-    return f"it looks separated by {_SPOKEN[other]}, where {_SPOKEN.get(separator, repr(separator))} are expected"
 
 
 def _parse(text: bytes, label: str, row: int, separator: str, width: int, quoted: bool) -> pl.DataFrame:

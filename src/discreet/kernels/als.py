@@ -11,8 +11,8 @@ the exact solution, at 4 d operations a rating and step instead of d².
 """
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.kernels.ridge import REORDER
 from discreet.kernels.threads import one_blas_thread
 from discreet.types import Floats, Indices, Offsets
@@ -53,13 +53,34 @@ def half_step(
     >>> half_step(*data, one, 1.0, one[0], 2.0, 8.0, 1).tolist()
     [[2.0]]
     """
-    rows, d = len(indptr) - 1, factors.shape[1]
     with one_blas_thread():
-        eigenvalues, basis = np.linalg.eigh(base_weight * (factors.T @ factors).astype(np.float64))
-        spectrum, basis = np.maximum(eigenvalues, 0).astype(np.float32), basis.astype(np.float32)
-        solved = np.zeros((rows, d), dtype=np.float32) if start is None else start @ basis
-        _improve_rows(indptr, items, factors @ basis, spectrum, penalty, weight, target, steps, solved)
+        spectrum, basis = eigenbasis(factors, base_weight)
+        own = None if start is None else start @ basis
+        solved = improve_rows(indptr, items, factors @ basis, spectrum, penalty, weight, target, steps, own)
         return np.asarray(solved @ basis.T)
+
+
+def eigenbasis(factors: Floats, base_weight: float) -> tuple[Floats, Floats]:
+    """Eigenvalues and eigenvectors of ``base_weight VᵀV``."""
+    eigenvalues, basis = np.linalg.eigh(base_weight * (factors.T @ factors).astype(np.float64))
+    return np.maximum(eigenvalues, 0).astype(np.float32), basis.astype(np.float32)
+
+
+def improve_rows(
+    indptr: Offsets,
+    items: Indices,
+    factors: Floats,
+    spectrum: Floats,
+    penalty: Floats,
+    weight: float,
+    target: float,
+    steps: int,
+    start: Floats | None = None,
+) -> Floats:
+    """The solutions of :func:`half_step` in the basis of the spectrum, in which factors and start are given."""
+    solved = np.zeros((len(indptr) - 1, factors.shape[1]), dtype=np.float32) if start is None else start
+    _improve_rows(indptr, items, factors, spectrum, penalty, weight, target, steps, solved)
+    return solved
 
 
 @njit(cache=True, fastmath=REORDER)

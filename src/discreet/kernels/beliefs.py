@@ -15,8 +15,8 @@ The other side's *statistic* is a sum over the messages it receives, t being eac
 """
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.kernels.ridge import REORDER, cholesky
 from discreet.types import Doubles, Floats, Indices, Offsets
 

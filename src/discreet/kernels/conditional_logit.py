@@ -13,8 +13,8 @@ items is held for a user.
 """
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.kernels.ridge import REORDER, cholesky, substitute
 from discreet.types import Floats, Indices, Offsets
 

@@ -20,9 +20,9 @@ The work is Σ_u n_u (n_u + 1) / 2 pairs, whatever the number of items.
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
 from numpy.typing import DTypeLike
 
+from discreet.kernels.compiling import njit, prange
 from discreet.types import AnyArray, Floats, Indices, Offsets
 
 BLOCK = 1 << 15

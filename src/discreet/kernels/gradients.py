@@ -1,8 +1,8 @@
 """The whole gradient of a factor model at once, row by row."""
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.kernels.ridge import REORDER
 from discreet.types import Floats, Indices, Offsets
 

@@ -6,8 +6,8 @@ result depends neither on the number of threads nor on how the rows are cut into
 """
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.types import AnyArray, Doubles, Floats, Indices, Offsets
 
 HANDS = 64  # popular items often stand together: rows are dealt to this many hands in turn, for equal work

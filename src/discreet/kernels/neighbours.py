@@ -5,8 +5,8 @@ with ``similarities[i]``, all positive; what is left of the width holds similari
 """
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.kernels.gram import HANDS
 from discreet.types import Doubles, Floats, Indices, Offsets
 

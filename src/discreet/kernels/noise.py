@@ -6,8 +6,8 @@ the threshold's (odds below 2**-52) is a second word taken.
 """
 
 import numpy as np
-from numba import njit
 
+from discreet.kernels.compiling import njit
 from discreet.types import AnyArray
 
 DIGIT_BITS = 12

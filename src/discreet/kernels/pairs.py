@@ -1,8 +1,8 @@
 """Inner products of chosen pairs of rows."""
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.types import Floats, Indices
 
 

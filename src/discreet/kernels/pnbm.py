@@ -4,8 +4,8 @@ As in :mod:`discreet.kernels.gram`, every row of the gradient is owned by one th
 """
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.kernels.gram import HANDS
 from discreet.types import AnyArray, Doubles, Floats, Indices, Offsets
 

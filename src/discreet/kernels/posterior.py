@@ -8,8 +8,8 @@ what is left after all other coefficients are eliminated.
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.kernels.ridge import REORDER, cholesky, gather, substitute
 from discreet.types import Floats, Indices, Offsets
 

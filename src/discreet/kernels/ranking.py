@@ -1,8 +1,8 @@
 """The best few of many scores, for a block of users at once."""
 
 import numpy as np
-from numba import njit
 
+from discreet.kernels.compiling import njit
 from discreet.types import Floats, Indices
 
 

@@ -1,8 +1,8 @@
 """What the most similar of a user's own items say about an item, from a full matrix of similarities."""
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.kernels.ridge_knn import keep_nearest
 from discreet.types import Floats, Indices, Offsets
 

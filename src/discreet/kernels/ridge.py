@@ -9,8 +9,8 @@ of ratings. With ``base`` holding a share of VᵀV it is also the half-step of i
 """
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.types import AnyArray, Floats, Indices, Offsets
 
 TINY = np.float32(1e-12)  # a pivot that rounding took below 0

@@ -9,8 +9,8 @@ Each is a small ridge problem of its own; pairs are solved in parallel.
 """
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.kernels.ridge import cholesky, substitute
 from discreet.types import Floats, Indices, Offsets
 

@@ -7,8 +7,8 @@ threads: who works on which block does not change the outcome.
 """
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.types import AnyArray, Floats, Indices, Offsets
 
 RATINGS_OF_A_BLOCK = 100_000  # enough work between two barriers to be worth several threads

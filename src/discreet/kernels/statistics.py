@@ -5,8 +5,8 @@ then how many users there were. All three are sums over the users who rated it.
 """
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.kernels.ridge import REORDER, cholesky, gather, substitute
 from discreet.types import Doubles, Floats, Indices, Offsets
 

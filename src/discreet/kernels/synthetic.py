@@ -8,8 +8,8 @@ interpreter, so blocks run side by side in ordinary threads.
 import math
 
 import numpy as np
-from numba import njit
 
+from discreet.kernels.compiling import njit
 from discreet.types import Doubles, Floats, Indices, Offsets
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -2,13 +2,19 @@
 
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from threadpoolctl import ThreadpoolController
+from discreet.errors import library_for
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _controller() -> "ThreadpoolController":
+    with library_for("fitting"):
+        from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()  # looks through all loaded libraries, so once
 
 

@@ -4,8 +4,8 @@ One thread: every step moves factors that the next one reads, and the outcome mu
 """
 
 import numpy as np
-from numba import njit
 
+from discreet.kernels.compiling import njit
 from discreet.types import Floats, Indices, Offsets
 
 

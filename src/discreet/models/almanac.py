@@ -31,7 +31,7 @@ sensitivities that their modules prove. A user's own fit is shown to that user a
 """
 
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from functools import cached_property
 
 import numpy as np
 
@@ -42,7 +42,6 @@ from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number, require_whole
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel, taste_factors
-from discreet.models.home.fold_in import predict_pairs
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.almanac_queries import CLIP, queries_for
 from discreet.models.sums.item_sums import posterior_biases, posterior_counts
@@ -61,10 +60,6 @@ PATTERNS = 6
 """How many patterns of who rates what together are looked for in the weights of products."""
 AGES_FOR_RANKING = 8
 """How many ages of items are told apart in rankings, where there is more to learn of them than in ratings."""
-
-_LOGITS: WeakKeyDictionary[Release, dict[bool, ConditionalLogit]] = WeakKeyDictionary()
-_COVARIATES: WeakKeyDictionary[Release, dict[bool, UserRegression]] = WeakKeyDictionary()
-"""Forgotten with their releases."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,45 +170,50 @@ class Almanac:
 
     # ── Prediction, at home ──
 
-    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    def prepare(self, release: Release) -> "Prepared":
+        """What does not depend on a user."""
+        return Prepared(self, release)
+
+    def predict(self, prepared: "Prepared", histories: Ratings, users: Indices, items: Indices) -> Floats:
         """The expected rating of each pair, from the user's own ratings."""
-        known = self._covariates(release)
-        return predict_pairs(known.coefficients(histories), known.rows, known.base, users, items)
+        return prepared.regression.predict(histories, users, items)
 
-    def score(self, release: Release, histories: Ratings) -> Floats:
+    def score(self, prepared: "Prepared", histories: Ratings) -> Floats:
         """How likely each item is to be the next that the user rates, as a logarithm."""
-        return self._logit(release).scores(histories)
+        return prepared.ranking.scores(histories)
 
-    def explain(self, release: Release, history: History, item: int) -> Floats:
+    def explain(self, prepared: "Prepared", history: History, item: int) -> Floats:
         """What each rating of the history adds to the score of ``item``."""
-        return self._logit(release).shares(history, item)
+        return prepared.ranking.shares(history, item)
 
-    def _logit(self, release: Release) -> ConditionalLogit:
-        """What does not depend on a user; made once for a release, as one user after the other may ask."""
-        kept = _LOGITS.setdefault(release, {})
-        if self.features not in kept:
-            arrays, catalogue = release.arrays, release.catalogue
-            liked = (arrays["item_bias"] * (4 / catalogue.scale.width)).astype(np.float32)
-            features = self._features(catalogue, ages=AGES_FOR_RANKING)
-            kept[self.features] = ConditionalLogit.of(
-                InteractionModel.of(arrays["counts"], arrays["taste_factors"]), liked, features
-            )
-        return kept[self.features]
 
-    def _covariates(self, release: Release) -> UserRegression:
-        """The same for ratings."""
-        kept = _COVARIATES.setdefault(release, {})
-        if self.features not in kept:
-            arrays = release.arrays
-            kept[self.features] = UserRegression.of(
-                arrays["mean"][0] + arrays["item_bias"],
-                arrays["unknown"],
-                arrays["counts"],
-                self._features(release.catalogue),
-                arrays["item_factors"][:, arrays["item_factors"].any(axis=0)],
-                release.catalogue.scale.width,
-            )
-        return kept[self.features]
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What rankings and ratings at home start from, each made when it is first asked for."""
+
+    model: Almanac
+    release: Release
+
+    @cached_property
+    def ranking(self) -> ConditionalLogit:
+        """For rankings."""
+        arrays, catalogue = self.release.arrays, self.release.catalogue
+        liked = (arrays["item_bias"] * (4 / catalogue.scale.width)).astype(np.float32)
+        features = self.model._features(catalogue, ages=AGES_FOR_RANKING)
+        return ConditionalLogit.of(InteractionModel.of(arrays["counts"], arrays["taste_factors"]), liked, features)
+
+    @cached_property
+    def regression(self) -> UserRegression:
+        """For ratings."""
+        arrays = self.release.arrays
+        return UserRegression.of(
+            arrays["mean"][0] + arrays["item_bias"],
+            arrays["unknown"],
+            arrays["counts"],
+            self.model._features(self.release.catalogue),
+            arrays["item_factors"][:, arrays["item_factors"].any(axis=0)],
+            self.release.catalogue.scale.width,
+        )
 
 
 def _weight_of_a_rating(weights: Floats, counts: AnyArray, weighting: Weighting) -> float:

@@ -30,7 +30,8 @@ from discreet.errors import InputError, require, require_number, require_seed, r
 from discreet.kernels.statistics import item_statistics, packed_width, solve_items
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.denoise.private_als import ALSQueries, covariates, fit_private, sample_factor_sums
-from discreet.models.home.fold_in import FAINT_PENALTY, fixed, fold_in, predict_pairs, rating_offsets, with_ones
+from discreet.models.home.fold_in import FAINT_PENALTY, FoldIn, fixed, fold_in, rating_offsets, with_ones
+from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.factor_sums import Weighting
 from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
@@ -204,25 +205,21 @@ class ALS:
 
     # ── At home ──
 
-    def _fold_in(self, release: Release, histories: Ratings) -> tuple[Floats, Floats, Floats]:
+    def prepare(self, release: Release) -> FoldIn | UserRegression:
+        """The item side: with what is not known of it, where it was learned through noise."""
         arrays, offsets = release.arrays, rating_offsets(release)
         design = arrays["item_factors"]
-        if "unknown" in arrays:  # learned through noise
+        if "unknown" in arrays:
             features = item_features(release.catalogue)[:, : None if self.features else 0]
             width = release.catalogue.scale.width
-            known = covariates(offsets, arrays["unknown"], arrays["counts"], features, design, width)
-            return known.coefficients(histories), known.rows, offsets
+            return covariates(offsets, arrays["unknown"], arrays["counts"], features, design, width)
         factors = design.shape[1]
-        if self.biased:
-            design = with_ones(design)
-        return fold_in(histories, design, offsets, self._penalty(factors)), design, offsets
+        return FoldIn(with_ones(design) if self.biased else design, offsets, self._penalty(factors))
 
-    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    def predict(self, prepared: FoldIn | UserRegression, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """Expected ratings, each user's own side solved from their history."""
-        own, design, offsets = self._fold_in(release, histories)
-        return predict_pairs(own, design, offsets, users, items)
+        return prepared.predict(histories, users, items)
 
-    def score(self, release: Release, histories: Ratings) -> Floats:
+    def score(self, prepared: FoldIn | UserRegression, histories: Ratings) -> Floats:
         """Expected ratings of all items."""
-        own, design, offsets = self._fold_in(release, histories)
-        return np.asarray(own @ design.T + offsets)
+        return prepared.scores(histories)

@@ -26,7 +26,9 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import require_seed, require_whole
+from discreet.kernels import few_users
 from discreet.kernels.beliefs import add_messages, message_width, messages_of, update_beliefs
+from discreet.kernels.compiling import chosen
 from discreet.kernels.statistics import unpack
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.home.fold_in import fixed, predict_pairs, with_ones
@@ -104,24 +106,45 @@ class BayesianMF:
         }
         return Release.of(self, population, arrays)
 
-    def _fold_in(self, release: Release, histories: Ratings) -> tuple[Floats, Floats, Floats]:
+    def prepare(self, release: Release) -> "Prepared":
+        """What is believed about the items, as users need it."""
         arrays, unit = release.arrays, release.catalogue.scale.width / 4
         mean, noise, item_means = float(arrays["mean"][0]), float(arrays["noise"][0]), arrays["item_means"]
-        messages = messages_of(fixed(item_means), fixed(arrays["item_covariances"]))
-        precision = noise * arrays["user_precision"].astype(np.float64)
-        own, _ = _beliefs_at_home(histories, messages, mean, unit, precision, noise)
-        offsets = (mean + unit * item_means[:, -1]).astype(np.float32)
-        return own * np.float32(unit), with_ones(item_means[:, :-1]), offsets
+        return Prepared(
+            messages=few_users.messages_of(item_means, arrays["item_covariances"]),
+            design=with_ones(item_means[:, :-1]),
+            offsets=(mean + unit * item_means[:, -1]).astype(np.float32),
+            mean=mean,
+            unit=unit,
+            noise=noise,
+            precision=noise * arrays["user_precision"].astype(np.float64),
+        )
 
-    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    def predict(self, prepared: "Prepared", histories: Ratings, users: Indices, items: Indices) -> Floats:
         """Expected ratings under each user's belief about themselves, formed from their history."""
-        own, design, offsets = self._fold_in(release, histories)
-        return predict_pairs(own, design, offsets, users, items)
+        return predict_pairs(prepared.own(histories), prepared.design, prepared.offsets, users, items)
 
-    def score(self, release: Release, histories: Ratings) -> Floats:
+    def score(self, prepared: "Prepared", histories: Ratings) -> Floats:
         """Expected ratings of all items."""
-        own, design, offsets = self._fold_in(release, histories)
-        return np.asarray(own @ design.T + offsets)
+        return np.asarray(prepared.own(histories) @ prepared.design.T + prepared.offsets)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Prepared:
+    """The messages about the items, and what turns a user's answer into ratings."""
+
+    messages: Floats
+    design: Floats
+    offsets: Floats
+    mean: float
+    unit: float
+    noise: float
+    precision: Doubles
+
+    def own(self, histories: Ratings) -> Floats:
+        """The mean of each user's belief, in points of the scale."""
+        own, _ = _beliefs_at_home(histories, self.messages, self.mean, self.unit, self.precision, self.noise)
+        return own * np.float32(self.unit)
 
 
 def _beliefs_at_home(
@@ -129,9 +152,9 @@ def _beliefs_at_home(
 ) -> tuple[Floats, Floats]:
     """Step 1: each user's mean and covariance."""
     values = (ratings.values - np.float32(mean)) / np.float32(unit)
-    statistics = add_messages(ratings.indptr, ratings.item_index, values, messages, len(precision) - 1)
-    means, covariances = update_beliefs(statistics, precision, noise)
-    return means, covariances
+    listening = chosen(ratings.n_users, few_users.add_messages, add_messages)
+    statistics = listening(ratings.indptr, ratings.item_index, values, messages, len(precision) - 1)
+    return chosen(ratings.n_users, few_users.update_beliefs, update_beliefs)(statistics, precision, noise)
 
 
 def _what_users_say(

@@ -103,4 +103,5 @@ class Cosine:
             lambda sums, first: cosine_rows(sums, first, norms, float(self.shrinkage)),
         )
 
-    predict, score, explain = neighbourhood.predict, neighbourhood.rank_for, neighbourhood.explain_to
+    prepare, predict = neighbourhood.prepare, neighbourhood.predict
+    score, explain = neighbourhood.score, neighbourhood.explain

@@ -33,6 +33,7 @@ again to decide it.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -40,12 +41,14 @@ import numpy as np
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number, require_whole
+from discreet.kernels import few_pairs
+from discreet.kernels.compiling import chosen
 from discreet.kernels.neighbours import nearest
 from discreet.kernels.ridge_knn import interpolated, listed_means
 from discreet.models.denoise.item_biases import item_biases_and_weights
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.home import neighbourhood
-from discreet.models.home.fold_in import fixed, fold_in, predict_pairs, rating_offsets
+from discreet.models.home.fold_in import FoldIn, fixed, rating_offsets
 from discreet.models.home.user_bias import user_biases
 from discreet.models.sums.pair_sums import Engine, PairSums, Weighting
 from discreet.populations.asking import check_population
@@ -255,12 +258,15 @@ class CovarianceKNN:
 
     # ── Prediction, at home ──
 
-    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    def prepare(self, release: Release) -> "Prepared":
+        """What does not depend on a user."""
+        return Prepared(self, release)
+
+    def predict(self, prepared: "Prepared", histories: Ratings, users: Indices, items: Indices) -> Floats:
         """The expected rating of each pair, from the user's own ratings."""
         if self.form == "factors":
-            own, design = self._fold_in(release, histories)
-            return predict_pairs(own, design, rating_offsets(release), users, items)
-        base = rating_offsets(release)
+            return prepared.fold_in.predict(histories, users, items)
+        base, arrays = prepared.base, prepared.release.arrays
         own = user_biases(histories, base, self.user_damping)
         residuals = histories.values - base[histories.item_index] - own[histories.user_index]
         own_ratings = (users, items, histories.indptr, histories.item_index)
@@ -268,48 +274,69 @@ class CovarianceKNN:
             involved = np.unique(np.concatenate([histories.item_index, items]))
             position = np.full(len(base), -1, dtype=np.int32)
             position[involved] = np.arange(len(involved), dtype=np.int32)
-            own_factors = release.arrays["item_factors"][involved]
-            residual_variance = float((RESIDUAL_DEVIATION * release.catalogue.scale.width) ** 2)
-            expected = interpolated(
-                *own_ratings, residuals, position, own_factors @ own_factors.T, self.k, residual_variance
-            )
+            own_factors = arrays["item_factors"][involved]
+            residual_variance = float((RESIDUAL_DEVIATION * prepared.width) ** 2)
+            mean = chosen(histories.n_users, few_pairs.interpolated, interpolated)
+            expected = mean(*own_ratings, residuals, position, own_factors @ own_factors.T, self.k, residual_variance)
             return np.asarray(base[items] + own[users] + expected, dtype=np.float32)
-        lists = fixed(release.arrays["neighbours"]), fixed(release.arrays["similarities"])
-        expected = listed_means(*own_ratings, residuals, *lists, self.k, self.damping)
+        lists = fixed(arrays["neighbours"]), fixed(arrays["similarities"])
+        listed = chosen(histories.n_users, few_pairs.listed_means, listed_means)
+        expected = listed(*own_ratings, residuals, *lists, self.k, self.damping)
         return np.asarray(base[items] + own[users] + expected, dtype=np.float32)
 
-    def score(self, release: Release, histories: Ratings) -> Floats:
+    def score(self, prepared: "Prepared", histories: Ratings) -> Floats:
         """How much each item is rated, more so where it should suit the user.
 
         ``√n_i (1 + L_i·z / width of the scale)``; in the form ``neighbours`` as in the other neighbour models.
         """
         if self.form == "neighbours":
-            return neighbourhood.score(release, histories, self.user_damping)
-        own, design = self._fold_in(release, histories)
+            return prepared.neighbourhood.scores(histories)
+        own, design = prepared.fold_in.own(histories), prepared.fold_in.factors
         tastes = own[:, :-1] @ design[:, :-1].T
-        return np.asarray(np.sqrt(release.arrays["counts"]) * (1 + tastes / np.float32(release.catalogue.scale.width)))
+        return np.asarray(np.sqrt(prepared.release.arrays["counts"]) * (1 + tastes / np.float32(prepared.width)))
 
-    def explain(self, release: Release, history: History, item: int) -> Floats:
+    def explain(self, prepared: "Prepared", history: History, item: int) -> Floats:
         """What each rating of the history adds to the score of ``item``."""
         if self.form == "neighbours":
-            return neighbourhood.explain(release, history, item, self.user_damping)
-        design, width = self._design(release), release.catalogue.scale.width
+            return prepared.neighbourhood.shares(history, item)
+        design, width = prepared.fold_in.factors, prepared.width
         rated = design[history.items].astype(np.float64)
         gram = rated.T @ rated + (RESIDUAL_DEVIATION * width) ** 2 * np.eye(design.shape[1])
-        of_item = design[item].astype(np.float64) * np.sqrt(release.arrays["counts"][item]) / width
+        of_item = design[item].astype(np.float64) * np.sqrt(prepared.release.arrays["counts"][item]) / width
         of_item[-1] = 0  # the user's bias lifts all items alike
         weights = rated @ np.linalg.solve(gram, of_item)
-        return np.asarray(weights * (history.values - rating_offsets(release)[history.items]), dtype=np.float32)
+        return np.asarray(weights * (history.values - prepared.base[history.items]), dtype=np.float32)
 
-    def _design(self, release: Release) -> Floats:
-        """F above."""
-        biases = np.full((len(release.catalogue), 1), BIAS_SPREAD * release.catalogue.scale.width, dtype=np.float32)
-        return np.concatenate([release.arrays["item_factors"], biases], axis=1)
 
-    def _fold_in(self, release: Release, histories: Ratings) -> tuple[Floats, Floats]:
-        design = self._design(release)
-        penalty = np.full(design.shape[1], (RESIDUAL_DEVIATION * release.catalogue.scale.width) ** 2, dtype=np.float32)
-        return fold_in(histories, design, rating_offsets(release), np.zeros_like(penalty), penalty), design
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What each form starts from at home, made when it is first asked for."""
+
+    model: CovarianceKNN
+    release: Release
+
+    @property
+    def width(self) -> float:
+        """Of the scale."""
+        return self.release.catalogue.scale.width
+
+    @cached_property
+    def base(self) -> Floats:
+        """The expected rating of each item."""
+        return rating_offsets(self.release)
+
+    @cached_property
+    def neighbourhood(self) -> neighbourhood.Neighbourhood:
+        """The lists, in the form ``neighbours``."""
+        return neighbourhood.Neighbourhood.of(self.release, self.model.user_damping)
+
+    @cached_property
+    def fold_in(self) -> FoldIn:
+        """F above, in the other forms."""
+        biases = np.full((len(self.base), 1), BIAS_SPREAD * self.width, dtype=np.float32)
+        design = np.concatenate([self.release.arrays["item_factors"], biases], axis=1)
+        penalty = np.full(design.shape[1], (RESIDUAL_DEVIATION * self.width) ** 2, dtype=np.float32)
+        return FoldIn(design, self.base, np.zeros_like(penalty), penalty)
 
 
 def _weight_of_a_rating(weights: Floats, counts: Doubles, weighting: Weighting) -> float:

@@ -14,11 +14,11 @@ own items, so each of them can be named as a reason.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, require, require_number
+from discreet.errors import InputError, library_for, require, require_number
+from discreet.models.home.fold_in import row_sums
 from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
@@ -63,7 +63,7 @@ class EASE:
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """How strongly the rated items speak for each item."""
-        return np.asarray(rated(histories) @ release.arrays["weights"], dtype=np.float32)
+        return row_sums(histories, release.arrays["weights"])
 
     def explain(self, release: Release, history: History, item: int) -> Floats:
         """The weight of each rated item for ``item``."""
@@ -90,6 +90,9 @@ def pair_counts(items: int) -> Contribution:
 
 def weights_of_others(gram: Doubles, regularisation: float) -> Floats:
     """B above: column j holds the ridge weights of all other items for item j."""
+    with library_for("fitting EASE"):
+        from scipy.linalg import lapack
+
     matrix = gram + regularisation * np.eye(len(gram))
     factor, failed = lapack.dpotrf(matrix, lower=True, overwrite_a=True)
     if failed:

@@ -17,7 +17,9 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
-from discreet.kernels.als import half_step
+from discreet.kernels import few_users
+from discreet.kernels.als import eigenbasis, half_step, improve_rows
+from discreet.kernels.compiling import chosen
 from discreet.kernels.statistics import item_statistics, pack, packed_width, solve_items, unpack
 from discreet.models.home.fold_in import fixed
 from discreet.populations.asking import check_population
@@ -84,10 +86,12 @@ class ImplicitALS:
         return Release.of(self, population, {"item_factors": item_factors})
 
     def _fold_in(self, histories: Ratings, item_factors: Floats) -> Floats:
-        weights = np.diff(histories.indptr) + self.unobserved_weight * len(item_factors)
-        penalty = (self.regularisation * weights).astype(np.float32)
+        penalty = self._penalties(histories, len(item_factors))
         indptr, items = histories.indptr, histories.item_index
         return half_step(indptr, items, item_factors, self.unobserved_weight, penalty, 1.0, 1.0, STEPS)
+
+    def _penalties(self, histories: Ratings, items: int) -> Floats:
+        return (self.regularisation * (np.diff(histories.indptr) + self.unobserved_weight * items)).astype(np.float32)
 
     def _contribution(self, item_factors: Floats) -> Contribution:
         def total(ratings: Ratings) -> Doubles:
@@ -104,7 +108,31 @@ class ImplicitALS:
         shape = (len(item_factors) + 1, packed_width(self.factors))
         return Contribution(name="what users' own factors say about each item", shape=shape, total=total)
 
-    def score(self, release: Release, histories: Ratings) -> Floats:
+    def prepare(self, release: Release) -> "Prepared":
+        """The item factors in the basis in which their Gram matrix is diagonal."""
+        factors = release.arrays["item_factors"]
+        spectrum, basis = eigenbasis(factors, self.unobserved_weight)
+        return Prepared(factors @ basis, spectrum)
+
+    def score(self, prepared: "Prepared", histories: Ratings) -> Floats:
         """Products of the user's own factors, solved from their history, with all item factors."""
-        item_factors = release.arrays["item_factors"]
-        return np.asarray(self._fold_in(histories, item_factors) @ item_factors.T)
+        improve = chosen(histories.n_users, few_users.improve_rows, improve_rows)
+        own = improve(
+            histories.indptr,
+            histories.item_index,
+            prepared.factors,
+            prepared.spectrum,
+            self._penalties(histories, len(prepared.factors)),
+            1.0,
+            1.0,
+            STEPS,
+        )
+        return np.asarray(own @ prepared.factors.T)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Item factors, turned so that their weighted Gram matrix is diagonal; and its diagonal."""
+
+    factors: Floats
+    spectrum: Floats

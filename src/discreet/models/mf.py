@@ -21,7 +21,7 @@ from discreet.data.ratings import Ratings
 from discreet.data.sorting import stable_order
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.sgd import deal, grid_for, sgd_epoch
-from discreet.models.home.fold_in import fold_in, predict_pairs, rating_offsets, with_ones
+from discreet.models.home.fold_in import FoldIn, rating_offsets, with_ones
 from discreet.populations.asking import check_ratings
 from discreet.releases.release import Release
 from discreet.types import Floats, Indices, Offsets, Progress, no_progress
@@ -111,23 +111,21 @@ class MF:
         arrays = {"mean": np.array([mean]), "item_bias": item_bias, "item_factors": item_factors}
         return Release.of_ratings(self, ratings, arrays)
 
-    def _fold_in(self, release: Release, histories: Ratings) -> tuple[Floats, Floats, Floats]:
+    def prepare(self, release: Release) -> FoldIn:
+        """The item side."""
         factors = release.arrays["item_factors"]
         if self.biased:
             factors = with_ones(factors)
-        offsets = rating_offsets(release)
         penalty = np.full(factors.shape[1], self.regularisation, dtype=np.float32)
-        return fold_in(histories, factors, offsets, penalty), factors, offsets
+        return FoldIn(factors, rating_offsets(release), penalty)
 
-    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    def predict(self, prepared: FoldIn, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """Expected ratings, each user's own side solved from their history."""
-        own, factors, offsets = self._fold_in(release, histories)
-        return predict_pairs(own, factors, offsets, users, items)
+        return prepared.predict(histories, users, items)
 
-    def score(self, release: Release, histories: Ratings) -> Floats:
+    def score(self, prepared: FoldIn, histories: Ratings) -> Floats:
         """Expected ratings of all items."""
-        own, factors, offsets = self._fold_in(release, histories)
-        return np.asarray(own @ factors.T + offsets)
+        return prepared.scores(histories)
 
 
 def in_blocks(ratings: Ratings, rng: np.random.Generator) -> tuple[Offsets, Indices, Indices, Floats]:

@@ -13,6 +13,7 @@ privacy, and what any release must beat to be worth its epsilon.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.models.almanac import AGES_FOR_RANKING
 from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
-from discreet.models.home.fold_in import predict_pairs
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.item_sums import expected_rating
 from discreet.populations.asking import check_population
@@ -52,31 +52,43 @@ class OwnTaste:
         check_population(self, population)
         return Release.of(self, population, {})
 
-    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    def prepare(self, release: Release) -> "Prepared":
+        """What does not depend on a user."""
+        return Prepared(release)
+
+    def predict(self, prepared: "Prepared", histories: Ratings, users: Indices, items: Indices) -> Floats:
         """The expected rating of each pair, from the user's own ratings."""
-        known = _covariates(release)
-        return predict_pairs(known.coefficients(histories), known.rows, known.base, users, items)
+        return prepared.regression.predict(histories, users, items)
 
-    def score(self, release: Release, histories: Ratings) -> Floats:
+    def score(self, prepared: "Prepared", histories: Ratings) -> Floats:
         """How much like what the user rated before each item is, by its public features."""
-        return _logit(release).scores(histories)
+        return prepared.ranking.scores(histories)
 
-    def explain(self, release: Release, history: History, item: int) -> Floats:
+    def explain(self, prepared: "Prepared", history: History, item: int) -> Floats:
         """What each rating of the history adds to the score of ``item``."""
-        return _logit(release).shares(history, item)
+        return prepared.ranking.shares(history, item)
 
 
-def _logit(release: Release) -> ConditionalLogit:
-    size = len(release.catalogue)
-    alike = InteractionModel.of(np.ones(size, dtype=np.float32), np.zeros((size, 0), dtype=np.float32))
-    features = item_features(release.catalogue, AGES_FOR_RANKING)
-    return ConditionalLogit.of(alike, np.zeros(size, dtype=np.float32), features)
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What rankings and ratings at home start from, each made when it is first asked for."""
 
+    release: Release
 
-def _covariates(release: Release) -> UserRegression:
-    catalogue = release.catalogue
-    size, width = len(catalogue), catalogue.scale.width
-    base = np.full(size, expected_rating(catalogue.scale), dtype=np.float32)
-    nothing, alike = np.zeros(size, dtype=np.float32), np.ones(size, dtype=np.float32)
-    none = np.zeros((size, 0), dtype=np.float32)
-    return UserRegression.of(base, nothing, alike, item_features(catalogue), none, width)
+    @cached_property
+    def ranking(self) -> ConditionalLogit:
+        """For rankings: all items as popular."""
+        size = len(self.release.catalogue)
+        alike = InteractionModel.of(np.ones(size, dtype=np.float32), np.zeros((size, 0), dtype=np.float32))
+        features = item_features(self.release.catalogue, AGES_FOR_RANKING)
+        return ConditionalLogit.of(alike, np.zeros(size, dtype=np.float32), features)
+
+    @cached_property
+    def regression(self) -> UserRegression:
+        """For ratings: of every item the same is expected."""
+        catalogue = self.release.catalogue
+        size, width = len(catalogue), catalogue.scale.width
+        base = np.full(size, expected_rating(catalogue.scale), dtype=np.float32)
+        nothing, alike = np.zeros(size, dtype=np.float32), np.ones(size, dtype=np.float32)
+        none = np.zeros((size, 0), dtype=np.float32)
+        return UserRegression.of(base, nothing, alike, item_features(catalogue), none, width)

@@ -95,4 +95,5 @@ class Pearson:
             lambda sums, first: pearson_rows(sums, first, float(self.shrinkage)),
         )
 
-    predict, score, explain = neighbourhood.predict, neighbourhood.rank_for, neighbourhood.explain_to
+    prepare, predict = neighbourhood.prepare, neighbourhood.predict
+    score, explain = neighbourhood.score, neighbourhood.explain

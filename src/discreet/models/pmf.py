@@ -24,7 +24,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.gradients import residual_sums
-from discreet.models.home.fold_in import fold_in, predict_pairs
+from discreet.models.home.fold_in import FoldIn
 from discreet.populations.asking import check_ratings
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
@@ -98,20 +98,19 @@ class PMF:
         items[np.diff(by_item.indptr) == 0] = 0
         return Release.of_ratings(self, ratings, {"item_factors": items})
 
-    def _fold_in(self, release: Release, histories: Ratings) -> tuple[Floats, Floats, Floats]:
+    def prepare(self, release: Release) -> FoldIn:
+        """The item side."""
         factors = release.arrays["item_factors"]
-        offsets = np.zeros(len(factors), dtype=np.float32)
         penalty = np.full(self.factors, self.home_regularisation, dtype=np.float32)
-        return fold_in(histories, factors, offsets, penalty), factors, offsets
+        return FoldIn(factors, np.zeros(len(factors), dtype=np.float32), penalty)
 
-    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    def predict(self, prepared: FoldIn, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """Expected ratings, each user's own factors solved from their history."""
-        return predict_pairs(*self._fold_in(release, histories), users, items)
+        return prepared.predict(histories, users, items)
 
-    def score(self, release: Release, histories: Ratings) -> Floats:
+    def score(self, prepared: FoldIn, histories: Ratings) -> Floats:
         """Expected ratings of all items."""
-        own, factors, _ = self._fold_in(release, histories)
-        return np.asarray(own @ factors.T)
+        return prepared.scores(histories)
 
 
 def largest_singular_value(ratings: Ratings, rounds: int = 30) -> float:

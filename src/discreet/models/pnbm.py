@@ -29,6 +29,8 @@ import numpy as np
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number, require_whole
+from discreet.kernels import few_pairs
+from discreet.kernels.compiling import chosen
 from discreet.kernels.gram import PRODUCTS
 from discreet.kernels.neighbours import cosine_rows
 from discreet.kernels.pnbm import learned_means, similarity_gradient
@@ -132,34 +134,40 @@ class PNBM:
         }
         return Release.of(self, population, arrays)
 
-    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    def prepare(self, release: Release) -> "Prepared":
+        """The similarities, and the weight of each item in a ranking."""
+        base = release.arrays["mean"] + release.arrays["item_bias"]
+        weights = neighbourhood.ranking_weights(release)
+        return Prepared(base, release.arrays["similarities"], weights, release.catalogue.scale.width)
+
+    def predict(self, prepared: "Prepared", histories: Ratings, users: Indices, items: Indices) -> Floats:
         """Biases, plus the mean deviation over what the user rated, weighted by similarity."""
-        base, own, deviations = self._at_home(release, histories)
-        means = learned_means(
+        base = prepared.base
+        own, deviations = self._at_home(prepared, histories)
+        means = chosen(histories.n_users, few_pairs.learned_means, learned_means)(
             users.copy(),
             items.copy(),
             histories.indptr,
             histories.item_index,
             deviations,
-            release.arrays["similarities"],
+            prepared.similarities,
             float(self.floor),
             # What is expected of an item that nothing speaks for: the user's bias, unless it is in the base.
             np.zeros_like(own) if self.centre == "user" else user_biases(histories, base, self.user_damping),
         )
         return np.asarray(base[items] + own[users] + means, dtype=np.float32)
 
-    def score(self, release: Release, histories: Ratings) -> Floats:
+    def score(self, prepared: "Prepared", histories: Ratings) -> Floats:
         """How much each user has rated, and liked, near each item."""
         weights = np.zeros((histories.n_users, histories.n_items), dtype=np.float32)
-        weights[histories.user_index, histories.item_index] = self._weights(release, histories)
-        scores = weights @ release.arrays["similarities"].T
-        return np.asarray(scores * neighbourhood.ranking_weights(release), dtype=np.float32)
+        weights[histories.user_index, histories.item_index] = self._weights(prepared, histories)
+        return np.asarray(weights @ prepared.similarities.T * prepared.item_weights, dtype=np.float32)
 
-    def explain(self, release: Release, history: History, item: int) -> Floats:
+    def explain(self, prepared: "Prepared", history: History, item: int) -> Floats:
         """What each rating of the history adds to the score of ``item``."""
-        similarities = release.arrays["similarities"][item, history.items]
-        weights = self._weights(release, Ratings.of_history(history))
-        return np.asarray(similarities * weights * neighbourhood.ranking_weights(release)[item], dtype=np.float32)
+        similarities = prepared.similarities[item, history.items]
+        weights = self._weights(prepared, Ratings.of_history(history))
+        return np.asarray(similarities * weights * prepared.item_weights[item], dtype=np.float32)
 
     def _start(self, population: Population, base: Floats, progress: Progress) -> Floats:
         size = len(population.catalogue)
@@ -175,16 +183,24 @@ class PNBM:
         np.fill_diagonal(start, 0)
         return start
 
-    def _at_home(self, release: Release, histories: Ratings) -> tuple[Floats, Floats, Floats]:
-        base: Floats = release.arrays["mean"] + release.arrays["item_bias"]
-        own = user_biases(histories, base, self.user_damping)
+    def _at_home(self, prepared: "Prepared", histories: Ratings) -> tuple[Floats, Floats]:
+        own = user_biases(histories, prepared.base, self.user_damping)
         if self.centre == "item":
             own = np.zeros_like(own)
-        return base, own, histories.values - base[histories.item_index] - own[histories.user_index]
+        return own, histories.values - prepared.base[histories.item_index] - own[histories.user_index]
 
-    def _weights(self, release: Release, histories: Ratings) -> Floats:
-        _, _, deviations = self._at_home(release, histories)
-        return 1 + deviations / np.float32(release.catalogue.scale.width)
+    def _weights(self, prepared: "Prepared", histories: Ratings) -> Floats:
+        return 1 + self._at_home(prepared, histories)[1] / np.float32(prepared.width)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Expected ratings, similarities, weights of the items in a ranking, and the width of the scale."""
+
+    base: Floats
+    similarities: Floats
+    item_weights: Floats
+    width: float
 
 
 def gradient(

@@ -11,13 +11,12 @@ V goes out; projecting onto it needs nothing but the user's own row.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.sparse.linalg import eigsh
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import require, require_whole
-from discreet.models.ease import MOST_ITEMS, pair_counts, rated
+from discreet.errors import library_for, require, require_whole
+from discreet.models.ease import MOST_ITEMS, pair_counts
+from discreet.models.home.fold_in import row_sums
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.releases.release import Release
@@ -60,7 +59,7 @@ class SVD:
     def score(self, release: Release, histories: Ratings) -> Floats:
         """The user's row, projected."""
         factors = release.arrays["item_factors"]
-        return np.asarray((rated(histories) @ factors) @ factors.T, dtype=np.float32)
+        return np.asarray(row_sums(histories, factors) @ factors.T, dtype=np.float32)
 
     def explain(self, release: Release, history: History, item: int) -> Floats:
         """The product of each rated item's factors with those of ``item``."""
@@ -74,6 +73,10 @@ def leading_eigenvectors(gram: Doubles, count: int) -> Floats:
     >>> leading_eigenvectors(np.diag([1.0, 3.0, 2.0]), 2).T.tolist()
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
+    with library_for("fitting SVD"):
+        from scipy.linalg import eigh
+        from scipy.sparse.linalg import eigsh
+
     size = len(gram)
     if size <= FEW_ITEMS or 5 * count > size:
         _, vectors = eigh(gram, subset_by_index=(size - count, size - 1))

@@ -22,7 +22,7 @@ from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.warp import warp_epoch
-from discreet.models.ease import rated
+from discreet.models.home.fold_in import row_sums
 from discreet.populations.asking import check_ratings
 from discreet.releases.release import Release
 from discreet.types import Floats, Progress, no_progress
@@ -106,7 +106,7 @@ class WARP:
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """Item bias plus the product with the sum of the user's own items."""
-        own = np.asarray(rated(histories) @ release.arrays["inputs"])
+        own = row_sums(histories, release.arrays["inputs"])
         own /= np.sqrt(np.maximum(np.diff(histories.indptr), 1))[:, None]
         return np.asarray(own @ release.arrays["outputs"].T + release.arrays["item_bias"], dtype=np.float32)
 

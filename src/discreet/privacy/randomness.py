@@ -7,10 +7,9 @@ import threading
 from typing import Never, SupportsIndex
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from numpy.typing import NDArray
 
-from discreet.errors import InputError, require
+from discreet.errors import InputError, library_for, require
 
 KEY_BYTES = 32
 REKEY_AFTER = 1 << 30  # bytes; far below the 256 GiB after which ChaCha20's block counter would wrap
@@ -67,6 +66,9 @@ class Randomness:
         return self._repeatable
 
     def _key(self, key: bytes) -> None:
+        with library_for("noise"):
+            from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
+
         self._stream = Cipher(algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
         self._left = REKEY_AFTER
 

@@ -1,4 +1,19 @@
-"""What a model is: settings, ``fit``, and pure functions of a release and of users' own histories."""
+"""What a model is: settings, ``fit``, and pure functions of a release and of users' own histories.
+
+A model is a frozen dataclass of settings. Its methods are all there is to write:
+
+    fit(population) → Release             what it learns; a model that cannot be private takes ``Ratings`` instead, and
+                                          says ``raw_ratings = True``
+    score(prepared, histories)            users by items, float32; higher is better. The only other one that is needed.
+    predict(prepared, histories, users, items)      the expected rating of each pair of positions
+    explain(prepared, history, item)      what each rating of the history adds to the score of the item
+    prepare(release)                      what does not depend on a user, made once; whatever it returns is what the
+                                          three above get. Without this method they get the release itself.
+
+``score``, ``predict`` and ``explain`` depend on their arguments alone and store nothing: so they can run on a user's
+own device, and a new user is no special case. They are called by :class:`~discreet.releases.scorer.Scorer`, which
+checks the arguments and prepares once.
+"""
 
 import dataclasses
 import json
@@ -15,9 +30,9 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Model(Protocol):
-    """Settings, and two pure functions; ``fit`` comes beside them (its argument differs)."""
+    """Settings that can score; ``fit`` comes beside them (its argument differs)."""
 
-    def score(self, release: "Release", histories: Ratings) -> Floats:
+    def score(self, prepared: Any, histories: Ratings, /) -> Floats:
         """Ranking scores, users by items, for a batch of histories. Higher is better."""
         ...
 
@@ -26,7 +41,7 @@ class Model(Protocol):
 class RatingModel(Model, Protocol):
     """A model that also says what rating a user would give."""
 
-    def predict(self, release: "Release", histories: Ratings, users: Indices, items: Indices) -> Floats:
+    def predict(self, prepared: Any, histories: Ratings, users: Indices, items: Indices, /) -> Floats:
         """The expected rating of each pair, not yet clipped to the scale."""
         ...
 
@@ -35,8 +50,17 @@ class RatingModel(Model, Protocol):
 class ExplainingModel(Model, Protocol):
     """A model that can say which of a user's own ratings carried a suggestion."""
 
-    def explain(self, release: "Release", history: History, item: int) -> Floats:
+    def explain(self, prepared: Any, history: History, item: int, /) -> Floats:
         """What each rating of the history added to the score of ``item``."""
+        ...
+
+
+@runtime_checkable
+class PreparingModel(Model, Protocol):
+    """A model with something to make of a release before any user comes."""
+
+    def prepare(self, release: "Release", /) -> Any:
+        """What ``score``, ``predict`` and ``explain`` get in place of the release. It holds no user."""
         ...
 
 

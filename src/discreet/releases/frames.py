@@ -9,13 +9,13 @@ from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, UnknownNameError, require, require_whole
 from discreet.releases.recommendations import best_items
-from discreet.releases.release import Release
+from discreet.releases.scorer import Scorer
 from discreet.types import Indices
 
 
-def predict_frame(release: Release, histories: Ratings, pairs: Any, user: str, item: str) -> pl.DataFrame:
+def predict_frame(scorer: Scorer, histories: Ratings, pairs: Any, user: str, item: str) -> pl.DataFrame:
     """See :meth:`discreet.Release.predict_frame`."""
-    release.check_histories(histories)
+    scorer.check_histories(histories)
     wanted = f"pairs must be a frame with the columns {user!r} and {item!r}, got {type(pairs).__name__}"
     require(not isinstance(pairs, str), wanted)
     try:
@@ -23,18 +23,18 @@ def predict_frame(release: Release, histories: Ratings, pairs: Any, user: str, i
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         raise InputError(wanted) from None
     users = _positions_of(frame, user, histories.users)
-    items = _positions_of(frame, item, release.catalogue.items)
-    return frame.with_columns(pl.Series("predicted", release.predict(histories, users, items)))
+    items = _positions_of(frame, item, scorer.catalogue.items)
+    return frame.with_columns(pl.Series("predicted", scorer.predict(histories, users, items)))
 
 
-def recommend_many(release: Release, histories: Ratings, k: int) -> pl.DataFrame:
+def recommend_many(scorer: Scorer, histories: Ratings, k: int) -> pl.DataFrame:
     """See :meth:`discreet.Release.recommend_many`."""
     require_whole("k", k, least=1)
-    release.check_histories(histories)
+    scorer.check_histories(histories)
     require(not histories.has_repeats, "some pairs are rated more than once: call ratings.merge('last') first")
     user_names = pl.Series("user", histories.users.names.tolist(), dtype=pl.String)
-    item_names = pl.Series("item", release.catalogue.items.names.tolist(), dtype=pl.String)
-    titles = pl.Series("title", release.catalogue.titles.tolist(), dtype=pl.String)
+    item_names = pl.Series("item", scorer.catalogue.items.names.tolist(), dtype=pl.String)
+    titles = pl.Series("title", scorer.catalogue.titles.tolist(), dtype=pl.String)
 
     def rows(first: int, best: Indices, scores: Any) -> pl.DataFrame:
         user, place = np.nonzero(best >= 0)
@@ -51,7 +51,7 @@ def recommend_many(release: Release, histories: Ratings, k: int) -> pl.DataFrame
 
     none = np.zeros((0, 1))
     blocks = [rows(0, none.astype(np.int32), none)]
-    for first, scores in release.batches(histories):
+    for first, scores in scorer.batches(histories):
         block = histories.select_users(np.arange(first, first + len(scores)))
         blocks.append(rows(first, best_items(scores, [block], k), scores))
     return pl.concat(blocks)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import require_whole
-from discreet.kernels import ranking
+from discreet.errors import library_for, require_whole
+from discreet.kernels import few_users, ranking
+from discreet.kernels.compiling import chosen
 from discreet.types import Floats, Indices
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class Recommendations(Sequence[Suggestion]):
 
         Where suggestions were explained, a column ``because`` lists the titles that carried each.
         """
-        import polars as pl
+        with library_for("tables"):
+            import polars as pl
 
         rows = self._suggestions
         columns = [
@@ -106,5 +108,5 @@ def best_items(scores: Floats, masked: Sequence[Ratings], k: int) -> Indices:
     own = np.array(scores, dtype=np.float32) if masked or scores.dtype != np.float32 else np.ascontiguousarray(scores)
     for seen in masked:
         own[seen.user_index, seen.item_index] = -np.inf
-    best: Indices = ranking.top_items(own, min(int(k), own.shape[1]))
-    return best
+    top_items = chosen(len(own), few_users.top_items, ranking.top_items)
+    return top_items(own, min(int(k), own.shape[1]))

@@ -5,32 +5,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from discreet.collect.promise import promise_of, spends_of
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, ReleaseError, require, require_type, require_whole
+from discreet.errors import InputError, ReleaseError, library_for
 from discreet.looks import Looks
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
-from discreet.releases.contract import ExplainingModel, Model, RatingModel
+from discreet.releases.contract import Model, RatingModel
 from discreet.releases.read_only import ReadOnly
 from discreet.releases.recommendations import Reason as Reason
 from discreet.releases.recommendations import Recommendations as Recommendations
 from discreet.releases.recommendations import Suggestion as Suggestion
-from discreet.releases.recommendations import best_items
 from discreet.releases.releasable import check_arrays, unreplayed
-from discreet.types import AnyArray, Floats, Indices
+from discreet.releases.scorer import Scorer as Scorer
+from discreet.types import AnyArray, Floats
 
 if TYPE_CHECKING:
     import polars as pl
 
     from discreet.privacy.signing import PublicKey, SigningKey
-
-BATCH_CELLS = 16_000_000  # scores held at once: 64 MB
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,13 +103,15 @@ class Release:
         proven = self.guarantee.proven
         if proven is None:
             return
-        spent = composed_epsilon(self.spends, proven.delta)
+        with library_for("adding up this ledger"):
+            spent = composed_epsilon(self.spends, proven.delta)
         if spent > proven.epsilon * (1 + 1e-6):
             raise InputError(
                 f"this release promises {proven}, but its ledger adds up to epsilon {spent:.4g}: the promise is false"
             )
         for level in self.guarantee.levels:
-            own = composed_epsilon([spend.for_level(level.weight) for spend in self.spends], level.loss.delta)
+            with library_for("adding up this ledger"):
+                own = composed_epsilon([spend.for_level(level.weight) for spend in self.spends], level.loss.delta)
             if own > level.loss.epsilon * (1 + 1e-6):
                 raise InputError(
                     f"this release promises {level.loss} to the level {level.name!r}, but its ledger adds up to "
@@ -164,42 +162,39 @@ class Release:
         """Whether :meth:`predict` works, or the model only ranks."""
         return isinstance(self.model, RatingModel)
 
+    def scorer(self) -> Scorer:
+        """The release made ready to serve: prepared once, for any number of users.
+
+        The methods below make one for each call. Keep one to serve users one after the other.
+
+        >>> import discreet as dc
+        >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+        >>> dc.Almanac().fit(dc.NoPrivacy(ratings)).scorer()
+        Scorer(Almanac, 30 items)
+        """
+        return Scorer.of(self)
+
     def score(self, history: History) -> Floats:
         """Ranking score of every item for one user, from that user's own ratings. Higher is better."""
-        require_type(history, History, "score takes the History of one user, for example ratings.history('42')")
-        scores: Floats = self.scores(Ratings.of_history(history))[0]
-        return scores
+        return self.scorer().score(history)
 
     def scores(self, histories: Ratings) -> Floats:
         """Ranking scores for many users at once, users by items.
 
         The result is dense: pass a batch of users (see :meth:`batches`) when there are many.
         """
-        self.check_histories(histories)
-        return self.model.score(self, histories)
+        return self.scorer().scores(histories)
 
     def batches(self, histories: Ratings) -> Iterator[tuple[int, Floats]]:
         """Scores of all users, a bounded block at a time: ``(position of the first user, scores)``."""
-        self.check_histories(histories)
-        size = max(1, BATCH_CELLS // max(1, len(self.catalogue)))
-        for first in range(0, histories.n_users, size):
-            block = np.arange(first, min(first + size, histories.n_users))
-            yield first, self.scores(histories.select_users(block))
+        return self.scorer().batches(histories)
 
     def predict(self, histories: Ratings, users: AnyArray, items: AnyArray) -> Floats:
         """The expected rating of each pair (position of a user in ``histories``, position of an item).
 
         :meth:`predict_frame` takes names instead.
         """
-        if not isinstance(self.model, RatingModel):
-            raise InputError(f"{type(self.model).__name__} ranks items and does not predict ratings")
-        self.check_histories(histories)
-        users = _positions("users", users, histories.n_users, "the histories")
-        items = _positions("items", items, len(self.catalogue), "the catalogue")
-        require(users.shape == items.shape, "predict needs as many users as items")
-        scale = self.catalogue.scale
-        predicted = self.model.predict(self, histories, users, items)
-        return np.clip(predicted, scale.low, scale.high).astype(np.float32)
+        return self.scorer().predict(histories, users, items)
 
     def predict_frame(
         self, histories: Ratings, pairs: Any, *, user: str = "user", item: str = "item"
@@ -229,9 +224,7 @@ class Release:
         >>> release.predict_frame(ratings, {"user": names, "item": [ratings.catalogue.items[3]] * 2}).columns
         ['user', 'item', 'predicted']
         """
-        from discreet.releases.frames import predict_frame
-
-        return predict_frame(self, histories, pairs, user, item)
+        return self.scorer().predict_frame(histories, pairs, user=user, item=item)
 
     def recommend(self, history: History, k: int = 10, *, explain: bool = False) -> Recommendations:
         """The ``k`` best items that the history does not hold, best first.
@@ -239,31 +232,11 @@ class Release:
         With ``explain=True`` each names the user's own ratings that carried it (not every model can).
         :meth:`recommend_many` serves many users at once.
         """
-        require_type(
-            history,
-            History,
-            "recommend takes the History of one user, for example ratings.history('42') "
-            "(recommend_many takes the Ratings of many)",
-        )
-        if explain and not isinstance(self.model, ExplainingModel):
-            raise InputError(
-                f"{type(self.model).__name__} cannot explain its suggestions; Almanac and neighbour models can"
-            )
-        require_whole("k", k, least=1)
-        alone = Ratings.of_history(history)
-        scores = self.scores(alone)
-        best = best_items(scores, [alone], k)[0]
-        return Recommendations(
-            [
-                Suggestion(
-                    item=self.catalogue.items[int(item)],
-                    title=str(self.catalogue.titles[item]),
-                    score=float(scores[0, item]),
-                    because=self._reasons(history, int(item)) if explain else (),
-                )
-                for item in best[best >= 0]
-            ]
-        )
+        return self.scorer().recommend(history, k, explain=explain)
+
+    def explain(self, history: History, item: str) -> tuple[Reason, ...]:
+        """The own ratings that carry the score of an item, named by title or identifier; the strongest first."""
+        return self.scorer().explain(history, item)
 
     def recommend_many(self, histories: Ratings, k: int = 10) -> "pl.DataFrame":
         """The ``k`` best new items of every user, as a table.
@@ -289,33 +262,7 @@ class Release:
         >>> table.columns, table.height
         (['user', 'rank', 'item', 'title', 'score'], 150)
         """
-        from discreet.releases.frames import recommend_many
-
-        return recommend_many(self, histories, k)
-
-    def check_histories(self, histories: Ratings) -> None:
-        """Raise unless these are ratings of the items that the release knows."""
-        require_type(
-            histories, Ratings, "histories must be Ratings, with Ratings.of_history(history) for a single user"
-        )
-        self.catalogue.require_same(histories.catalogue)
-
-    def _reasons(self, history: History, item: int, most: int = 3) -> tuple[Reason, ...]:
-        assert isinstance(self.model, ExplainingModel)
-        added = np.asarray(self.model.explain(self, history, item), dtype=np.float64)
-        carried = np.maximum(added, 0)
-        if not carried.any():
-            return ()
-        order = np.argsort(-carried, kind="stable")[:most]
-        return tuple(
-            Reason(
-                item=self.catalogue.items[int(history.items[row])],
-                title=str(self.catalogue.titles[history.items[row]]),
-                share=float(carried[row] / carried.sum()),
-            )
-            for row in order
-            if carried[row] > 0
-        )
+        return self.scorer().recommend_many(histories, k)
 
     def save(self, folder: str | Path, *, sign: "SigningKey | str | Path | None" = None) -> None:
         """Write the release into a folder, whole or not at all; an existing release there is replaced.
@@ -342,28 +289,11 @@ class Release:
         from discreet.releases.storage import load
 
         if isinstance(key, str | Path):
-            from discreet.privacy.signing import PublicKey
+            with library_for("checking a signature"):
+                from discreet.privacy.signing import PublicKey
 
             key = PublicKey.read(key)
         release = load(Path(folder), key, () if model is None else (model,))
         if model is not None and type(release.model) is not model:
             raise ReleaseError(f"{folder} holds a model {type(release.model).__name__}, not {model.__name__}")
         return release
-
-
-def _positions(what: str, values: Any, size: int, where: str) -> Indices:
-    """Checked positions: what lies outside would be read from foreign memory by the kernels."""
-    try:
-        positions = np.asarray(values)
-    except ValueError:
-        raise InputError(f"{what} must be one list of positions in {where}") from None
-    require(positions.ndim == 1, f"{what} must be one list of positions in {where}")
-    if len(positions) == 0:
-        return np.zeros(0, dtype=np.int32)
-    require(
-        positions.dtype.kind in "iu",
-        f"{what} must be positions in {where}, whole numbers from 0 on; predict_frame takes names",
-    )
-    inside = positions.min() >= 0 and positions.max() < size
-    require(bool(inside), f"some of the {what} are positions outside {where}; predict_frame takes names")
-    return positions.astype(np.int32)

@@ -7,6 +7,7 @@ bytes of the card, which holds the checksum of the arrays: a changed byte in eit
 import dataclasses
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ import numpy as np
 import discreet
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels
-from discreet.errors import InputError, ReleaseError
+from discreet.errors import InputError, MissingLibraryError, ReleaseError, library_for
 from discreet.files import beside, replace_folder
 from discreet.names import find_kind, name_of
 from discreet.privacy.guarantee import Guarantee
@@ -28,6 +29,8 @@ from discreet.types import AnyArray
 
 if TYPE_CHECKING:
     from discreet.privacy.signing import PublicKey, SigningKey
+
+_LOG = logging.getLogger("discreet")
 
 FORMAT = 1
 CARD, ARRAYS, SIGNATURE = "card.json", "arrays.npz", "card.sig"
@@ -88,7 +91,13 @@ def load(folder: Path, key: "PublicKey | None" = None, own: Collection[Any] = ()
     that are not Discreet's: a card names one of them, and never code to import.
     """
     content = _content(folder)
-    signer = _signer(folder, content)
+    try:
+        signer = _signer(folder, content)
+    except MissingLibraryError as missing:
+        if key is not None:
+            raise
+        _LOG.warning("the signature of %s was not checked: %s", folder, missing)
+        signer = None
     if key is not None and signer is None:
         raise ReleaseError(f"{folder} is not signed, and it should be by the key {key}")
     if key is not None and signer != key:
@@ -136,7 +145,10 @@ def _load(folder: Path, card: dict[str, Any], own: Collection[Any]) -> Release:
         sources={name: tuple(looks) for name, looks in card["sources"].items()},
         note=str(card.get("note", "")),
     )
-    check_promise(release)
+    try:
+        check_promise(release)
+    except MissingLibraryError as missing:
+        _LOG.warning("what %s promises was not recomputed from its ledger: %s", folder, missing)
     # Other versions may say it in other words.
     if card["discreet"] == discreet.__version__ and card["guarantee"]["sentence"] != str(release.guarantee):
         raise ReleaseError(f"{folder / CARD} promises something else in words than in numbers")
@@ -161,10 +173,10 @@ def _kind(folder: Path, name: object, own: Collection[Any]) -> Any:
 def check_promise(release: Release) -> None:
     """Raise if a release promises what its own ledger does not pay for, or what its noise cannot keep."""
     release.require_covered()
-    release.require_paid()
     if release.guarantee.proven is not None and any(spend.seeded for spend in release.spends):
         promised = release.guarantee.proven
         raise InputError(f"this release promises {promised}, but noise in its ledger was seeded: the promise is false")
+    release.require_paid()
 
 
 def check_looks(release: Release) -> None:
@@ -213,7 +225,8 @@ def _signer(folder: Path, content: bytes) -> "PublicKey | None":
         return None
     except OSError as error:
         raise ReleaseError(f"{path} cannot be read: {error}") from None
-    from discreet.privacy.signing import PublicKey
+    with library_for("checking a signature"):
+        from discreet.privacy.signing import PublicKey
 
     try:
         return PublicKey.of_signature(signature, content)

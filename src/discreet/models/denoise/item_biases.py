@@ -1,9 +1,9 @@
 """The mean rating and every item's bias from noisy counts and sums: empirical Bayes (:mod:`discreet.models.bias`)."""
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from discreet.data.catalogue import Scale
+from discreet.errors import library_for
 from discreet.models.sums.item_statistics import SUM_WEIGHT, item_statistics
 from discreet.populations.population import Population
 from discreet.types import Doubles, Floats
@@ -54,6 +54,9 @@ def _shrunk_biases(
     weights: Doubles, centred: Doubles, damping: float, weight_noise: float, sum_noise: float, spread: float
 ) -> Doubles:
     """Empirical Bayes, from noisy values and public constants alone."""
+    with library_for("biases behind noise"):
+        from scipy.special import log_ndtr
+
     average = max(float(weights.mean()), 0.05 * weight_noise)
     shifted = (weights - weight_noise**2 / average) / weight_noise
     weights = weight_noise * (shifted + np.exp(-0.5 * shifted**2 - log_ndtr(shifted)) / np.sqrt(2 * np.pi))

@@ -24,8 +24,8 @@ their noise edge.
 """
 
 import numpy as np
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
+from discreet.errors import library_for
 from discreet.kernels.memoizing import memoized
 from discreet.types import AnyArray, Doubles, Floats
 
@@ -132,6 +132,8 @@ def _leading(matrix: AnyArray, most: int) -> tuple[Doubles, Doubles]:
     if not matrix.any():
         return np.zeros(most), np.eye(size, most)
     start = np.random.default_rng(1).standard_normal(size).astype(matrix.dtype)
+    with library_for("eigenvectors"):
+        from scipy.sparse.linalg import ArpackNoConvergence, eigsh
     try:
         if size <= SMALL or most > size // 4:
             values, vectors = np.linalg.eigh(matrix)

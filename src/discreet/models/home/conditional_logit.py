@@ -32,15 +32,17 @@ form serves everywhere, so no rule has to choose.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.kernels import few_users
+from discreet.kernels.compiling import chosen
 from discreet.kernels.conditional_logit import fit_logit_rows, tiles
 from discreet.models.denoise.spectral import MARGIN, above_threshold, simulated_threshold
-from discreet.models.home.fold_in import fixed
+from discreet.models.home.fold_in import fixed, row_sums
 from discreet.types import AnyArray, Doubles, Floats, Indices
 
 # Public constants, chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported.
@@ -168,6 +170,13 @@ class InteractionModel:
             strength[kept].astype(np.float32),
         )
 
+    @cached_property
+    def from_all(self) -> Floats:
+        """``inward`` with a row for every item, 0 for those without patterns."""
+        rows = np.zeros((len(self.place), self.inward.shape[1]), dtype=np.float32)
+        rows[self.rows] = self.inward
+        return rows
+
     def expectations(self, histories: Ratings) -> Floats:
         """log b of every user, users by items; log p for a user without ratings."""
         lengths = np.diff(histories.indptr).astype(np.float32)
@@ -178,14 +187,10 @@ class InteractionModel:
         places = self.place[histories.item_index]
         marked = places >= 0
         users, places = histories.user_index[marked], places[marked]
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(users, minlength=histories.n_users))])
-        marks = csr_array(
-            (np.ones(len(places), dtype=np.float32), places, indptr), shape=(histories.n_users, len(self.rows))
-        )
         pull = lengths[:, None] * self.strength
         pull = pull / (pull + OWN_CHANCE)  # (users, patterns)
         start = self.share[self.rows]
-        moved = pull * (marks @ self.inward - np.outer(lengths, start @ self.inward))
+        moved = pull * (row_sums(histories, self.from_all) - np.outer(lengths, start @ self.inward))
         with np.errstate(invalid="ignore"):  # seen once with finite factors and a finite product, cause unknown
             expected = moved.astype(np.float32) @ self.outward.T
         expected += np.outer(lengths, start)
@@ -231,7 +236,8 @@ class ConditionalLogit:
     def scores(self, histories: Ratings) -> Floats:
         """log P of every item for every user."""
         scores = self.popular.expectations(histories)
-        fit_logit_rows(scores, histories.indptr, histories.item_index, self.covariates, self.precision, STEPS)
+        tilt = chosen(histories.n_users, few_users.fit_logit_rows, fit_logit_rows)
+        tilt(scores, histories.indptr, histories.item_index, self.covariates, self.precision, STEPS)
         return scores
 
     def shares(self, history: History, item: int) -> Floats:

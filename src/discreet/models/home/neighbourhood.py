@@ -21,15 +21,17 @@ Every rating adds its own term, so the terms are the explanation.
 """
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
-from typing import Literal, Protocol
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Literal, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number, require_whole
+from discreet.kernels import few_pairs, few_users
+from discreet.kernels.compiling import chosen
 from discreet.kernels.gram import gram_rows
 from discreet.kernels.neighbours import nearest, neighbour_means, similar_sums
 from discreet.models.home.user_bias import user_biases
@@ -37,7 +39,7 @@ from discreet.models.sums.item_statistics import item_counts
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.releases.release import Release
-from discreet.types import AnyArray, Doubles, Floats, Indices, Progress
+from discreet.types import AnyArray, Doubles, Floats, Indices, Offsets, Progress
 
 Centre = Literal["none", "item", "user"]
 
@@ -83,7 +85,7 @@ class NeighbourModel(Protocol):
         """Ratings at the mean that every user is imagined to have had."""
         ...
 
-    def score(self, release: Release, histories: Ratings) -> Floats:
+    def score(self, prepared: Any, histories: Ratings, /) -> Floats:
         """Ranking scores, as of any model."""
         ...
 
@@ -199,33 +201,40 @@ def release_of(
 # ── The methods of the neighbour models: each takes them as its own ──
 
 
-def predict(model: NeighbourModel, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+def prepare(model: NeighbourModel, release: Release) -> "Neighbourhood":
+    """The lists of neighbours, ready for any user."""
+    return Neighbourhood.of(release, model.user_damping)
+
+
+def predict(
+    model: NeighbourModel, prepared: "Neighbourhood", histories: Ratings, users: Indices, items: Indices
+) -> Floats:
     """Biases, plus the mean residual over the item's neighbours that the user rated."""
-    base, own, residuals = _at_home(release, histories, model.user_damping)
+    own, residuals = prepared.residuals(histories)
     order = np.argsort(users, kind="stable")
-    means = neighbour_means(
+    means = chosen(histories.n_users, few_pairs.neighbour_means, neighbour_means)(
         users[order],
         items[order],
         histories.indptr,
         histories.item_index,
         residuals,
-        release.arrays["neighbours"],
-        release.arrays["similarities"],
+        prepared.neighbours,
+        prepared.similarities,
         float(model.damping),
     )
-    expected = np.asarray(base[items] + own[users], dtype=np.float32)
+    expected = np.asarray(prepared.base[items] + own[users], dtype=np.float32)
     expected[order] += means
     return expected
 
 
-def rank_for(model: NeighbourModel, release: Release, histories: Ratings) -> Floats:
+def score(model: NeighbourModel, prepared: "Neighbourhood", histories: Ratings) -> Floats:
     """How much each user has rated, and liked, near each item."""
-    return score(release, histories, model.user_damping)
+    return prepared.scores(histories)
 
 
-def explain_to(model: NeighbourModel, release: Release, history: History, item: int) -> Floats:
+def explain(model: NeighbourModel, prepared: "Neighbourhood", history: History, item: int) -> Floats:
     """What each rating of the history adds to the score of ``item``."""
-    return explain(release, history, item, model.user_damping)
+    return prepared.shares(history, item)
 
 
 def check_settings(model: NeighbourModel) -> None:
@@ -241,34 +250,74 @@ def check_settings(model: NeighbourModel) -> None:
 # ── What they are made of ──
 
 
-def score(release: Release, histories: Ratings, user_damping: float) -> Floats:
-    """Ranking scores of all items for each user."""
-    neighbours, similarities = release.arrays["neighbours"], release.arrays["similarities"]
-    # Turn the lists around, so that a rating finds the items it speaks for; those that nobody rated stay out.
-    rated = np.zeros(len(neighbours), dtype=np.bool_)
-    rated[histories.item_index] = True
-    used = rated[neighbours] & (similarities > 0)
-    starts = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
-    weighted = similarities * ranking_weights(release)[:, None]
-    lists = sp.csr_array((weighted[used], neighbours[used], starts), shape=(len(neighbours),) * 2).tocsc()
-    weights = _weights(release, histories, user_damping)
-    sums: Floats = similar_sums(
-        histories.indptr,
-        histories.item_index,
-        weights,
-        lists.indptr.astype(np.int64),
-        lists.indices.astype(np.int32),
-        lists.data,
-    )
-    return sums
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """Lists of neighbours with what ranks by them; nothing here depends on a user.
 
+    Parameters
+    ----------
+    base
+        The expected rating of each item.
+    neighbours, similarities
+        For each item the items that it lists, and how similar they are.
+    item_weights
+        √n_i / Σ_j |s_ij| of each item.
+    user_damping, width
+        Of users' biases, and of the scale.
+    """
 
-def explain(release: Release, history: History, item: int, user_damping: float) -> Floats:
-    """What each rating of the history adds to the score of ``item``."""
-    neighbours, similarities = release.arrays["neighbours"][item], release.arrays["similarities"][item]
-    to_all = np.zeros(len(history.catalogue), dtype=np.float32)
-    to_all[neighbours[similarities > 0]] = similarities[similarities > 0] * ranking_weights(release)[item]
-    return to_all[history.items] * _weights(release, Ratings.of_history(history), user_damping)
+    base: Floats
+    neighbours: Indices
+    similarities: Floats
+    item_weights: Floats
+    user_damping: float
+    width: float
+
+    @classmethod
+    def of(cls, release: Release, user_damping: float) -> "Neighbourhood":
+        """From the released lists."""
+        arrays = release.arrays
+        return cls(
+            base=arrays["mean"] + arrays["item_bias"],
+            neighbours=arrays["neighbours"],
+            similarities=arrays["similarities"],
+            item_weights=ranking_weights(release),
+            user_damping=user_damping,
+            width=release.catalogue.scale.width,
+        )
+
+    @cached_property
+    def turned(self) -> tuple[Offsets, Indices, Floats]:
+        """The lists turned around, so that a rating finds the items it speaks for: ``(starts, items, weights)``."""
+        size = len(self.neighbours)
+        item, column = np.nonzero(self.similarities > 0)
+        rated = self.neighbours[item, column]
+        # Numbers of 16 bits are sorted in linear time.
+        order = np.argsort(rated.astype(np.uint16) if size <= 1 << 16 else rated, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rated, minlength=size))])
+        item, column = item[order], column[order]
+        return starts, item.astype(np.int32), self.similarities[item, column] * self.item_weights[item]
+
+    def scores(self, histories: Ratings) -> Floats:
+        """Ranking scores of all items for each user."""
+        sums = chosen(histories.n_users, few_users.similar_sums, similar_sums)
+        return sums(histories.indptr, histories.item_index, self.rating_weights(histories), *self.turned)
+
+    def shares(self, history: History, item: int) -> Floats:
+        """What each rating of the history adds to the score of ``item``."""
+        listed, similarities = self.neighbours[item], self.similarities[item]
+        to_all = np.zeros(len(self.neighbours), dtype=np.float32)
+        to_all[listed[similarities > 0]] = similarities[similarities > 0] * self.item_weights[item]
+        return to_all[history.items] * self.rating_weights(Ratings.of_history(history))
+
+    def residuals(self, histories: Ratings) -> tuple[Floats, Floats]:
+        """The bias of each user, and the residual of each rating."""
+        own = user_biases(histories, self.base, self.user_damping)
+        return own, histories.values - self.base[histories.item_index] - own[histories.user_index]
+
+    def rating_weights(self, histories: Ratings) -> Floats:
+        """1 + x_uj / width of the scale, of each rating."""
+        return 1 + self.residuals(histories)[1] / np.float32(self.width)
 
 
 def ranking_weights(release: Release) -> Floats:
@@ -278,15 +327,3 @@ def ranking_weights(release: Release) -> Floats:
         np.sqrt(np.maximum(release.arrays["counts"], 0)), sums, out=np.zeros_like(sums), where=sums > 0
     )
     return weights
-
-
-def _at_home(release: Release, histories: Ratings, user_damping: float) -> tuple[Floats, Floats, Floats]:
-    """Expected rating of each item, bias of each user, and residual of each rating."""
-    base: Floats = release.arrays["mean"] + release.arrays["item_bias"]
-    own = user_biases(histories, base, user_damping)
-    return base, own, histories.values - base[histories.item_index] - own[histories.user_index]
-
-
-def _weights(release: Release, histories: Ratings, user_damping: float) -> Floats:
-    _, _, residuals = _at_home(release, histories, user_damping)
-    return 1 + residuals / np.float32(release.catalogue.scale.width)

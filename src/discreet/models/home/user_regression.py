@@ -22,9 +22,8 @@ import numpy as np
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.kernels.posterior import posterior_rows
-from discreet.kernels.ridge import solve_rows
-from discreet.models.home.fold_in import fixed
-from discreet.types import Floats
+from discreet.models.home.fold_in import fixed, predict_pairs, solve_rows
+from discreet.types import Floats, Indices
 
 RESIDUAL_DEVIATION, GENEROSITY, FEATURE, AGREEMENT, MAINSTREAM = 0.2, 0.11, 0.065, 0.4, 0.03
 """In widths of the scale, but for agreement, which is a share of the bias itself."""
@@ -80,10 +79,15 @@ class UserRegression:
         targets = (histories.values - self.base[histories.item_index]) * roots[histories.item_index]
         prior = np.diag(np.full(width, self.residual_variance, dtype=np.float32))
         none = np.zeros(width, dtype=np.float32)
-        own = solve_rows(
-            histories.indptr, histories.item_index, targets, fixed(self.rows * roots[:, None]), prior, 1.0, none
-        )
-        return np.asarray(own)
+        return solve_rows(histories, targets, self.rows * roots[:, None], prior, none)
+
+    def predict(self, histories: Ratings, users: Indices, items: Indices) -> Floats:
+        """The expected rating of each pair."""
+        return predict_pairs(self.coefficients(histories), self.rows, self.base, users, items)
+
+    def scores(self, histories: Ratings) -> Floats:
+        """The expected ratings of all items."""
+        return np.asarray(self.coefficients(histories) @ self.rows.T + self.base)
 
     def posteriors(self, histories: Ratings, last: int) -> tuple[Floats, Floats]:
         """a_u of every user, and the covariance of what remains unknown of its ``last`` coefficients, packed."""

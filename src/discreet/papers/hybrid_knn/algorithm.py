@@ -49,8 +49,11 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import require
+from discreet.kernels import few_pairs
+from discreet.kernels.compiling import chosen
 from discreet.kernels.gram import gram_rows
 from discreet.kernels.rated_neighbours import jointly_weighted, rated_neighbour_means
+from discreet.papers.hybrid_knn.prepared import Prepared
 from discreet.papers.hybrid_knn.privacy import SHARES, Sensitivities, guarantee
 from discreet.populations.asking import check_ratings
 from discreet.privacy.noise import add_laplace, grid_of
@@ -240,38 +243,43 @@ class HybridKNN:
             item_averages=averages,
         )
 
-    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    def prepare(self, release: Release) -> Prepared:
+        """What does not depend on a user."""
+        return Prepared(self, release)
+
+    def predict(self, prepared: Prepared, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """The averages, and what the nearest of the user's rated items add."""
-        averages = release.arrays["item_average"].astype(np.float64)
-        own = self._own(release, histories)
+        averages = prepared.release.arrays["item_average"].astype(np.float64)
+        own = self._own(prepared.release, histories)
         expected = own[users] + (averages[items] if self.centring == "corrected" else 0.0)
         if self.prediction != "average":
             residuals = self.residuals(histories, averages, own).astype(np.float32)
             own_ratings = (histories.indptr, histories.item_index, residuals)
-            expected = expected + self._from_neighbours(release, users, items, own_ratings)
+            expected = expected + self._from_neighbours(prepared, users, items, own_ratings)
         return np.asarray(expected, dtype=np.float32)
 
-    def score(self, release: Release, histories: Ratings) -> Floats:
+    def score(self, prepared: Prepared, histories: Ratings) -> Floats:
         """Predicted ratings of all items."""
-        size = len(release.catalogue)
+        size = histories.n_items
         users = np.repeat(np.arange(histories.n_users, dtype=np.int32), size)
         items = np.tile(np.arange(size, dtype=np.int32), histories.n_users)
-        return self.predict(release, histories, users, items).reshape(histories.n_users, size)
+        return self.predict(prepared, histories, users, items).reshape(histories.n_users, size)
 
-    def explain(self, release: Release, history: History, item: int) -> Floats:
+    def explain(self, prepared: Prepared, history: History, item: int) -> Floats:
         """What each rating of the history adds to the prediction for ``item``: 0 but for the nearest k."""
         if self.prediction == "average":
             return np.zeros(len(history), dtype=np.float32)
         alone = Ratings.of_history(history)
+        release = prepared.release
         residuals = self.residuals(alone, release.arrays["item_average"], self._own(release, alone))
         if self.prediction in JOINT:  # one copy of the history for each rating, in which it alone is not 0
             count = len(history)
             copies = np.arange(count + 1, dtype=np.int64) * count, np.tile(history.items, count).astype(np.int32)
             users, items = np.arange(count, dtype=np.int32), np.full(count, item, dtype=np.int32)
             return self._from_neighbours(
-                release, users, items, (*copies, np.diag(residuals).astype(np.float32).ravel())
+                prepared, users, items, (*copies, np.diag(residuals).astype(np.float32).ravel())
             )
-        row = np.where(history.items == item, 0, self.similarities(release)[item][history.items])
+        row = np.where(history.items == item, 0, prepared.similarities[item][history.items])
         row[np.argsort(-np.abs(row), kind="stable")[self.neighbours :]] = 0
         below = float(np.abs(row).sum()) + DAMPINGS[self.prediction]
         return (row * residuals / below if below > 0 else 0 * residuals).astype(np.float32)
@@ -302,14 +310,15 @@ class HybridKNN:
         return np.clip(self.residuals(ratings, averages, own), -self.bound, self.bound)
 
     def _from_neighbours(
-        self, release: Release, users: Indices, items: Indices, own_ratings: tuple[AnyArray, Indices, Floats]
+        self, prepared: Prepared, users: Indices, items: Indices, own_ratings: tuple[AnyArray, Indices, Floats]
     ) -> Floats:
         """What the nearest rated items add to the averages of each pair."""
-        near = self.similarities(release)
+        near, count = prepared.similarities, len(own_ratings[0]) - 1
         if self.prediction in JOINT:
-            return jointly_weighted(users, items, *own_ratings, near, self.moments(release), self.neighbours, SWEEPS)
-        damping = DAMPINGS[self.prediction]
-        return rated_neighbour_means(users, items, *own_ratings, near, self.neighbours, damping)
+            mean = chosen(count, few_pairs.jointly_weighted, jointly_weighted)
+            return mean(users, items, *own_ratings, near, prepared.moments, self.neighbours, SWEEPS)
+        plain = chosen(count, few_pairs.rated_neighbour_means, rated_neighbour_means)
+        return plain(users, items, *own_ratings, near, self.neighbours, DAMPINGS[self.prediction])
 
     def moments(self, release: Release) -> Floats:
         """The covariance for joint weights, the same both ways: published, or shrunk towards the mean of its kind."""

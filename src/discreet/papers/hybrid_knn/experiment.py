@@ -35,7 +35,8 @@ from discreet.papers.hybrid_knn.sound import Reports
 from discreet.populations.trusted import TrustedServer
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
-from discreet.types import AnyArray, Doubles
+from discreet.releases.release import Release
+from discreet.types import AnyArray, Doubles, Indices
 
 FULL = Grid(
     gamma=(0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5),
@@ -99,11 +100,11 @@ class Repetition:
         raw: dict[str, AnyArray] = {}
         release = model.released(measured, sent.catalogue, True)
         for form in FORMS:
-            raw[form] = replace(model, prediction=form).predict(release, *pairs)
+            raw[form] = _predicted(replace(model, prediction=form), release, *pairs)
         in_the_text = with_centring_of(letter, model, measured, sent)
         release = letter.released(in_the_text, sent.catalogue, True)
         for reading, form in LETTER.items():
-            raw[reading] = replace(letter, prediction=form).predict(release, *pairs)
+            raw[reading] = _predicted(replace(letter, prediction=form), release, *pairs)
         scale = self.whole.scale
         found = {reading: self._rmse(np.clip(guess, scale.low, scale.high)) for reading, guess in raw.items()}
         if case.method in (NONE.method, "DP"):
@@ -209,9 +210,12 @@ class Repetition:
         return time.perf_counter() - started
 
 
-def with_centring_of(
-    letter: HybridKNN, model: HybridKNN, measured: PerturbedStatistics, sent: Ratings
-) -> PerturbedStatistics:
+def _predicted(model: HybridKNN, release: Release, sent: Ratings, users: Indices, items: Indices) -> AnyArray:
+    """Predictions as they come, not clipped to the scale."""
+    return model.predict(model.prepare(release), sent, users, items)
+
+
+def with_centring_of(letter: HybridKNN, model: HybridKNN, measured: PerturbedStatistics, sent: Ratings) -> PerturbedStatistics:
     """What another centring publishes with the same noise: of all sums, centring moves the products alone."""
     how = measured.mean, measured.item_averages, measured.dampings[1]
     before, after = (weighted_sums(sent, one.clamped(sent, *how))[0] for one in (model, letter))

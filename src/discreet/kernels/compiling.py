@@ -1,0 +1,82 @@
+"""Kernels that numba compiles when they are first called, so that importing one needs no numba.
+
+One user's scores are made by numpy (:mod:`discreet.kernels.few_users`): compiling would take seconds, and a server that
+answers one user at a time needs no compiler at all. Compiled kernels are for batches and for fits.
+"""
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from discreet.errors import library_for
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+FEW_USERS = 16
+"""Up to so many users are served by numpy: loading a compiled kernel takes longer than that."""
+
+prange = range
+"""Stands for numba's own, which takes its place when a kernel is compiled."""
+
+
+def by_numpy(users: int) -> bool:
+    """Whether numpy serves so many users: always where numba is not installed.
+
+    >>> by_numpy(1)
+    True
+    """
+    if users <= FEW_USERS:
+        return True
+    try:
+        import numba  # noqa: F401
+    except ModuleNotFoundError:
+        return True
+    return False
+
+
+def chosen(
+    users: int, few: Callable[Arguments, Result], many: Callable[Arguments, Result]
+) -> Callable[Arguments, Result]:
+    """The numpy function or the compiled kernel of the same arguments, by the number of users."""
+    return few if by_numpy(users) else many
+
+
+class Kernel(Generic[Arguments, Result]):
+    """A function that numba compiles when it is first called."""
+
+    def __init__(self, function: Callable[Arguments, Result], options: dict[str, Any]) -> None:
+        self._function, self._options, self._compiled = function, options, None
+        update_wrapper(self, function)
+
+    def compiled(self) -> Any:
+        """Numba's own form of it."""
+        if self._compiled is None:
+            with library_for("fitting, and for batches of users"):
+                import numba
+            if "prange" in self._function.__globals__:
+                self._function.__globals__["prange"] = numba.prange
+            self._compiled = numba.njit(**self._options)(self._function)
+        return self._compiled
+
+    def __call__(self, *args: Arguments.args, **named: Arguments.kwargs) -> Result:
+        """Compile it if need be, and call it."""
+        result: Result = self.compiled()(*args, **named)
+        return result
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba asks for when another kernel calls this one."""
+        return self.compiled()._numba_type_
+
+
+def njit(**options: Any) -> Callable[[Callable[Arguments, Result]], Kernel[Arguments, Result]]:
+    """``numba.njit`` with these options, put off until the first call.
+
+    >>> @njit()
+    ... def doubled(x):
+    ...     return 2 * x
+    >>> doubled(3)
+    6
+    """
+    return lambda function: Kernel(function, options)

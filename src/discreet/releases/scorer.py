@@ -1,0 +1,216 @@
+"""A release made ready to serve: what does not depend on a user is prepared once, then any number of users may ask."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.data.catalogue import Catalogue
+from discreet.data.history import History
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError, library_for, require, require_type, require_whole
+from discreet.releases.contract import ExplainingModel, Model, PreparingModel, RatingModel
+from discreet.releases.recommendations import Reason, Recommendations, Suggestion, best_items
+from discreet.types import AnyArray, Floats, Indices
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from discreet.releases.release import Release
+
+BATCH_CELLS = 16_000_000  # scores held at once: 64 MB
+MOST_REASONS = 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scorer:
+    """Scores, predicts, recommends and explains for any number of users. It holds no user, and needs numpy alone.
+
+    Get one with :meth:`discreet.Release.scorer` and keep it while you serve: the methods of a release prepare again at
+    every call. Threads may share it.
+
+    Parameters
+    ----------
+    model
+        The settings of the release.
+    catalogue
+        Its items.
+    prepared
+        What the model made of the release (:mod:`discreet.releases.contract`).
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> scorer = dc.Cosine().fit(dc.NoPrivacy(ratings)).scorer()
+    >>> [len(scorer.recommend(ratings.history_at(user), k=3)) for user in range(3)]
+    [3, 3, 3]
+    """
+
+    model: Model
+    catalogue: Catalogue
+    prepared: Any
+
+    @classmethod
+    def of(cls, release: "Release") -> "Scorer":
+        """Prepare a release."""
+        model = release.model
+        prepared = model.prepare(release) if isinstance(model, PreparingModel) else release
+        return cls(model, release.catalogue, prepared)
+
+    def __repr__(self) -> str:
+        return f"Scorer({type(self.model).__name__}, {len(self.catalogue):,} items)"
+
+    @property
+    def predicts_ratings(self) -> bool:
+        """Whether :meth:`predict` works, or the model only ranks."""
+        return isinstance(self.model, RatingModel)
+
+    # ── One user ──
+
+    def score(self, history: History) -> Floats:
+        """Ranking score of every item for one user, from that user's own ratings. Higher is better."""
+        require_type(history, History, "score takes the History of one user, for example ratings.history('42')")
+        scores: Floats = self.scores(Ratings.of_history(history))[0]
+        return scores
+
+    def recommend(self, history: History, k: int = 10, *, explain: bool = False) -> Recommendations:
+        """The ``k`` best items that the history does not hold, best first.
+
+        With ``explain=True`` each names the user's own ratings that carried it (not every model can).
+        """
+        require_type(
+            history,
+            History,
+            "recommend takes the History of one user, for example ratings.history('42') "
+            "(recommend_many takes the Ratings of many)",
+        )
+        if explain:
+            self._require_explaining()
+        require_whole("k", k, least=1)
+        alone = Ratings.of_history(history)
+        scores = self.scores(alone)
+        best = best_items(scores, [alone], k)[0]
+        return Recommendations(
+            [
+                Suggestion(
+                    item=self.catalogue.items[int(item)],
+                    title=str(self.catalogue.titles[item]),
+                    score=float(scores[0, item]),
+                    because=self._reasons(history, int(item)) if explain else (),
+                )
+                for item in best[best >= 0]
+            ]
+        )
+
+    def explain(self, history: History, item: str) -> tuple[Reason, ...]:
+        """The own ratings that carry the score of an item, named by title or identifier; the strongest first."""
+        self._check_history(history, "explain")
+        return self._reasons(history, self.catalogue.find(item))
+
+    def shares(self, history: History, item: int) -> Floats:
+        """What each rating of a history adds to the score of the item at a position."""
+        self._check_history(history, "shares")
+        self._require_explaining()
+        require(0 <= item < len(self.catalogue), "there is no item at that position")
+        assert isinstance(self.model, ExplainingModel)
+        return self.model.explain(self.prepared, history, item)
+
+    # ── Many users ──
+
+    def scores(self, histories: Ratings) -> Floats:
+        """Ranking scores for many users at once, users by items.
+
+        The result is dense: pass a batch of users (see :meth:`batches`) when there are many.
+        """
+        self.check_histories(histories)
+        return self.model.score(self.prepared, histories)
+
+    def batches(self, histories: Ratings) -> Iterator[tuple[int, Floats]]:
+        """Scores of all users, a bounded block at a time: ``(position of the first user, scores)``."""
+        self.check_histories(histories)
+        size = max(1, BATCH_CELLS // max(1, len(self.catalogue)))
+        for first in range(0, histories.n_users, size):
+            block = np.arange(first, min(first + size, histories.n_users))
+            yield first, self.scores(histories.select_users(block))
+
+    def predict(self, histories: Ratings, users: AnyArray, items: AnyArray) -> Floats:
+        """The expected rating of each pair (position of a user in ``histories``, position of an item)."""
+        if not isinstance(self.model, RatingModel):
+            raise InputError(f"{type(self.model).__name__} ranks items and does not predict ratings")
+        self.check_histories(histories)
+        users = _positions("users", users, histories.n_users, "the histories")
+        items = _positions("items", items, len(self.catalogue), "the catalogue")
+        require(users.shape == items.shape, "predict needs as many users as items")
+        scale = self.catalogue.scale
+        predicted = self.model.predict(self.prepared, histories, users, items)
+        return np.clip(predicted, scale.low, scale.high).astype(np.float32)
+
+    def recommend_many(self, histories: Ratings, k: int = 10) -> "pl.DataFrame":
+        """The ``k`` best new items of every user, as a table: see :meth:`discreet.Release.recommend_many`."""
+        with library_for("tables"):
+            from discreet.releases.frames import recommend_many
+
+        return recommend_many(self, histories, k)
+
+    def predict_frame(
+        self, histories: Ratings, pairs: Any, *, user: str = "user", item: str = "item"
+    ) -> "pl.DataFrame":
+        """The expected rating of each row of a table: see :meth:`discreet.Release.predict_frame`."""
+        with library_for("tables"):
+            from discreet.releases.frames import predict_frame
+
+        return predict_frame(self, histories, pairs, user, item)
+
+    # ── Checks ──
+
+    def check_histories(self, histories: Ratings) -> None:
+        """Raise unless these are ratings of the items that the release knows."""
+        require_type(
+            histories, Ratings, "histories must be Ratings, with Ratings.of_history(history) for a single user"
+        )
+        self.catalogue.require_same(histories.catalogue)
+
+    def _check_history(self, history: History, method: str) -> None:
+        require_type(history, History, f"{method} takes the History of one user, for example ratings.history('42')")
+        self.catalogue.require_same(history.catalogue)
+
+    def _require_explaining(self) -> None:
+        if not isinstance(self.model, ExplainingModel):
+            raise InputError(
+                f"{type(self.model).__name__} cannot explain its suggestions; Almanac and neighbour models can"
+            )
+
+    def _reasons(self, history: History, item: int) -> tuple[Reason, ...]:
+        carried = np.maximum(np.asarray(self.shares(history, item), dtype=np.float64), 0)
+        if not carried.any():
+            return ()
+        order = np.argsort(-carried, kind="stable")[:MOST_REASONS]
+        return tuple(
+            Reason(
+                item=self.catalogue.items[int(history.items[row])],
+                title=str(self.catalogue.titles[history.items[row]]),
+                share=float(carried[row] / carried.sum()),
+            )
+            for row in order
+            if carried[row] > 0
+        )
+
+
+def _positions(what: str, values: Any, size: int, where: str) -> Indices:
+    """Checked positions: what lies outside would be read from foreign memory by the kernels."""
+    try:
+        positions = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{what} must be one list of positions in {where}") from None
+    require(positions.ndim == 1, f"{what} must be one list of positions in {where}")
+    if len(positions) == 0:
+        return np.zeros(0, dtype=np.int32)
+    require(
+        positions.dtype.kind in "iu",
+        f"{what} must be positions in {where}, whole numbers from 0 on; predict_frame takes names",
+    )
+    inside = positions.min() >= 0 and positions.max() < size
+    require(bool(inside), f"some of the {what} are positions outside {where}; predict_frame takes names")
+    return positions.astype(np.int32)
