@@ -151,7 +151,7 @@ def test_compare_draws_everything_before_it_writes_anything(discreet, table, tmp
     def fail(*_arguments, **_named):
         raise MemoryError
 
-    for place in ("discreet.reports.drawing.Picture.png", "discreet.reports.page.render_page"):
+    for place in ("discreet.reports.drawing.Picture.png", "discreet.reports.comparisons.render_page"):
         with monkeypatch.context() as patched, pytest.raises(MemoryError):
             patched.setattr(place, fail)
             app(["compare", str(table), *SCALE, "--models", "bias", "--test", "0.2", "-o", str(tmp_path / "out")])
