@@ -90,7 +90,8 @@ def interpolated(
 ) -> Floats:
     """For each pair the expected residual by interpolation weights; 0 where no rated item is correlated with it.
 
-    ``positions`` says where an item stands in ``covariance``, and is −1 for those that do not; ``residual_variance`` is s².
+    ``positions`` says where an item stands in ``covariance``, and is −1 for those that do not; ``residual_variance``
+    is s².
 
     >>> one = np.ones(1, dtype=np.int32)
     >>> own = np.array([0, 0, 1]), np.array([0], dtype=np.int32), np.array([3], dtype=np.float32)

@@ -6,8 +6,8 @@
     b_u = Σ_i (r_ui − mean − b_i) / (n_u + user_damping)         computed at home
 
 The release is made of one sum over users, of counts and ratings of every item
-(:mod:`~discreet.models.sums.item_statistics` has the weights w_u and the sensitivity). With noise, counts and biases are
-posterior means (:mod:`~discreet.models.denoise.item_biases`).
+(:mod:`~discreet.models.sums.item_statistics` has the weights w_u and the sensitivity). With noise, counts and biases
+are posterior means (:mod:`~discreet.models.denoise.item_biases`).
 """
 
 from dataclasses import dataclass

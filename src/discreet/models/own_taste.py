@@ -8,8 +8,8 @@ Bias and preferences come from the user's own ratings by the regression of
 
     P(i)  ∝  exp(ηᵀf_i)        η the maximum a posteriori estimate for what the user rated before
 
-Nothing is asked of the population, so nothing is released and nothing is spent. A release must beat this to be worth its
-epsilon.
+Nothing is asked of the population, so nothing is released and nothing is spent. A release must beat this to be worth
+its epsilon.
 """
 
 from dataclasses import dataclass

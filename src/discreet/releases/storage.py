@@ -139,7 +139,7 @@ def _load(folder: Path, card: dict[str, Any]) -> Release:
         declared=card.get("catalogue_declared") is True,
     )
     try:
-        model = kinds[card["model"]](**card["settings"])
+        model = kinds[card["model"]](**_present_settings(kinds[card["model"]], card["settings"]))
     except (TypeError, InputError) as error:
         raise ReleaseError(f"{folder} holds settings that this version cannot use: {error}") from None
     release = Release(
@@ -231,3 +231,9 @@ def _plain(setting: object) -> object:
 def _checksum(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _present_settings(kind: type[Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """Without ``engine`` where it was a setting once: it says what computed the sums, and these are the same."""
+    own = {field.name for field in dataclasses.fields(kind)}
+    return {name: value for name, value in settings.items() if name in own or name != "engine"}

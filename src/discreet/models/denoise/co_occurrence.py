@@ -10,8 +10,8 @@ dominate. ν is the noise variance over the sampling variance: the more noise, t
     D W D  ≈  Σ_k θ_k v_k v_kᵀ                   eigenvalues above the spectral threshold, shrunk
     T_ik   =  v_ik √(c_k θ_k / θ_1) / D_i        c_k = 1 − (threshold / 2θ_k)², the squared cosine of v_k and its signal
 
-(:mod:`~discreet.models.denoise.spectral` has the threshold, :mod:`~discreet.models.home.item_scales` D). The diagonal counts everyone who rated an item, whatever
-else they rated, so it is replaced by the low-rank estimate, a few times.
+(:mod:`~discreet.models.denoise.spectral` has the threshold, :mod:`~discreet.models.home.item_scales` D). The diagonal
+counts everyone who rated an item, whatever else they rated, so it is replaced by the low-rank estimate, a few times.
 
 **Counts.** The first eigenvector is popularity itself. With noise it is known better from W than from the noisy counts,
 so the counts of the listed items become the inverse-variance weighted mean of both.

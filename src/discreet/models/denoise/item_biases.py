@@ -5,7 +5,7 @@ from the noisy values and public constants.
 
     count n_i    y_i = n_i + noise. The prior of counts is a mixture on a grid, estimated from all y by nonparametric
                  maximum likelihood (some steps of expectation maximisation); n_i is the posterior mean given y_i.
-    bias b_i     sum_i = n_i b_i + error + noise, of variance v_i = σ² n_i w + s'², where w is the weight of a rating, and
+    bias b_i     sum_i = n_i b_i + error + noise, of variance v_i = σ² n_i w + s'², w the weight of a rating, and
                  b_i = f_iᵀβ + t z_i,  z_i ~ N(0, 1),  f_i = (1, log(n_i + 2s), public features).
                  β by generalised ridge regression, t by maximum likelihood on a grid; the posterior mean is
                  b_i = f_iᵀβ + t² n_i (sum_i − n_i f_iᵀβ) / (t² n_i² + v_i),  its variance t² v_i / (t² n_i² + v_i).
@@ -31,7 +31,7 @@ class _Constants:
     """
 
     residual_deviation: float = 0.235
-    """σ: the standard deviation of a rating about the expectation of its item."""
+    """The standard deviation of a rating about the expectation of its item."""
     spreads: tuple[float, ...] = tuple(np.geomspace(0.02, 0.3, 25).tolist())
     """The grid of t."""
     level_spread: float = 0.2

@@ -7,16 +7,17 @@ Known of item i, with c_i its weight and m_i about how much it was rated (weight
 
 Three steps of empirical Bayes, from these noisy values and public constants alone:
 
-**Left sides.** All items share a mean Ḡ: G_i = m_i Ḡ + m_i D_i. Ḡ is the ratio of sums over items, in which noise averages
-out, projected to positive semidefinite matrices. The variance τ² of D is what ‖G_i − m_i Ḡ‖² has beyond noise, and
+**Left sides.** All items share a mean Ḡ: G_i = m_i Ḡ + m_i D_i. Ḡ is the ratio of sums over items, in which noise
+averages out, projected to positive semidefinite matrices. The variance τ² of D is what ‖G_i − m_i Ḡ‖² has beyond
+noise, and
 
     G_i  ←  m_i Ḡ + (G_i − m_i Ḡ) m_i² τ² / (m_i² τ² + noise)         projected likewise
 
 With much noise all items have the common matrix and differ in their right sides only; with little each has its own.
 
-**The map of public features.** x_i = W f_i + ξ_i, where ξ_i has variances t². W is a generalised ridge estimate about its
-previous value: h_i has mean G_i W f_i and variance V_i = G_i diag(t²) G_i + σ² w c_i G_i + s² + g_i E‖x_i‖², where g_i is
-the variance left on a cell of G_i. All items share W, so it can be estimated when single items cannot.
+**The map of public features.** x_i = W f_i + ξ_i, where ξ_i has variances t². W is a generalised ridge estimate about
+its previous value: h_i has mean G_i W f_i and variance V_i = G_i diag(t²) G_i + σ² w c_i G_i + s² + g_i E‖x_i‖², where
+g_i is the variance left on a cell of G_i. All items share W, so it can be estimated when single items cannot.
 
 **Items.** The posterior mean x_i = W f_i + diag(t²) G_i V_i⁻¹ (h_i − G_i W f_i), and the variance of each coordinate.
 """

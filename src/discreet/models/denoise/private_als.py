@@ -11,12 +11,12 @@
 Every sum is booked: the first with one share of the budget, the sweeps with equal shares of the rest. The rest is
 post-processing.
 
-**Discounted sums.** Once factors have converged, the sums of two sweeps differ in little but their noise. So sweep t of T
-counts with weight discount^(T−t): the equations stay those of a least-squares problem, in which every user appears once
-for each of their p_u, and noise averages out.
+**Discounted sums.** Once factors have converged, the sums of two sweeps differ in little but their noise. So sweep t
+of T counts with weight discount^(T−t): the equations stay those of a least-squares problem, in which every user
+appears once for each of their p_u, and noise averages out.
 
-**Initial factors.** The leading principal components of the public features, so that the first sweep is about genres and
-years; without features, and for the remaining factors, random.
+**Initial factors.** The leading principal components of the public features, so that the first sweep is about genres
+and years; without features, and for the remaining factors, random.
 """
 
 from dataclasses import dataclass, replace
@@ -57,8 +57,8 @@ class _Constants:
     discount: float = 0.8
     """The weight of a sweep relative to the next."""
     covariance_weight: float = 1.0
-    """The a of :mod:`~discreet.models.sums.factor_sums` in the last sweep. It grows linearly until then, because with all
-    of it factors converge slowly."""
+    """The a of :mod:`~discreet.models.sums.factor_sums` in the last sweep. It grows linearly until then: with all of it
+    factors converge slowly."""
     tiny: float = 1e-9
     """Keeps divisions possible where nothing was counted."""
 

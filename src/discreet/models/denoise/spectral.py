@@ -6,13 +6,13 @@ Released are two symmetric matrices, with noise of a public standard deviation s
     W_ij = Σ_u w_u + noise        the total weight of the users who rated both
 
 **Spectral threshold.** The eigenvalues of a symmetric n × n matrix of such noise alone lie within ±2 s √n. Eigenvalues
-below that threshold cannot be distinguished from noise and are set to 0, negative ones included, so the rest is positive
-semidefinite. An eigenvalue λ above it was θ before the noise, with λ = θ + s²n/θ, so it is shrunk to
-θ = (λ + √(λ² − 4s²n)) / 2. Where the noise differs from cell to cell, the threshold is that of simulated noise. If no
+below that threshold cannot be distinguished from noise and are set to 0, negative ones included, so the rest is
+positive semidefinite. An eigenvalue λ above it was θ before the noise, with λ = θ + s²n/θ, so it is shrunk to θ = (λ +
+√(λ² − 4s²n)) / 2. Where the noise differs from cell to cell, the threshold is that of simulated noise. If no
 eigenvalue lies above the threshold, there are no factors.
 
-**Weights.** How many users rated both items is nearly a multiple of n_i n_j, the product of the counts. So W is estimated
-as the best multiple of n nᵀ, plus what of the remainder lies above its own threshold.
+**Weights.** How many users rated both items is nearly a multiple of n_i n_j, the product of the counts. So W is
+estimated as the best multiple of n nᵀ, plus what of the remainder lies above its own threshold.
 
 **Factors.** C ≈ L Lᵀ of low rank. The error of a cell is noise plus sampling error, which grows with W_ij, so
 

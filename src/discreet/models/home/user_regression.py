@@ -6,8 +6,8 @@
                                                follows general opinion (the item bias b) and popularity (p = log count,
                                                centred); and the released factors L
 
-σ² is the residual variance, v_i the posterior variance of the item's base. With weights ω_i = σ²/(σ² + v_i) the posterior
-mean is
+σ² is the residual variance, v_i the posterior variance of the item's base. With weights ω_i = σ²/(σ² + v_i) the
+posterior mean is
 
     a_u  =  (Σ_i ω_i z_i z_iᵀ + σ² I)⁻¹ Σ_i ω_i z_i (r_ui − base_i)
 
@@ -35,15 +35,15 @@ class _Constants:
     """
 
     residual_deviation: float = 0.2
-    """σ: the standard deviation of a rating about its expectation."""
+    """The standard deviation of a rating about its expectation."""
     user_bias: float = 0.11
-    """τ: of users' biases."""
+    """Of users' biases."""
     feature_weight: float = 0.065
-    """γ: of a user's preference for one feature."""
+    """Of a user's preference for one feature."""
     bias_weight: float = 0.4
-    """κ: of how far a user exaggerates or dampens the item biases; no length, as the bias has one."""
+    """Of how far a user exaggerates or dampens the item biases; no length, as the bias has one."""
     popularity_weight: float = 0.03
-    """λ: of a user's preference for popular items, for each unit of log count."""
+    """Of a user's preference for popular items, for each unit of log count."""
 
 
 CONSTANTS = _Constants()

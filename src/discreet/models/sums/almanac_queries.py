@@ -123,7 +123,7 @@ class AlmanacQueries:
 def queries_for(
     population: Population, audience: int, items: int | None, share: float | None, features: bool
 ) -> AlmanacQueries:
-    """The queries; ``items`` and ``share`` are None for the rules above. ``features``: whether there are public ones."""
+    """The queries; ``items`` and ``share`` are None for the rules above, ``features`` says whether there are any."""
     size = len(population.catalogue)
     unit = population.unit
     if unit is None:

@@ -1,17 +1,19 @@
 """The items' normal equations as one bounded sum over users: a step of private ALS.
 
-User u computes at home the posterior mean p_u of their factors and its covariance S_u. Let z_u = (B, p_u) with a constant
-B for the item's bias, and M_u = z_u z_uᵀ + a S_u with a covariance weight a (B is a constant, of variance 0). With y_ui the
-residual of their rating without z_u, clipped to ±clip, public weights c_i of items and a constant κ, a user adds for each
-listed item that they rated and keep
+User u computes at home the posterior mean p_u of their factors and its covariance S_u. Let z_u = (B, p_u) with a
+constant B for the item's bias, and M_u = z_u z_uᵀ + a S_u with a covariance weight a (B is a constant, of variance 0).
+With y_ui the residual of their rating without z_u, clipped to ±clip, public weights c_i of items and a constant κ, a
+user adds for each listed item that they rated and keep
 
     w_u c_i (κ M_u,  y_ui z_u)                with   w_u = 1/√Σ_i c_i² (κ² ‖M_u‖² + y_ui² ‖z_u‖²)
 
 the left and the right side of the item's normal equations together. Off the diagonal the cells of M are sent √2 times
-as large, so that a packed triangle has the norm of its matrix. S_u is the term of expectation maximisation: p_u was fitted
-to the same ratings, errors included, and without S_u factors that fit errors would persist, the more factors the worse.
+as large, so that a packed triangle has the norm of its matrix. S_u is the term of expectation maximisation: p_u was
+fitted to the same ratings, errors included, and without S_u factors that fit errors would persist, the more factors
+the worse.
 
-Which ratings are kept, and the weights, in three ways (c comes from public or released counts, so it costs nothing more):
+Which ratings are kept, and the weights, in three ways (c comes from public or released counts, so it costs nothing
+more):
 
     uniform     at most k of a user's, drawn at random by the population's secret tags      c_i = 1
     tail        the k whose items are rated least                                           c_i = 1
@@ -27,9 +29,9 @@ beforehand) and from what was public or released before, so no other user's answ
 which would bias the equations. NaN and infinite values, from a regression that overflows, count as 0: noise would not
 hide them.
 
-**L2, one rating: 2.** One rating changes p_u, and with it all that u sends: one vector of length 1 becomes another. (They
-can be nearly opposite: with one rating left of two, y may change its sign.) The same holds for a rating that is replaced.
-So one rating costs as much as replacing a user, and there is no cheaper form for it. ∎
+**L2, one rating: 2.** One rating changes p_u, and with it all that u sends: one vector of length 1 becomes another.
+(They can be nearly opposite: with one rating left of two, y may change its sign.) The same holds for a rating that is
+replaced. So one rating costs as much as replacing a user, and there is no cheaper form for it. ∎
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """How often each item was rated and how well, as one bounded sum over users.
 
-With y_ui = (r_ui − base_i) in half widths of the scale, clipped to ±1, and a constant c (the relative weight of sums), a
-user adds to every item that they rated
+With y_ui = (r_ui − base_i) in half widths of the scale, clipped to ±1, and a constant c (the relative weight of sums),
+a user adds to every item that they rated
 
     w_u (1, c y_ui)
 
@@ -19,11 +19,11 @@ noise, as entries of different items are different cells.
 
 **One user for another, L2:** at most √2 for c ≤ 1, and 2c/√(1 + c²) for c > 1.
 
-*Proof.* Let a and b be the two users' vectors. Their parts w (1, c y) and w' (1, c y') of an item that both rated stand at
-an angle of at most 2 arctan c, whose cosine is q = (1 − c²)/(1 + c²). For c ≤ 1, q ≥ 0, so a·b ≥ 0 and
-‖a − b‖² ≤ ‖a‖² + ‖b‖² ≤ 2. For c > 1, a·b ≥ q Σ_i ‖a_i‖ ‖b_i‖ ≥ q by Cauchy and Schwarz, as q < 0, and
-‖a − b‖² ≤ 2 − 2q = 4c²/(1 + c²). ∎ Entries are rounded to multiples of 2⁻³⁰, which turns these angles by so little that
-up to 2²⁰ items stay within ``FLOAT_MARGIN`` of the populations.
+*Proof.* Let a and b be the two users' vectors. Their parts w (1, c y) and w' (1, c y') of an item that both rated
+stand at an angle of at most 2 arctan c, whose cosine is q = (1 − c²)/(1 + c²). For c ≤ 1, q ≥ 0, so a·b ≥ 0 and ‖a −
+b‖² ≤ ‖a‖² + ‖b‖² ≤ 2. For c > 1, a·b ≥ q Σ_i ‖a_i‖ ‖b_i‖ ≥ q by Cauchy and Schwarz, as q < 0, and ‖a − b‖² ≤ 2 − 2q =
+4c²/(1 + c²). ∎ Entries are rounded to multiples of 2⁻³⁰, which turns these angles by so little that up to 2²⁰ items
+stay within ``FLOAT_MARGIN`` of the populations.
 """
 
 import math
