@@ -52,7 +52,7 @@ def test_without_a_history_everything_is_as_expected():
     assert predicted == pytest.approx([1 + STATISTICS.expected_rating * 4])
 
 
-def test_it_ranks_by_the_likeliest_tilt():
+def test_it_ranks_by_the_maximum_a_posteriori_logit():
     """Of items that are all as popular, those like what was rated come first."""
     release = dc.OwnTaste().fit(dc.NoPrivacy(RATINGS))
     features = item_features(RATINGS.catalogue, ALMANAC.ages_for_ranking).astype(np.float64)

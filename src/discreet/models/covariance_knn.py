@@ -110,7 +110,7 @@ class CovarianceKNN:
         The largest number of factors; with few data or much noise there are fewer.
     items
         How many items take part, the most rated. None for a public rule: all up to 4096 without noise, and with noise
-        the more the clearer it can be.
+        the more the higher the signal-to-noise ratio.
     audience
         About how many users take part, as far as this is publicly known; rather too small a number than
         too large. If it is too large, covariances are asked for that the noise hides, and only a quarter of the budget
@@ -253,18 +253,18 @@ class CovarianceKNN:
                 signal_to_noise(weighting, wanted)
             except InputError:  # without a delta there is no Gaussian noise, and Laplace noise goes by another bound
                 weighting = "rating, l1"
-        clear = signal_to_noise(weighting, wanted)
+        ratio = signal_to_noise(weighting, wanted)
         if self.items is None:
-            wanted = int(np.clip(CONSTANTS.items_per_ratio * clear, min(CONSTANTS.fewest_items, size), wanted))
+            wanted = int(np.clip(CONSTANTS.items_per_ratio * ratio, min(CONSTANTS.fewest_items, size), wanted))
         share = self.covariance_share
         if share is None:
             share = (
                 0.0
-                if clear < CONSTANTS.least_ratio
+                if ratio < CONSTANTS.least_ratio
                 else 1
                 - float(
                     np.clip(
-                        CONSTANTS.full_average_ratio / clear,
+                        CONSTANTS.full_average_ratio / ratio,
                         CONSTANTS.least_average_share,
                         CONSTANTS.most_average_share,
                     )

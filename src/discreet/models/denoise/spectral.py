@@ -83,8 +83,8 @@ def denoised_weights(weights: Floats, counts: AnyArray, deviation: float, most: 
     rest = weights - scale * expected
     np.fill_diagonal(rest, 0)
     values, vectors = above_threshold(rest, most, spectral_threshold(deviation, len(counts)))
-    likely = scale * expected + ((vectors * values) @ vectors.T).astype(np.float32)
-    return np.asarray(np.maximum(likely, 0), dtype=np.float32)
+    estimate = scale * expected + ((vectors * values) @ vectors.T).astype(np.float32)
+    return np.asarray(np.maximum(estimate, 0), dtype=np.float32)
 
 
 @memoized
