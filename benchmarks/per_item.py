@@ -95,14 +95,16 @@ def fit(model: dc.CovarianceKNN, population: Any, power: float) -> dc.Release:
     asked = BudgetedSums(rows, plain.base, plain.clip, plain.beside, None, weighting, scales=scales)
     products, weights = asked.matrices(population.sum(asked.contribution, share))
     noise, weight_noise = asked.deviations(population.deviation(asked.contribution, share))
-    weights = denoised_weights(weights, known * scales, weight_noise, covariance_knn.PATTERNS)
+    weights = denoised_weights(weights, known * scales, weight_noise, covariance_knn.CONSTANTS.weight_factors)
     of_a_rating = float(np.trace(weights)) / max(float((known * scales**2).sum()), 1e-9)
     # How far chance moves a cell is in proportion to the square of its scale, of which the weight has one half.
     chance: Any = (
-        covariance_knn.CHANCE * of_a_rating ** (2 if weighting == "user, l2" else 1) * np.outer(scales, scales)
+        covariance_knn.CONSTANTS.sampling_variance
+        * of_a_rating ** (2 if weighting == "user, l2" else 1)
+        * np.outer(scales, scales)
     )
     factors = denoised_factors(
-        products, weights, noise, chance.astype(np.float32), covariance_knn.FACTOR_SPREAD, model.factors
+        products, weights, noise, chance.astype(np.float32), covariance_knn.CONSTANTS.factor_spread, model.factors
     )
     arrays["item_factors"] = np.zeros((len(counts), factors.shape[1]), dtype=np.float32)
     arrays["item_factors"][rows] = factors * np.float32(model.clip * population.catalogue.scale.width)

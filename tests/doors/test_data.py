@@ -12,8 +12,7 @@ from discreet.data.labels import Labels
 from discreet.errors import DataError
 from discreet.models.denoise.private_als import ALSQueries, sample_factor_sums
 from discreet.models.sums.factor_sums import FactorSums
-from discreet.models.sums.item_statistics import item_counts, item_statistics
-from discreet.models.sums.item_sums import ItemSums
+from discreet.models.sums.item_statistics import ItemStatistics, item_counts, item_statistics
 from discreet.models.sums.pair_sums import PairSums
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import exact_total
@@ -57,7 +56,7 @@ def size(moved, norm):
 ASKED = {
     "Bias": (item_statistics(3, STARS), 0.0),
     "Bias, l2": (dc.Contribution(**(vars(item_statistics(3, STARS)) | {"noise": "gaussian"})), 1e-6),
-    "item sums": (ItemSums.of(catalogue(3), "rating").contribution, 0.0),
+    "item sums": (ItemStatistics.of(catalogue(3), "rating").contribution, 0.0),
     "pair sums, l2": (pair_sums(3, "rating, l2"), 1e-6),
     "pair sums, centred": (pair_sums(3, "rating, l2", user_damping=2.0), 1e-6),
     "pair sums, l1": (pair_sums(3, "rating, l1"), 0.0),

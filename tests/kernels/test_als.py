@@ -9,7 +9,7 @@ from discreet.kernels.als import half_step
 from discreet.kernels.gradients import residual_sums
 from discreet.kernels.pairs import pair_products
 from discreet.kernels.ridge import solve_rows
-from discreet.kernels.statistics import item_statistics, pack, packed_width, solve_items, unpack
+from discreet.kernels.statistics import normal_equation_sums, pack, packed_width, solve_items, unpack
 
 
 def problem(rows, items, factors, seed, longest=9):
@@ -49,7 +49,7 @@ def test_rows_solve_their_normal_equations(rows, items, factors, seed, weight):
 def test_items_solve_what_users_say(rows, items, factors, seed):
     """Statistics and their solution are the same normal equations, in two steps."""
     indptr, index, targets, v = problem(rows, items, factors, seed)
-    statistics = item_statistics(indptr, index, targets, v)
+    statistics = normal_equation_sums(indptr, index, targets, v)
     assert statistics.shape == (rows, packed_width(factors))
     base, penalty = 0.5 * np.eye(factors, dtype=np.float32), np.full(factors, 0.2, dtype=np.float32)
     for row in range(rows):

@@ -75,13 +75,13 @@ def test_the_gradient_is_that_of_the_objective_and_vanishes_in_the_end(size: tup
         assert np.abs(by_differences).max() < 1e-3
 
 
-def test_scores_are_the_tilted_logarithms() -> None:
+def test_scores_are_the_logits() -> None:
     asked = problem(700, 4)
     scores, found = solved(asked, 3)
     np.testing.assert_allclose(scores, asked[0] + found @ asked[3].T, rtol=1e-4, atol=1e-4)
 
 
-def test_without_ratings_nothing_is_tilted() -> None:
+def test_without_ratings_nothing_changes() -> None:
     asked = problem(100, 3)
     scores, found = solved(asked, 3)
     np.testing.assert_array_equal(scores[0], asked[0][0])

@@ -13,9 +13,11 @@ from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.fitting.fit_on import fit_on
+from discreet.models.denoise.item_biases import CONSTANTS, posterior_biases, posterior_counts
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums.almanac_queries import CLIP, AlmanacQueries, queries_for
-from discreet.models.sums.item_sums import RESIDUAL_DEVIATION, SPREADS, ItemSums, posterior_biases, posterior_counts
+from discreet.models.sums.almanac_queries import CONSTANTS as QUERIES
+from discreet.models.sums.almanac_queries import AlmanacQueries, queries_for
+from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.populations.held import held_by
 from discreet.populations.rehearsal import rehearse
 from discreet.populations.replayed import Recorded
@@ -61,28 +63,28 @@ def terms(epsilon, unit="user", delta=1e-6, seed=1):
 @pytest.mark.parametrize("scaling", ["rating", "user, l2", "user, l1"])
 @pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
 def test_no_unit_moves_item_sums_beyond_their_bound(base, scaling, neighbours):
-    contribution = ItemSums(np.array(base, dtype=np.float32), SCALE, 1.5, scaling).contribution
+    contribution = ItemStatistics(np.array(base, dtype=np.float32), SCALE, scaling).contribution
     found = dc.audit.check_sensitivity(contribution, catalogue_of(3), [1, 3, 4, 5], users=1, neighbours=neighbours)
     assert all(measured.exhaustive and measured.pairs > 50 for measured in found)
 
 
 @pytest.mark.parametrize("scaling", ["rating", "user, l2", "user, l1"])
 def test_item_sums_add_up_over_users(scaling):
-    contribution = ItemSums(np.full(3, 3.5, dtype=np.float32), SCALE, 1.5, scaling).contribution
+    contribution = ItemStatistics(np.full(3, 3.5, dtype=np.float32), SCALE, scaling).contribution
     dc.audit.check_sensitivity(contribution, catalogue_of(3), [1, 3, 5], users=3, most=150)
 
 
 @pytest.mark.parametrize(("scaling", "norm"), [("user, l2", 2), ("user, l1", 1)])
 def test_every_user_is_as_long_as_the_bound(scaling, norm):
     """A bound that nobody comes near would buy noise for nothing."""
-    sums = ItemSums(np.full(30, 3.5, dtype=np.float32), SCALE, 1.5, scaling)
+    sums = ItemStatistics(np.full(30, 3.5, dtype=np.float32), SCALE, scaling)
     for position in (0, 5, 40):
         total = sums.contribution.total(WORLD.select_users(np.array([position])))
         assert np.linalg.norm(total.ravel(), norm) == pytest.approx(1, rel=1e-6)
 
 
 def test_item_sums_are_counts_and_sums():
-    sums = ItemSums(np.full(30, 3.0, dtype=np.float32), SCALE, 1.5, "rating")
+    sums = ItemStatistics(np.full(30, 3.0, dtype=np.float32), SCALE, "rating")
     counts, totals = sums.contribution.total(WORLD)
     for item in (0, 7, 29):
         own = WORLD.values[WORLD.item_index == item]
@@ -115,15 +117,17 @@ def test_biases_are_the_mean_of_a_normal_posterior(deviation):
     features = rng.normal(size=(60, 2)).astype(np.float32)
     counts = rng.uniform(1, 80, 60)
     truth = features @ [0.3, -0.2] + rng.normal(0, 0.3, 60)
-    sums = counts * truth + rng.normal(0, np.sqrt((RESIDUAL_DEVIATION * 4) ** 2 * counts + deviation**2))
+    sums = counts * truth + rng.normal(0, np.sqrt((CONSTANTS.residual_deviation * 4) ** 2 * counts + deviation**2))
     found, unknown = posterior_biases(counts, sums, deviation, 1.0, features, 4.0)
     assert np.sqrt(np.mean((found - truth) ** 2)) < np.sqrt(np.mean((sums / counts - truth) ** 2))
     assert np.all(unknown > 0)
     assert np.mean((found - truth) ** 2 / unknown) == pytest.approx(1, abs=0.6)
-    # From b = line + t z and sum = n b + stray: precision 1/t² + n²/v, for one t of the grid.
-    stray = (RESIDUAL_DEVIATION * 4) ** 2 * counts + deviation**2
-    spreads = (SPREADS * 4)[:, None]
-    np.testing.assert_allclose(np.min(np.abs(1 / (1 / spreads**2 + counts**2 / stray) - unknown), axis=0), 0, atol=1e-9)
+    # From b = line + t z and sum = n b + error_variance: precision 1/t² + n²/v, for one t of the grid.
+    error_variance = (CONSTANTS.residual_deviation * 4) ** 2 * counts + deviation**2
+    spreads = (np.array(CONSTANTS.spreads) * 4)[:, None]
+    np.testing.assert_allclose(
+        np.min(np.abs(1 / (1 / spreads**2 + counts**2 / error_variance) - unknown), axis=0), 0, atol=1e-9
+    )
 
 
 def test_features_help_where_sums_say_little():
@@ -328,7 +332,9 @@ def test_factors_are_in_points_of_the_scale():
     factors = release.arrays["item_factors"].astype(float)
     dense = np.full((600, 12), np.nan)
     dense[ratings.user_index, ratings.item_index] = ratings.values
-    cut = np.clip(dense - (release.arrays["mean"][0] + release.arrays["item_bias"]), -CLIP * 4, CLIP * 4)
+    cut = np.clip(
+        dense - (release.arrays["mean"][0] + release.arrays["item_bias"]), -QUERIES.clip * 4, QUERIES.clip * 4
+    )
     both = ~np.isnan(cut[:, 0]) & ~np.isnan(cut[:, 5])
     assert (factors[0] @ factors[5]) == pytest.approx(np.mean(cut[both, 0] * cut[both, 5]), abs=0.2)
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.models.home import conditional_logit
-from discreet.models.home.conditional_logit import InteractionModel, logit_scores, taste_factors
+from discreet.models.denoise.co_occurrence import taste_factors
+from discreet.models.home import item_scales
+from discreet.models.home.conditional_logit import CONSTANTS, InteractionModel, logit_scores
 from discreet.types import AnyArray
 
 NOTHING = np.zeros((60, 0), dtype=np.float32)
@@ -87,23 +88,23 @@ def test_expectations_are_those_of_the_formula() -> None:
     factors = np.zeros((60, 4), dtype=np.float32)
     rows = np.sort(rng.choice(60, 45, replace=False))
     factors[rows, :3] = rng.normal(size=(45, 3)) * 0.05  # the last column did not stand out
-    found = InteractionModel.of(counts, factors).expectations(ratings)
+    found = InteractionModel.of(counts, factors).log_expectations(ratings)
 
-    share = counts + conditional_logit.UNSEEN * counts.mean()
+    share = counts + CONSTANTS.least_popularity * counts.mean()
     share = share / share.sum()
-    scales = (counts[rows] / counts[rows].mean() + conditional_logit.DAMPED) ** -conditional_logit.POWER
+    scales = (counts[rows] / counts[rows].mean() + item_scales.CONSTANTS.damping) ** -item_scales.CONSTANTS.power
     patterns = factors[rows, :3].astype(np.float64)
     for u in range(ratings.n_users):
         marks = np.zeros(60)
         marks[ratings.history_at(u).items] = 1
         n = marks.sum()
         weighted = patterns.T * scales**2
-        own = np.linalg.inv(weighted @ patterns + conditional_logit.OWN_CHANCE / n * np.eye(3))
+        own = np.linalg.inv(weighted @ patterns + CONSTANTS.interaction_variance / n * np.eye(3))
         smoother = patterns @ own @ weighted
         expected = n * share
         expected[rows] += smoother @ (marks - n * share)[rows]
         expected[rows] -= marks[rows] * np.diag(smoother)
-        expected = np.maximum(expected, 0) + conditional_logit.KEPT * n * share
+        expected = np.maximum(expected, 0) + CONSTANTS.popularity_floor * n * share
         np.testing.assert_allclose(found[u], np.log(expected), rtol=1e-3, atol=1e-3)
 
 

@@ -15,13 +15,13 @@ from discreet.models import covariance_knn
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.denoise.spectral import above_threshold, denoised_factors, denoised_weights, spectral_threshold
 from discreet.models.sums import pair_sums
-from discreet.models.sums.pair_sums import LONGEST, PairSums
+from discreet.models.sums.pair_sums import CONSTANTS, PairSums
 from discreet.populations.population import exact_total
 from discreet.populations.rehearsal import rehearse
 
 SCALE = dc.Scale(1, 5)
 BASES = ([3, 3, 3, 3], [1, 5, 3, 2], [4.2, 3.1, 2.5, 3.6])
-RELATIVE_WEIGHT = covariance_knn.RELATIVE_WEIGHT
+RELATIVE_WEIGHT = covariance_knn.CONSTANTS.relative_weight
 
 
 def asked(base, weighting, user_damping=None, clip=1.0, relative_weight=RELATIVE_WEIGHT):
@@ -116,7 +116,7 @@ def test_centring_needs_its_part_of_the_bound():
         moved = exact_total(centred.contribution, after) - exact_total(centred.contribution, before)
         worst = max(worst, float(np.linalg.norm(moved)))
     bound = centred.contribution.bounds[0].value
-    assert worst <= bound == pytest.approx(math.sqrt(2 * (1 + RELATIVE_WEIGHT + LONGEST**2)), rel=5e-3)
+    assert worst <= bound == pytest.approx(math.sqrt(2 * (1 + RELATIVE_WEIGHT + CONSTANTS.mean_clip**2)), rel=5e-3)
     assert worst > 0.5 * plain
 
 
@@ -222,9 +222,9 @@ RATINGS = dc.synthetic(users=400, items=120, ratings=16000, seed=3)
 FACTORS, POPULAR = dc.CovarianceKNN(audience=1_000_000), dc.CovarianceKNN(covariance_share=0.8, items=40)
 
 
-def served(model, epsilon, delta=0.0, unit=None, seed=1):
+def served(model, epsilon, delta=0.0, unit=None, seed=1, engine="numba"):
     ledger = dc.Ledger(epsilon, delta, unit)
-    return model.fit(dc.TrustedServer(RATINGS, ledger, randomness=dc.Randomness(seed))), ledger
+    return model.fit(dc.TrustedServer(RATINGS, ledger, randomness=dc.Randomness(seed), engine=engine)), ledger
 
 
 @pytest.mark.parametrize(
@@ -516,7 +516,7 @@ def test_movielens(ml_100k):
 def test_torch_gives_the_same_release():
     pytest.importorskip("torch")
     releases = [
-        served(dc.CovarianceKNN(audience=10**6, engine=engine), 5.0, delta=1e-6, unit=dc.User())[0]
+        served(dc.CovarianceKNN(audience=10**6), 5.0, delta=1e-6, unit=dc.User(), engine=engine)[0]
         for engine in ("numba", "torch")
     ]
     for name, array in releases[0].arrays.items():
@@ -524,8 +524,24 @@ def test_torch_gives_the_same_release():
 
 
 def test_an_unknown_engine_is_refused():
+    for make in (dc.NoPrivacy, lambda ratings, engine: dc.TrustedServer(ratings, dc.Ledger(1.0), engine=engine)):
+        with pytest.raises(InputError, match="engine must be 'numba' or 'torch', got 'spark'"):
+            make(RATINGS, engine="spark")
     with pytest.raises(InputError, match="engine must be 'numba' or 'torch', got 'spark'"):
-        dc.CovarianceKNN(engine="spark")
+        dc.Terms(engine="spark")
+
+
+def test_an_engine_needs_whole_numbers():
+    with pytest.raises(InputError, match="needs a finish: only whole numbers are the same on every engine"):
+        dc.Contribution("sums", (1,), lambda ratings: np.zeros(1), on_torch=lambda ratings: np.zeros(1))
+
+
+def test_an_old_release_with_an_engine_among_its_settings_is_read(tmp_path):
+    release = dc.CovarianceKNN().fit(dc.NoPrivacy(RATINGS))
+    release.save(tmp_path / "release")
+    card = next(path for path in (tmp_path / "release").iterdir() if path.suffix == ".json")
+    card.write_text(card.read_text().replace('"form":', '"engine": "torch", "form":'))
+    assert dc.Release.load(tmp_path / "release").model == dc.CovarianceKNN()
 
 
 # ── What is said of it ──

@@ -5,9 +5,9 @@ import pytest
 
 import discreet as dc
 from discreet.data.features import item_features
-from discreet.models.almanac import AGES_FOR_RANKING
-from discreet.models.home.user_regression import FEATURE, GENEROSITY, RESIDUAL_DEVIATION
-from discreet.models.sums.item_sums import EXPECTED
+from discreet.models.almanac import CONSTANTS as ALMANAC
+from discreet.models.home.user_regression import CONSTANTS
+from discreet.models.sums.item_statistics import CONSTANTS as STATISTICS
 
 RATINGS = dc.synthetic(users=40, items=30, ratings=500, seed=3)
 
@@ -16,12 +16,18 @@ def test_it_is_ridge_regression_on_public_features():
     release = dc.OwnTaste().fit(dc.NoPrivacy(RATINGS))
     width = RATINGS.catalogue.scale.width
     features = item_features(RATINGS.catalogue).astype(np.float64)
-    rows = np.column_stack([np.full(len(features), GENEROSITY), FEATURE * (features - features.mean(axis=0))]) * width
-    expected = RATINGS.catalogue.scale.low + EXPECTED * width
+    rows = (
+        np.column_stack(
+            [np.full(len(features), CONSTANTS.user_bias), CONSTANTS.feature_weight * (features - features.mean(axis=0))]
+        )
+        * width
+    )
+    expected = RATINGS.catalogue.scale.low + STATISTICS.expected_rating * width
     history = RATINGS.history_at(5)
     own = rows[history.items]
     taste = np.linalg.solve(
-        own.T @ own + (RESIDUAL_DEVIATION * width) ** 2 * np.eye(own.shape[1]), own.T @ (history.values - expected)
+        own.T @ own + (CONSTANTS.residual_deviation * width) ** 2 * np.eye(own.shape[1]),
+        own.T @ (history.values - expected),
     )
     items = np.arange(RATINGS.n_items)
     predicted = release.predict(RATINGS, np.full(len(items), 5), items)
@@ -43,13 +49,13 @@ def test_without_a_history_everything_is_as_expected():
     nothing = dc.History.of(RATINGS.catalogue, {})
     assert np.ptp(release.score(nothing)) == pytest.approx(0, abs=1e-6)
     predicted = release.predict(dc.Ratings.of_history(nothing), [0], [3])
-    assert predicted == pytest.approx([1 + EXPECTED * 4])
+    assert predicted == pytest.approx([1 + STATISTICS.expected_rating * 4])
 
 
-def test_it_ranks_by_the_likeliest_tilt():
+def test_it_ranks_by_the_maximum_a_posteriori_logit():
     """Of items that are all as popular, those like what was rated come first."""
     release = dc.OwnTaste().fit(dc.NoPrivacy(RATINGS))
-    features = item_features(RATINGS.catalogue, AGES_FOR_RANKING).astype(np.float64)
+    features = item_features(RATINGS.catalogue, ALMANAC.ages_for_ranking).astype(np.float64)
     history = RATINGS.history_at(5)
     scores = release.score(history).astype(np.float64)
     chances = np.exp(scores - scores.max())

@@ -254,7 +254,7 @@ def test_the_map_of_features_solves_its_normal_equations():
     for item in range(30):
         g = found.grams[item]
         length = ((start @ features[item]) ** 2 + variances[item]).sum()
-        v = g @ np.diag(variances[item]) @ g + 0.1 * g + (2.0**2 + found.doubt[item] * length) * np.eye(3)
+        v = g @ np.diag(variances[item]) @ g + 0.1 * g + (2.0**2 + found.gram_variance[item] * length) * np.eye(3)
         design = g @ np.kron(np.eye(3), features[item][None, :])
         gram += design.T @ np.linalg.solve(v, design)
         moment += design.T @ np.linalg.solve(v, found.moments[item] - design @ start.ravel())

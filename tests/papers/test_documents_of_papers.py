@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.papers.frame.report import read_report
+from discreet.papers.frame.reproduction import read_reproduction
 from discreet.papers.hybrid_knn import claims
 from discreet.papers.names import PAPERS
 
@@ -15,7 +15,7 @@ every_paper = pytest.mark.parametrize("name", PAPERS)
 
 @every_paper
 def test_the_page_is_what_the_numbers_say(name):
-    found = read_report(PAPERS[name].load(), DOCS / f"papers/{name}.json")
+    found = read_reproduction(PAPERS[name].load(), DOCS / f"papers/{name}.json")
     written = (DOCS / f"papers/{name}.md").read_text(encoding="utf-8")
     assert written == found.document(), f"write it again: the first line of docs/papers/{name}.md says how"
 
@@ -23,7 +23,7 @@ def test_the_page_is_what_the_numbers_say(name):
 @every_paper
 def test_the_stored_verdicts_are_those_of_today(name):
     path = DOCS / f"papers/{name}.json"
-    assert json.loads(path.read_text(encoding="utf-8")) == read_report(PAPERS[name].load(), path).to_json()
+    assert json.loads(path.read_text(encoding="utf-8")) == read_reproduction(PAPERS[name].load(), path).to_json()
 
 
 @every_paper
@@ -51,5 +51,5 @@ def test_the_rules_are_linked_and_have_every_word_that_is_judged():
 @every_paper
 def test_what_is_stored_is_the_whole_grid_as_often_as_the_paper_says(name):
     paper = PAPERS[name].load()
-    outcome = read_report(paper, DOCS / f"papers/{name}.json").outcome
+    outcome = read_reproduction(paper, DOCS / f"papers/{name}.json").outcome
     assert outcome.seeds == paper.seeds and outcome.grid == paper.grid and outcome.figures == paper.numbers

@@ -18,7 +18,7 @@ from discreet.papers.frame.claims import Claim, count, judge_all
 from discreet.papers.frame.judges import Finding
 from discreet.papers.frame.outcome import Outcome
 from discreet.papers.frame.repetitions import Kept, fingerprint, run
-from discreet.papers.frame.report import Reproduction, read_report
+from discreet.papers.frame.reproduction import Reproduction, read_reproduction
 from discreet.papers.frame.sets import Sets
 from discreet.papers.names import PAPERS, Listed
 from discreet.releases.published import Published
@@ -204,7 +204,7 @@ def test_what_cannot_be_judged_says_why_and_does_not_count(outcome):
 def test_a_report_comes_back_as_it_was(tmp_path, outcome):
     found = Reproduction(PAPER, outcome)
     found.write(tmp_path)
-    again = read_report(PAPER, tmp_path / "report.json")
+    again = read_reproduction(PAPER, tmp_path / "report.json")
     assert again.to_json() == found.to_json()
     assert again.document() == found.document()
     assert {path.name for path in tmp_path.iterdir()} == {"report.html", "report.json", "figure-1.png"}
@@ -213,11 +213,11 @@ def test_a_report_comes_back_as_it_was(tmp_path, outcome):
 def test_a_report_of_another_paper_is_refused(tmp_path, outcome):
     Reproduction(PAPER, outcome).write_document(tmp_path)
     with pytest.raises(InputError, match="is a report of toy, not of other"):
-        read_report(replace(PAPER, name="other"), tmp_path / "toy.json")
+        read_reproduction(replace(PAPER, name="other"), tmp_path / "toy.json")
     (tmp_path / "none.json").write_text("[]")
     for name in ("none.json", "missing.json"):
         with pytest.raises(InputError, match="report"):
-            read_report(PAPER, tmp_path / name)
+            read_reproduction(PAPER, tmp_path / name)
 
 
 def test_the_documentation_has_the_verdicts_the_picture_and_the_notes(tmp_path, outcome):

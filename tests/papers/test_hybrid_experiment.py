@@ -11,7 +11,7 @@ from discreet.papers.frame.cases import Case, Grid
 from discreet.papers.frame.claims import Judged, count, judge_all
 from discreet.papers.frame.outcome import Data, Outcome
 from discreet.papers.frame.repetitions import run
-from discreet.papers.frame.report import Reproduction
+from discreet.papers.frame.reproduction import Reproduction
 from discreet.papers.frame.sets import Sets
 from discreet.papers.hybrid_knn.algorithm import FORMS, HybridKNN
 from discreet.papers.hybrid_knn.claims import RUN_ON, claims

@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.papers.frame.repetitions import run
-from discreet.papers.frame.report import Reproduction
+from discreet.papers.frame.reproduction import Reproduction
 from discreet.papers.hybrid_knn.experiment import QUICK
 from discreet.papers.hybrid_knn.paper import PAPER
 from discreet.reports.audit_pages import write_audit

@@ -5,7 +5,7 @@ import shlex
 import sys
 import typing
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -262,10 +262,15 @@ class PrivacyOptions:
     unit: UnitOption = None
     trust: Trust = None
     noise_seed: NoiseSeed = None
+    engine: Annotated[
+        str,
+        typer.Option(metavar="ENGINE", help="What computes sums: numba (default), or torch, on a GPU if there is one."),
+    ] = "numba"
 
     def terms(self) -> "Terms":
         """The terms that the options name; what is out of range is refused here, before any work."""
-        return _terms(self, self.epsilon)
+        require(self.engine in ("numba", "torch"), f"--engine must be numba or torch, got {self.engine!r}")
+        return replace(_terms(self, self.epsilon), engine=self.engine)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

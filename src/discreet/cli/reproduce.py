@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.data.ratings import Ratings
     from discreet.papers.frame.outcome import Outcome
     from discreet.papers.frame.paper import Paper
-    from discreet.papers.frame.report import Reproduction
+    from discreet.papers.frame.reproduction import Reproduction
     from discreet.papers.frame.sets import Sets
     from discreet.types import Progress
 
@@ -127,14 +127,14 @@ def command_of(name: str, listed: Listed) -> Callable[..., None]:
         ] = None,
         json: Json = False,
     ) -> None:
-        from discreet.papers.frame.report import Reproduction, read_report
+        from discreet.papers.frame.reproduction import Reproduction, read_reproduction
 
         paper = listed.load()
         folder = Path(f"discreet-{name}") if output is None else output
         page = folder / "report.html"
         if stored is not None:
             require(not figure and seeds is None and not quick, "--from runs nothing: leave out what is to be run")
-            found = read_report(paper, stored)
+            found = read_reproduction(paper, stored)
         else:
             chosen = paper.figures_to_draw(figure)
             seeds = (paper.quick_seeds if quick else paper.seeds) if seeds is None else seeds

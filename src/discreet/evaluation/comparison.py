@@ -187,10 +187,10 @@ def _require_some(model: str, estimates: Mapping[str, Estimate], names: Sequence
 def _part_of(progress: Progress, start: int, total: int, what: str) -> Progress:
     """The first 80 of the 100 steps of a run, as the progress of its fit."""
 
-    def report(done: int, out_of: int, detail: str) -> None:
+    def advance(done: int, out_of: int, detail: str) -> None:
         progress(start + round(80 * done / max(1, out_of)), total, f"{what}: {detail}" if detail else what)
 
-    return report
+    return advance
 
 
 def _check_what_is_compared(models: Any, ratings: Any, protocol: Any, terms: Any) -> None:

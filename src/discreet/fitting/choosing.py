@@ -3,7 +3,7 @@
 What the rule may look at is what its arguments are: about how many users take part, as far as that was announced, how
 many items there are, on what terms, and whether the items have public features. It never sees a rating.
 
-    reach below what stands out, and public features      OwnTaste, which asks for nothing
+    reach below the least, and public features            OwnTaste, which asks for nothing
     otherwise, and without privacy                        Almanac, which plans by the same public facts
 
     reach  =  users · epsilon                  with one server that adds noise once
@@ -11,6 +11,7 @@ many items there are, on what terms, and whether the items have public features.
 """
 
 import math
+from dataclasses import dataclass
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
@@ -24,11 +25,22 @@ from discreet.releases.contract import Model
 # where the best for ratings alone (BayesianMF) has .898 and the best for ranking alone (ImplicitALS) .537. Without
 # features it has .905 and .529. On MovieLens 1M (seed 101) it is .843 and .468, without features .846 and .460, where
 # Cosine has .852 and .405.
-STANDS_OUT = {"rating": 10.0, "user": 100.0}
-"""The reach below which a publication foresees ratings no better than own taste alone, by unit.
 
-Found on users of MovieLens 100K who were drawn in groups of 20 to 700 (users divided with seed 177).
-"""
+
+@dataclass(frozen=True)
+class _Constants:
+    """The reach below which a publication predicts ratings no better than own taste alone.
+
+    Found on users of MovieLens 100K who were drawn in groups of 20 to 700 (users divided with seed 177).
+    """
+
+    rating: float = 10.0
+    """With the unit rating."""
+    user: float = 100.0
+    """With the unit user."""
+
+
+LEAST_REACH = _Constants()
 
 
 def choose(users: int, items: int, terms: Terms, features: bool) -> tuple[Model, str]:
@@ -67,7 +79,7 @@ def choose(users: int, items: int, terms: Terms, features: bool) -> tuple[Model,
         )
     asked = f"epsilon {terms.epsilon:g} for every {terms.unit_name} and about {users:,} users"
     reach = terms.epsilon * (math.sqrt(users) if terms.trusted == "devices" else users)
-    hidden = reach < STANDS_OUT[terms.unit_name]
+    hidden = reach < (LEAST_REACH.user if terms.unit_name == "user" else LEAST_REACH.rating)
     if hidden and features:
         return OwnTaste(), (
             f"With {asked} noise would hide what is published, so OwnTaste goes by one's own ratings and public "

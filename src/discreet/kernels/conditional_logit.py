@@ -1,15 +1,15 @@
-"""Every user's own tilt of an expectation, by features of the items: many small concave problems at once.
+"""Conditional logits of many users at once: each is a small concave problem with an offset for every item.
 
-Row ``u`` has rated the items H, n of them, and starts from an expectation b_u over all items. It finds::
+Row ``u`` has rated the items H, n of them, and has an offset log b_u for all items. It finds::
 
     η  =  argmax  Σ_{i ∈ H} ηᵀf_i  −  n log Σ_i exp(log b_ui + ηᵀf_i)  −  ½ ηᵀ diag(precision) η
 
 by Newton steps. With p_i ∝ b_ui exp(ηᵀf_i) the gradient is Σ_H f_i − n E_p f − precision η, and the Hessian is minus
-n Cov_p f + diag(precision). The step is shortened where it would be long by the measure of the Hessian, n of it: so far
-the quadratic picture of a logarithm of a sum of exponentials can be trusted.
+n Cov_p f + diag(precision). A step whose squared length in the norm of the Hessian exceeds n is shortened to n: beyond
+that the quadratic approximation of the log-sum-exp is poor.
 
-Items are walked a tile at a time, the features of a tile lying in the processor's cache; nothing larger than a row of
-items is held for a user.
+Items are processed in tiles whose features fit into the processor's cache. No more than a row of items is held for a
+user.
 """
 
 import numpy as np
@@ -50,7 +50,7 @@ def fit_logit_rows(
     features
         As :func:`tiles` made them.
     precision
-        How strongly each coefficient is held near 0.
+        Prior precision of each coefficient.
     steps
         How many Newton steps.
     """

@@ -26,9 +26,9 @@ def memoizing() -> Iterator[None]:
 
 
 def memoized(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """For functions of arrays and numbers that depend on nothing else and always come to the same, to the last bit.
+    """For pure functions of arrays and numbers.
 
-    Arguments are told apart by a checksum of all their bits, so a replay that gets here with others is not helped.
+    Arguments are compared by a checksum of all their bits, so a replay with other arguments computes anew.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Neighbours that a user rated speak for an item: by weighted means over lists, or by interpolation weights.
+"""Predictions from the neighbours that a user rated: by weighted means over lists, or by interpolation weights.
 
 Interpolation weights (Bell and Koren) are the best linear prediction from the ``k`` rated items that are most
-correlated with the item: with N these items, C the covariances and s² what a rating strays by,
+correlated with the item: with N these items, C the covariances and s² the residual variance,
 
     θ = (C_NN + s² I)⁻¹ C_Ni           expected residual = Σ_{j∈N} θ_j x_uj
 
@@ -90,7 +90,8 @@ def interpolated(
 ) -> Floats:
     """For each pair the expected residual by interpolation weights; 0 where no rated item is correlated with it.
 
-    ``positions`` says where an item stands in ``covariance``, and is −1 for those that do not; ``residual_variance`` is s².
+    ``positions`` says where an item stands in ``covariance``, and is −1 for those that do not; ``residual_variance``
+    is s².
 
     >>> one = np.ones(1, dtype=np.int32)
     >>> own = np.array([0, 0, 1]), np.array([0], dtype=np.int32), np.array([3], dtype=np.float32)

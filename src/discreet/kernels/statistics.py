@@ -21,12 +21,12 @@ def packed_width(d: int) -> int:
 
 
 @njit(cache=True, parallel=True, fastmath=REORDER)
-def item_statistics(indptr: Offsets, users: Indices, targets: Floats, factors: Floats) -> Doubles:
+def normal_equation_sums(indptr: Offsets, users: Indices, targets: Floats, factors: Floats) -> Doubles:
     """The statistic of every item, from the users who rated it, their targets and their factors.
 
     >>> two = np.full((1, 1), 2, dtype=np.float32)
     >>> data = np.array([0, 1], dtype=np.int64), np.array([0], dtype=np.int32), np.array([3], dtype=np.float32)
-    >>> item_statistics(*data, two).tolist()
+    >>> normal_equation_sums(*data, two).tolist()
     [[4.0, 6.0, 1.0]]
     """
     items, d = len(indptr) - 1, factors.shape[1]

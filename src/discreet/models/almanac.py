@@ -1,32 +1,31 @@
-"""Almanac: item statistics are published once; from them and their own ratings all work out the rest at home.
+"""Almanac: item statistics are published once; each user's predictions are computed from them at home.
 
-**Published**, in at most two looks at the ratings, each a bounded sum over users with noise of a known deviation:
+**Published**, from at most two bounded sums over users, with noise of a known standard deviation:
 
-    1. how often each item was rated and the sum of its ratings          (:mod:`~discreet.models.sums.item_sums`)
+    1. the count of each item and the sum of its ratings                 (:mod:`~discreet.models.sums.item_statistics`)
     2. among the most rated items, by the noisy counts of 1, for every pair i, j
          W_ij = Σ_u w_u            over the users who rated both         (:mod:`~discreet.models.sums.pair_sums`)
-         A_ij = Σ_u w_u x_ui x_uj  with x_ui = r_ui − base_i, cut        in one sum with W
+         A_ij = Σ_u w_u x_ui x_uj  with x_ui = r_ui − base_i, clipped    in one sum with W
 
-Which of them, with what share of the budget and among how many items is settled beforehand from public facts alone
-(:mod:`~discreet.models.sums.almanac_queries`): where noise would hide the pairs, all of the budget goes to the items;
-where it would hide products of ratings but not that two items are rated together, only the latter is asked for.
+Which of them are asked for, with what share of the budget and among how many items, is decided beforehand from public
+facts (:mod:`~discreet.models.sums.almanac_queries`): where noise would hide the pairs, the whole budget goes to the
+items; where it would hide the products but not the co-occurrence counts, only the counts are asked for.
 
-What follows looks at no rating again, and costs nothing:
+The rest is post-processing and costs no privacy:
 
-    base_i         mean + b_i: counts and sums behind their noise, by empirical Bayes, towards a line in the public
-                   features of the item (:mod:`~discreet.data.features`); with v_i, what is not known of it
-    item_factors   L, with A ≈ W ∘ (L Lᵀ): those of its patterns that stand above the noise edge, refined by a
-                   factorisation that weighs each pair by its noise (:mod:`~discreet.models.denoise.spectral`)
-    taste_factors  the patterns of W that stand above its own edge: who rates what (:mod:`~discreet.models.home.conditional_logit`)
-    counts         the noisy counts behind their noise, and where there are pairs, as the first pattern of W tells them
+    base_i         mean + b_i, by empirical Bayes from the noisy counts and sums, with a prior that is linear in public
+                   features (:mod:`~discreet.models.denoise.item_biases`); and v_i, its posterior variance
+    item_factors   L, with A ≈ W ∘ (L Lᵀ): eigenvectors above the spectral threshold, refined by a weighted
+                   factorisation (:mod:`~discreet.models.denoise.spectral`)
+    taste_factors  factors of W: who rates what (:mod:`~discreet.models.denoise.co_occurrence`)
+    counts         denoised counts; where there are pairs, improved by the first factor of W
 
-**At home** a rating is expected to be base_i + z_iᵀ a_u, where z_i are covariates made of public features, popularity
-and factors, and a_u is what a user's own ratings leave most likely (:mod:`~discreet.models.home.user_regression`). A ranking is
-by how likely an item is to be rated next: popularity, moved by the user's own place among the patterns of taste and
-tilted by public features (:mod:`~discreet.models.home.conditional_logit`). Whoever has rated nothing gets base_i, and what is
-popular.
+**At home** the expected rating is base_i + z_iᵀ a_u, where z_i are covariates made of public features, popularity and
+factors, and a_u is fitted to the user's own ratings (:mod:`~discreet.models.home.user_regression`). Items are ranked by
+the probability that the user rates them next: a conditional logit whose offset is the user's expected interactions
+(:mod:`~discreet.models.home.conditional_logit`). A user without ratings gets base_i, and the most popular items.
 
-**Guarantee.** The release is a function of the noisy sums and of public facts; both sums are booked, with the
+**Guarantee.** The release is a function of the noisy sums and of public facts. Both sums are booked, with the
 sensitivities that their modules prove. A user's own fit is shown to that user alone, who knows those ratings already.
 """
 
@@ -40,26 +39,39 @@ from discreet.data.features import AGES, item_features
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number, require_whole
+from discreet.models.denoise.co_occurrence import taste_factors
+from discreet.models.denoise.item_biases import denoised
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
-from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel, taste_factors
+from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums.almanac_queries import CLIP, queries_for
-from discreet.models.sums.item_sums import posterior_biases, posterior_counts
+from discreet.models.sums.almanac_queries import CONSTANTS as QUERIES
+from discreet.models.sums.almanac_queries import queries_for
 from discreet.models.sums.pair_sums import Weighting
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 
-# Public constants, chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported.
-CHANCE, CHANCE_BESIDE_NOISE, CHANCE_OF_USERS, FACTOR_SPREAD = 2.0, 5.0, 12.0, 0.1
-"""The v of :mod:`~discreet.models.denoise.spectral`, in weights of a rating, and its t, in units of the clip. Beside
-noise more caution pays, as weights are known less well; and with the unit user they differ far more from user to user,
-so that chance is with the few that weigh most."""
-PATTERNS = 6
-"""How many patterns of who rates what together are looked for in the weights of products."""
-AGES_FOR_RANKING = 8
-"""How many ages of items are told apart in rankings, where there is more to learn of them than in ratings."""
+
+@dataclass(frozen=True)
+class _Constants:
+    """Chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported."""
+
+    sampling_variance: float = 2.0
+    """The v of :mod:`~discreet.models.denoise.spectral`, in weights of a rating, where there is no noise."""
+    sampling_variance_with_noise: float = 5.0
+    """The same with noise: the weights are known less well, so more shrinkage pays."""
+    sampling_variance_of_users: float = 12.0
+    """The same with the unit user: users' weights differ far more, and the few largest dominate the variance."""
+    factor_spread: float = 0.1
+    """The t of :mod:`~discreet.models.denoise.spectral`, in units of the clip."""
+    weight_factors: int = 6
+    """How many factors W is denoised with, for the products."""
+    ages_for_ranking: int = 8
+    """Into how many bins the ages of items are sorted for rankings, where they matter more than for ratings."""
+
+
+CONSTANTS = _Constants()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +83,10 @@ class Almanac:
     Parameters
     ----------
     audience
-        About how many users take part, as far as this is publicly known; an order of magnitude is enough. Told too
-        large a number, it asks for pairs that the noise hides, with budget that the averages then lack.
+        About how many users take part, as far as this is publicly known; an order of magnitude is enough. If it is too
+        large, budget is spent on pairs that the noise hides, and the averages get worse.
     factors, taste_factors
-        At most so many patterns of ratings, and of who rates what; with few data or much noise fewer stand out.
+        The largest number of factors of ratings, and of who rates what; with few data or much noise there are fewer.
     items
         Among how many items pairs are asked for, the most rated. None for the public rule.
     features
@@ -114,7 +126,7 @@ class Almanac:
     # ── Publication ──
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
-        """Ask for item sums and, unless noise would hide them, for sums over pairs of items; and clean these."""
+        """Ask for item sums and, unless noise would hide them, for sums over pairs of items; and denoise both."""
         check_population(self, population)
         catalogue = population.catalogue
         features = self._features(catalogue)
@@ -123,11 +135,8 @@ class Almanac:
         sums, asked = queries.item_sums(population)
         count_noise = population.deviation(asked, 1 - queries.share)
         noisy_counts, noisy_sums = population.sum(asked, 1 - queries.share)
-        counts = posterior_counts(noisy_counts, count_noise)
+        counts, bias, unknown = denoised(sums, noisy_counts, noisy_sums, count_noise, features)
         weight = sums.typical_weight
-        bias, unknown = posterior_biases(
-            counts, noisy_sums * sums.points, count_noise * sums.points, weight, features, width
-        )
         mean = float(sums.base[0] + bias @ counts / max(counts.sum(), 1e-9))
         base = np.clip(sums.base + bias, catalogue.scale.low, catalogue.scale.high).astype(np.float32)
         arrays: dict[str, AnyArray] = {
@@ -147,18 +156,16 @@ class Almanac:
             added = _weight_of_a_rating(weights, counts[rows], queries.weighting)
             tastes, known = taste_factors(weights, counts[rows], weight_noise, count_noise, added, self.taste_factors)
             arrays["counts"][rows] = known / weight
-            weights = denoised_weights(weights, counts[rows], weight_noise, PATTERNS)
+            weights = denoised_weights(weights, counts[rows], weight_noise, CONSTANTS.weight_factors)
             if queries.products:
-                chance = (
-                    CHANCE_OF_USERS if queries.weighting == "user, l2" else CHANCE_BESIDE_NOISE if noise > 0 else CHANCE
-                )
-                chance *= _weight_of_a_rating(weights, counts[rows], queries.weighting)
-                factors = denoised_factors(products, weights, noise, chance, FACTOR_SPREAD, self.factors)
-                factors = factors * np.float32(CLIP * width)
+                variance = _sampling_variance(queries.weighting, noise)
+                variance *= _weight_of_a_rating(weights, counts[rows], queries.weighting)
+                factors = denoised_factors(products, weights, noise, variance, CONSTANTS.factor_spread, self.factors)
+                factors = factors * np.float32(QUERIES.clip * width)
         for name, found, most in (
             ("item_factors", factors, self.factors),
             ("taste_factors", tastes, self.taste_factors),
-        ):  # columns of zeros for what did not stand out: the shape of a release says nothing
+        ):  # padded with zeros, so that shapes are public
             arrays[name] = np.zeros((size, most), dtype=np.float32)
             arrays[name][rows, : found.shape[1]] = found
         progress(3, 3, "pairs of items")
@@ -199,7 +206,7 @@ class Prepared:
         """For rankings."""
         arrays, catalogue = self.release.arrays, self.release.catalogue
         liked = (arrays["item_bias"] * (4 / catalogue.scale.width)).astype(np.float32)
-        features = self.model._features(catalogue, ages=AGES_FOR_RANKING)
+        features = self.model._features(catalogue, ages=CONSTANTS.ages_for_ranking)
         return ConditionalLogit.of(InteractionModel.of(arrays["counts"], arrays["taste_factors"]), liked, features)
 
     @cached_property
@@ -216,7 +223,14 @@ class Prepared:
         )
 
 
+def _sampling_variance(weighting: Weighting, noise: float) -> float:
+    """The v of :mod:`~discreet.models.denoise.spectral`, in weights of a rating."""
+    if weighting == "user, l2":
+        return CONSTANTS.sampling_variance_of_users
+    return CONSTANTS.sampling_variance_with_noise if noise > 0 else CONSTANTS.sampling_variance
+
+
 def _weight_of_a_rating(weights: Floats, counts: AnyArray, weighting: Weighting) -> float:
-    """What w_u is like, from the weights and from how much the items were rated."""
+    """The average w_u, from the weights and the counts."""
     ratio = float(np.trace(weights)) / max(float(counts.sum()), 1e-9)
     return ratio**2 if weighting == "user, l2" else ratio

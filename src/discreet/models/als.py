@@ -10,9 +10,9 @@ The same objective as :class:`discreet.MF`. With one side fixed it is ridge regr
     2. they answer with one sum: for each item they rated, z_u z_uᵀ and (r_ui − mean − b_u) z_u, where z_u = (p_u, 1);
     3. the model solves (Σ_u z_u z_uᵀ + n_i λ) (q_i, b_i) = Σ_u (r_ui − mean − b_u) z_u for each item.
 
-No user's factors ever leave the user, only the sums do. Where users are to be hidden the same three steps are taken
-with bounded and noisy sums, and with public item features on both sides: :mod:`~discreet.models.denoise.private_als`.
-How much is asked for then follows from public facts, with c = audience / (1700 · deviation of the noise):
+No user's factors ever leave the user, only the sums do. With privacy the same three steps are taken with bounded and
+noisy sums, and with public item features on both sides: :mod:`~discreet.models.denoise.private_als`. How much is asked
+for then follows from public facts, with the signal-to-noise ratio c = audience / (1700 · deviation of the noise):
 
     factors  c^0.7  (1 to 16)        sweeps  4 + 2 log₂ c  (1 to 12)        share of the item sums  0.2/√c  (15% to 50%)
 
@@ -27,7 +27,7 @@ import numpy as np
 from discreet.data.features import item_features
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
-from discreet.kernels.statistics import item_statistics, packed_width, solve_items
+from discreet.kernels.statistics import normal_equation_sums, packed_width, solve_items
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.denoise.private_als import ALSQueries, covariates, fit_private, sample_factor_sums
 from discreet.models.home.fold_in import FAINT_PENALTY, FoldIn, fixed, fold_in, rating_offsets, with_ones
@@ -39,13 +39,32 @@ from discreet.populations.population import Population
 from discreet.releases.release import Release
 from discreet.types import Doubles, Floats, Indices, Progress, no_progress
 
-FACTORS, SWEEPS = 10, 15
-"""Where nothing is hidden."""
-MOST_ITEMS, MOST_FACTORS, MOST_SWEEPS = 20_000, 16, 12
-"""Where users are hidden: what public rules ask for at most."""
-CLEAR = 1700.0
-"""The audience, in deviations of the noise, at which one factor and four sweeps are worth asking for."""
-# The rules were made on splits of MovieLens 1M with seeds 101 and 102, and tried on 100K with seeds 101 to 103.
+
+@dataclass(frozen=True)
+class _Constants:
+    """Chosen on splits of MovieLens 1M with seeds 101 and 102, and tried on 100K with seeds 101 to 103."""
+
+    factors: int = 10
+    """Without privacy."""
+    sweeps: int = 15
+    """Without privacy."""
+    most_items: int = 20_000
+    """How many items have factors at most, with privacy: their normal equations must fit into memory."""
+    most_factors: int = 16
+    """With privacy."""
+    most_sweeps: int = 12
+    """With privacy: each further one makes the noise of all larger."""
+    reference_ratio: float = 1700.0
+    """The audience, in deviations of the noise, at which one factor and four sweeps are worth asking for."""
+    factor_exponent: float = 0.7
+    """How the number of factors grows with c."""
+    item_share: float = 0.2
+    """What item sums get of the budget at c = 1."""
+    item_share_range: tuple[float, float] = (0.15, 0.5)
+    """Within which it stays."""
+
+
+CONSTANTS = _Constants()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +95,7 @@ class ALS:
         With privacy, how many items have factors of their own, the most rated. None for a public rule.
     features
         With privacy, whether to use the public genres and years of items: where factors start, what is expected of
-        items that are rated little, and as tastes of their own at home.
+        items that are rated little, and as covariates of users' own regressions.
     free
         With features, whether the factors of an item may differ from what a linear map of its features says.
     audience
@@ -142,8 +161,8 @@ class ALS:
     # ── Without privacy ──
 
     def _fit_exactly(self, population: Population, progress: Progress) -> Release:
-        items, d = len(population.catalogue), self.factors or FACTORS
-        sweeps = self.sweeps or SWEEPS
+        items, d = len(population.catalogue), self.factors or CONSTANTS.factors
+        sweeps = self.sweeps or CONSTANTS.sweeps
         item_factors = np.random.default_rng(self.seed).normal(0, 0.1, (items, d)).astype(np.float32)
         mean, item_bias = 0.0, np.zeros(items, dtype=np.float32)
         if self.biased:
@@ -173,7 +192,7 @@ class ALS:
             if self.biased:
                 targets = targets - own[by_item.users, -1]
                 own[:, -1] = 1
-            return np.asarray(item_statistics(by_item.indptr, by_item.users, targets, fixed(own)))
+            return np.asarray(normal_equation_sums(by_item.indptr, by_item.users, targets, fixed(own)))
 
         shape = (len(item_bias), packed_width(factors + self.biased))
         return Contribution(name="what users' own factors say about each item", shape=shape, total=total)
@@ -185,7 +204,7 @@ class ALS:
         queries = ALSQueries(
             factors=self.factors or 1,
             sweeps=self.sweeps or 1,
-            items=min(len(population.catalogue), self.items or MOST_ITEMS),
+            items=min(len(population.catalogue), self.items or CONSTANTS.most_items),
             item_sums_share=self.item_sums_share or 0.5,
             weighting=self.weighting,
             kept=self.kept,
@@ -195,12 +214,14 @@ class ALS:
             seed=self.seed,
         )
         noise = population.deviation(sample_factor_sums(queries, population.catalogue).contribution)
-        signal_to_noise = self.audience / noise / CLEAR
+        signal_to_noise = self.audience / noise / CONSTANTS.reference_ratio
+        share = float(np.clip(CONSTANTS.item_share / signal_to_noise**0.5, *CONSTANTS.item_share_range))
         return replace(
             queries,
-            factors=self.factors or int(np.clip(round(signal_to_noise**0.7), 1, MOST_FACTORS)),
-            sweeps=self.sweeps or int(np.clip(round(4 + 2 * np.log2(signal_to_noise)), 1, MOST_SWEEPS)),
-            item_sums_share=self.item_sums_share or float(np.clip(0.2 / signal_to_noise**0.5, 0.15, 0.5)),
+            factors=self.factors
+            or int(np.clip(round(signal_to_noise**CONSTANTS.factor_exponent), 1, CONSTANTS.most_factors)),
+            sweeps=self.sweeps or int(np.clip(round(4 + 2 * np.log2(signal_to_noise)), 1, CONSTANTS.most_sweeps)),
+            item_sums_share=self.item_sums_share or share,
         )
 
     # ── At home ──
@@ -209,7 +230,7 @@ class ALS:
         """The item side: with what is not known of it, where it was learned through noise."""
         arrays, offsets = release.arrays, rating_offsets(release)
         design = arrays["item_factors"]
-        if "unknown" in arrays:
+        if "unknown" in arrays:  # of the private form
             features = item_features(release.catalogue)[:, : None if self.features else 0]
             width = release.catalogue.scale.width
             return covariates(offsets, arrays["unknown"], arrays["counts"], features, design, width)

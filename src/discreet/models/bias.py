@@ -1,20 +1,13 @@
-"""Bias: how much an item is liked, and how generous a user is.
+"""Bias: how well an item is liked, and how generously a user rates.
 
     expected rating of item i by user u  =  mean + b_i + b_u
 
     b_i = Σ_u w_u (r_ui − mean) / (Σ_u w_u + damping_i)          released
     b_u = Σ_i (r_ui − mean − b_i) / (n_u + user_damping)         computed at home
 
-The release is one sum over users, of (w_u, c w_u x_ui) over the items that u rated, where x_ui is the rating about
-the middle of the scale, in half widths. Without privacy and with the unit rating w_u = 1. With the unit user w_u
-scales each user's whole vector to length 1, so that nobody moves the sum by more than 1, however much they rated.
-
-Noise of a known deviation s then stands in the way twice, and empirical Bayes answers both:
-
-    weight_i   given its noisy value y ~ N(weight_i, s²), and weights spread exponentially over the items:
-               the mean of a normal about y − s²/mean weight, cut off at 0
-    b_i        given its noisy sum, and biases that spread by t about a line in log weight (popular items are
-               liked more):  line_i + (sum_i − weight_i line_i) / (weight_i + damping + s_sum² / (weight_i t²))
+The release is made of one sum over users, of counts and ratings of every item
+(:mod:`~discreet.models.sums.item_statistics` has the weights w_u and the sensitivity). With noise, counts and biases
+are posterior means (:mod:`~discreet.models.denoise.item_biases`).
 """
 
 from dataclasses import dataclass

@@ -7,8 +7,8 @@
 Neighbours predict, rank and explain as :mod:`discreet.models.home.neighbourhood` says. The release is sums over users:
 counts and sums of ratings, Σ_u y_uj², and Σ_u y_ui y_uj, the last asked for by blocks of rows.
 
-``presence`` is what having rated an item counts beside how it was rated. With 0 the cosine is a correlation of
-tastes alone, which is noise for most pairs; the larger it is, the more the cosine says who watches the same.
+``presence`` is the weight of having rated an item, relative to the rating. With 0 the cosine is a correlation of
+ratings alone, which is noise for most pairs; the larger it is, the more the cosine counts co-occurrence.
 """
 
 from dataclasses import dataclass

@@ -1,35 +1,34 @@
 """Covariances of pairs of items, published with noise; each user's own ratings are completed from them at home.
 
-The publication, two looks at the ratings:
+Published are two sums over users:
 
-    1. how often each item was rated and its ratings' sum   →   base_i = mean + b_i, and which items are rated most
+    1. the count of each item and the sum of its ratings    →   base_i = mean + b_i, and the most rated items
     2. A_ij = Σ_u w_u x_ui x_uj  and  W_ij = Σ_u w_u        over the users who rated both, for pairs of these items,
-                                                            x_ui = r_ui − base_i, cut to ±clip
+                                                            x_ui = r_ui − base_i, clipped
 
-The second is one bounded sum, numerator and denominator calibrated together (:mod:`~discreet.models.sums.pair_sums` has
-the weights w_u and the proofs for a rating and for a user). The covariances C_ij = A_ij / W_ij are then cleaned of
-noise into factors, C ≈ L Lᵀ (:mod:`~discreet.models.denoise.spectral`); that is post-processing and costs nothing.
+The second is one bounded sum, numerator and denominator together (:mod:`~discreet.models.sums.pair_sums` has the
+weights w_u and the proofs for a rating and for a user). The covariances C_ij = A_ij / W_ij are then denoised into
+factors, C ≈ L Lᵀ (:mod:`~discreet.models.denoise.spectral`): post-processing, which costs no privacy.
 
-Prediction, at home, in one of three forms, with F = (L, spread of users' biases), d_uj = r_uj − base_j and
+Predictions, at home, have one of three forms, with F = (L, spread of users' biases), d_uj = r_uj − base_j and
 b_u = Σ_j d_uj / (n_u + user_damping):
 
     factors         base_i + F_i·z,  z = (FᵀF + s² I)⁻¹ Fᵀd_u           from all that the user rated
     interpolation   base_i + b_u + Σ_j θ_j (d_uj − b_u),  θ = (L_N L_Nᵀ + s² I)⁻¹ L_N L_i   from the k nearest rated
                     items N (the weights of Bell and Koren)
     neighbours      base_i + b_u + Σ_j ρ_ij (d_uj − b_u) / (Σ_j ρ_ij + damping)   from the k nearest rated of those
-                    that item i lists; ρ_ij is the covariance as a correlation, less what all items have in common
+                    that item i lists; ρ_ij is the correlation, less what all items have in common
 
-Without noise ρ comes from A_ij / (W_ij + shrinkage), with noise from the cleaned covariances.
+Without noise ρ comes from A_ij / (W_ij + shrinkage), with noise from the denoised covariances.
 
-**Never worse than the averages.** What is asked for is settled beforehand, from the deviation of the noise and from
-the publicly known order of magnitude of the audience:
+**Fallback to averages.** What is asked for is decided beforehand, from the noise and the announced audience:
 
-    signal_to_noise  =  audience / deviation of the noise on A        (on the scale of one rating and Gaussian noise)
+    signal-to-noise ratio  =  audience / deviation of the noise on A        (on the scale of one rating, Gaussian noise)
 
-Below 380 the covariances cannot stand out: they are not asked for, and the whole budget buys averages. Above, the
-averages get 300/signal_to_noise of the budget (within 25% and 45%), and signal_to_noise/2 items take part. Where the covariances then
-do not stand above the noise edge after all, there are no factors, and the averages answer. No rating is looked at
-again to decide it.
+Below 380 the covariances would be lost in noise: they are not asked for, and the whole budget goes to averages. Above,
+the averages get 300 over this ratio of the budget (within 25% and 45%), and half as many items as this ratio take
+part. If no eigenvalue then lies above the spectral threshold, there are no factors, and predictions are averages. No
+rating is looked at to decide this.
 """
 
 from dataclasses import dataclass
@@ -50,7 +49,7 @@ from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.home import neighbourhood
 from discreet.models.home.fold_in import FoldIn, fixed, rating_offsets
 from discreet.models.home.user_bias import user_biases
-from discreet.models.sums.pair_sums import Engine, PairSums, Weighting
+from discreet.models.sums.pair_sums import PairSums, Weighting
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.populations.terms import DELTA_FOR_USERS
@@ -61,51 +60,70 @@ from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_prog
 
 Form = Literal["factors", "interpolation", "neighbours"]
 
-# Public constants, chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported.
-RELATIVE_WEIGHT = 0.1
-"""How much weights count beside products in the one sum of both: κ² in :mod:`~discreet.models.sums.pair_sums`."""
-RESIDUAL_DEVIATION, BIAS_SPREAD = 0.22, 0.1
-"""How far a rating strays from its expectation, and how far users' biases spread, in widths of the scale."""
-FACTOR_SPREAD, CHANCE = 0.1, 2.0
-"""The t of :mod:`~discreet.models.denoise.spectral`, in units of the clip, and its v, in weights of a rating."""
-PATTERNS = 6
-"""How many patterns of who rates what together are looked for in the weights."""
-LEAST_SIGNAL_TO_NOISE, AVERAGES_AT, ITEMS_AT = 380.0, 300.0, 0.5
-AVERAGES_WITHIN = 0.25, 0.45
-"""The averages' least share bounds the harm of an audience that was told too large, and costs next to nothing: on
-MovieLens 1M a quarter comes within .001 of the best share, at epsilon 3 and 10 for a rating and 20 for a user."""
-TYPICAL_LENGTH = 10.0
-"""√c of a typical user: how much fainter covariances are with weights 1/c than with 1/√c."""
-MOST_ITEMS = 4096
-"""Items that take part where there is no noise: two square matrices of 64 MB."""
+
+@dataclass(frozen=True)
+class _Constants:
+    """Chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported."""
+
+    relative_weight: float = 0.1
+    """κ² of :mod:`~discreet.models.sums.pair_sums`: the weight of W relative to A in their one sum."""
+    residual_deviation: float = 0.22
+    """The standard deviation of a rating about its expectation, in widths of the scale."""
+    bias_spread: float = 0.1
+    """The prior standard deviation of users' biases, in widths of the scale."""
+    factor_spread: float = 0.1
+    """The t of :mod:`~discreet.models.denoise.spectral`, in units of the clip."""
+    sampling_variance: float = 2.0
+    """Its v, in weights of a rating."""
+    weight_factors: int = 6
+    """How many factors W is denoised with."""
+    least_ratio: float = 380.0
+    """The least signal-to-noise ratio for which covariances are asked for."""
+    full_average_ratio: float = 300.0
+    """The ratio at which averages would get the whole budget."""
+    least_average_share: float = 0.25
+    """What averages get at least. It bounds the harm of an audience announced too large, and costs next to nothing: on
+    MovieLens 1M a quarter comes within .001 of the best share, at epsilon 3 and 10 for a rating and 20 for a user."""
+    most_average_share: float = 0.45
+    """What averages get at most if covariances are asked for."""
+    items_per_ratio: float = 0.5
+    """How many items take part, over the ratio."""
+    fewest_items: int = 200
+    """How many take part at least."""
+    most_items: int = 4096
+    """How many take part at most: two square matrices of 64 MB."""
+    typical_length: float = 10.0
+    """√c of a typical user: how much smaller covariances are with weights 1/c than with 1/√c."""
+
+
+CONSTANTS = _Constants()
 
 
 @dataclass(frozen=True, kw_only=True)
 class CovarianceKNN:
     """Covariances between items as one noisy sum over users, and neighbours or factors made from them.
 
-    With noise it is never told to publish what the noise would hide: then it publishes averages, as
-    :class:`~discreet.Bias` does.
+    Where noise would hide the covariances it publishes averages, as :class:`~discreet.Bias` does.
 
     Parameters
     ----------
     form
         How ratings are predicted: ``factors``, ``interpolation`` or ``neighbours``.
     factors
-        At most so many factors; with few data or much noise fewer stand out.
+        The largest number of factors; with few data or much noise there are fewer.
     items
         How many items take part, the most rated. None for a public rule: all up to 4096 without noise, and with noise
-        the more the clearer it can be.
+        the more the higher the signal-to-noise ratio.
     audience
         About how many users take part, as far as this is publicly known; rather too small a number than
-        too large. Told too large a one, it asks for covariances that the noise hides, and only a quarter of the budget
+        too large. If it is too large, covariances are asked for that the noise hides, and only a quarter of the budget
         or more is left for averages. On MovieLens 100K at epsilon 1 and delta 1e-6 :class:`~discreet.Bias` has an RMSE
         of .949, and so has this for 1000 users; for 3000 it is .957, for 10,000 or a million .968 (80/20, mean of seeds
         100 to 102).
     covariance_share
         How much of the budget the covariances get, 0 for averages alone. None for the public rule above.
     clip
-        The furthest that a residual counts, in widths of the scale.
+        Where residuals are clipped, in widths of the scale.
     centre
         What is taken from ratings before the products are summed: the ``item``'s mean, or the ``user``'s too, which
         one rating moves more.
@@ -119,9 +137,6 @@ class CovarianceKNN:
         Correlation of an imagined neighbour whose residual is 0, for ``neighbours``.
     item_damping, user_damping
         Ratings at the mean that every item and every user is imagined to have had.
-    engine
-        What adds up the products of all pairs: ``numba``, or ``torch``, on a GPU where there is one. The sums are the
-        same.
 
     Examples
     --------
@@ -149,13 +164,11 @@ class CovarianceKNN:
     damping: float = 0.3
     item_damping: float = 5.0
     user_damping: float = 5.0
-    engine: Engine = "numba"
 
     def __post_init__(self) -> None:
         forms = ("factors", "interpolation", "neighbours")
         require(self.form in forms, f"form must be 'factors', 'interpolation' or 'neighbours', got {self.form!r}")
         require(self.centre in ("item", "user"), f"centre must be 'item' or 'user', got {self.centre!r}")
-        require(self.engine in ("numba", "torch"), f"engine must be 'numba' or 'torch', got {self.engine!r}")
         if self.items is not None:
             require_whole("items", self.items, 2)
         if self.covariance_share is not None:
@@ -169,7 +182,7 @@ class CovarianceKNN:
     # ── Publication ──
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
-        """Ask for averages and, unless noise would hide them, for covariances; and clean these."""
+        """Ask for averages and, unless noise would hide them, for covariances; and denoise these."""
         check_population(self, population)
         weighting, items, share = self._queries(population)
         mean, item_bias, counts = item_biases_and_weights(population, self.item_damping, 1 - share)
@@ -186,13 +199,13 @@ class CovarianceKNN:
             products, weights = asked.matrices(population.sum(asked.contribution, share))
             noise, weight_noise = asked.deviations(population.deviation(asked.contribution, share))
             progress(2, 3, "covariances")
-            weights = denoised_weights(weights, np.maximum(counts[rows], 0), weight_noise, PATTERNS)
+            weights = denoised_weights(weights, np.maximum(counts[rows], 0), weight_noise, CONSTANTS.weight_factors)
             if self.form == "neighbours" and noise == 0:
                 similarities = _shrunk_correlations(products, weights, self.shrinkage)
             else:
-                chance = CHANCE * _weight_of_a_rating(weights, counts[rows], weighting)
-                factors = denoised_factors(products, weights, noise, chance, FACTOR_SPREAD, self.factors)
-                similarities = _cleaned_correlations(factors, weights, (RESIDUAL_DEVIATION / self.clip) ** 2)
+                variance = CONSTANTS.sampling_variance * _weight_of_a_rating(weights, counts[rows], weighting)
+                factors = denoised_factors(products, weights, noise, variance, CONSTANTS.factor_spread, self.factors)
+                similarities = _denoised_correlations(factors, weights, (CONSTANTS.residual_deviation / self.clip) ** 2)
         if self.form == "neighbours":
             arrays["neighbours"], arrays["similarities"] = _lists(similarities, rows, len(counts), self.listed)
         else:
@@ -226,15 +239,15 @@ class CovarianceKNN:
         """How users are weighted, how many items take part and the covariances' share of the budget. All public."""
         size = len(population.catalogue)
         if population.unit is None:
-            return "rating, l2", min(size, self.items or MOST_ITEMS), 0.5
+            return "rating, l2", min(size, self.items or CONSTANTS.most_items), 0.5
         base = np.full(size, population.catalogue.scale.middle, dtype=np.float32)
 
         def signal_to_noise(weighting: Weighting, items: int) -> float:
             asked = self._sums(population, np.arange(items, dtype=np.int32), base, weighting)
             noise, _ = asked.deviations(population.deviation(asked.contribution))
-            return self.audience / (noise if weighting == "rating, l2" else noise * TYPICAL_LENGTH)
+            return self.audience / (noise if weighting == "rating, l2" else noise * CONSTANTS.typical_length)
 
-        wanted = min(size, self.items or MOST_ITEMS)
+        wanted = min(size, self.items or CONSTANTS.most_items)
         weighting: Weighting = "rating, l2"
         if population.unit.name == "user":
             weighting = "user, l2"
@@ -243,18 +256,29 @@ class CovarianceKNN:
                 signal_to_noise(weighting, wanted)
             except InputError:  # without a delta there is no Gaussian noise, and Laplace noise goes by another bound
                 weighting = "rating, l1"
-        clear = signal_to_noise(weighting, wanted)
+        ratio = signal_to_noise(weighting, wanted)
         if self.items is None:
-            wanted = int(np.clip(ITEMS_AT * clear, min(200, size), wanted))
+            wanted = int(np.clip(CONSTANTS.items_per_ratio * ratio, min(CONSTANTS.fewest_items, size), wanted))
         share = self.covariance_share
         if share is None:
-            share = 0.0 if clear < LEAST_SIGNAL_TO_NOISE else 1 - float(np.clip(AVERAGES_AT / clear, *AVERAGES_WITHIN))
+            share = (
+                0.0
+                if ratio < CONSTANTS.least_ratio
+                else 1
+                - float(
+                    np.clip(
+                        CONSTANTS.full_average_ratio / ratio,
+                        CONSTANTS.least_average_share,
+                        CONSTANTS.most_average_share,
+                    )
+                )
+            )
         return weighting, wanted, share
 
     def _sums(self, population: Population, rows: Indices, base: Floats, weighting: Weighting) -> PairSums:
         clip = self.clip * population.catalogue.scale.width
         damping = self.user_damping if self.centre == "user" else None
-        return PairSums(rows, base, clip, RELATIVE_WEIGHT, damping, weighting, self.engine)
+        return PairSums(rows, base, clip, CONSTANTS.relative_weight, damping, weighting)
 
     # ── Prediction, at home ──
 
@@ -275,7 +299,7 @@ class CovarianceKNN:
             position = np.full(len(base), -1, dtype=np.int32)
             position[involved] = np.arange(len(involved), dtype=np.int32)
             own_factors = arrays["item_factors"][involved]
-            residual_variance = float((RESIDUAL_DEVIATION * prepared.width) ** 2)
+            residual_variance = float((CONSTANTS.residual_deviation * prepared.width) ** 2)
             mean = chosen(histories.n_users, few_pairs.interpolated, interpolated)
             expected = mean(*own_ratings, residuals, position, own_factors @ own_factors.T, self.k, residual_variance)
             return np.asarray(base[items] + own[users] + expected, dtype=np.float32)
@@ -301,7 +325,7 @@ class CovarianceKNN:
             return prepared.neighbourhood.shares(history, item)
         design, width = prepared.fold_in.factors, prepared.width
         rated = design[history.items].astype(np.float64)
-        gram = rated.T @ rated + (RESIDUAL_DEVIATION * width) ** 2 * np.eye(design.shape[1])
+        gram = rated.T @ rated + (CONSTANTS.residual_deviation * width) ** 2 * np.eye(design.shape[1])
         of_item = design[item].astype(np.float64) * np.sqrt(prepared.release.arrays["counts"][item]) / width
         of_item[-1] = 0  # the user's bias lifts all items alike
         weights = rated @ np.linalg.solve(gram, of_item)
@@ -333,14 +357,14 @@ class Prepared:
     @cached_property
     def fold_in(self) -> FoldIn:
         """F above, in the other forms."""
-        biases = np.full((len(self.base), 1), BIAS_SPREAD * self.width, dtype=np.float32)
+        biases = np.full((len(self.base), 1), CONSTANTS.bias_spread * self.width, dtype=np.float32)
         design = np.concatenate([self.release.arrays["item_factors"], biases], axis=1)
-        penalty = np.full(design.shape[1], (RESIDUAL_DEVIATION * self.width) ** 2, dtype=np.float32)
+        penalty = np.full(design.shape[1], (CONSTANTS.residual_deviation * self.width) ** 2, dtype=np.float32)
         return FoldIn(design, self.base, np.zeros_like(penalty), penalty)
 
 
 def _weight_of_a_rating(weights: Floats, counts: Doubles, weighting: Weighting) -> float:
-    """What w_u is like, from the weights and from how much the items were rated."""
+    """The average w_u, from the weights and the counts."""
     ratio = float(np.trace(weights)) / max(float(np.maximum(counts, 0).sum()), 1e-9)
     # With the unit user the counts themselves are weighted, by about 1/√c: so the ratio is about 1/√c and not 1/c.
     return ratio**2 if weighting == "user, l2" else ratio
@@ -359,7 +383,7 @@ def _shrunk_correlations(products: Floats, weights: Floats, shrinkage: float) ->
     return np.asarray(correlations)
 
 
-def _cleaned_correlations(factors: Floats, weights: Floats, residual_variance: float) -> Floats:
+def _denoised_correlations(factors: Floats, weights: Floats, residual_variance: float) -> Floats:
     """``L Lᵀ`` as correlations of what ratings show, less what all pairs have in common."""
     covariance = factors @ factors.T
     common = float((weights * covariance).sum() / max(float(weights.sum()), 1e-9))

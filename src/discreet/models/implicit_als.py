@@ -20,7 +20,7 @@ from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels import few_users
 from discreet.kernels.als import eigenbasis, half_step, improve_rows
 from discreet.kernels.compiling import chosen
-from discreet.kernels.statistics import item_statistics, pack, packed_width, solve_items, unpack
+from discreet.kernels.statistics import normal_equation_sums, pack, packed_width, solve_items, unpack
 from discreet.models.home.fold_in import fixed
 from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
@@ -98,7 +98,7 @@ class ImplicitALS:
             own = self._fold_in(ratings, item_factors)
             by_item = ratings.by_item
             targets = np.ones(len(ratings), dtype=np.float32)
-            statistics = item_statistics(by_item.indptr, by_item.users, targets, fixed(own))
+            statistics = normal_equation_sums(by_item.indptr, by_item.users, targets, fixed(own))
             together = np.zeros(statistics.shape[1])
             gram = own.T.astype(np.float64) @ own.astype(np.float64)
             together[: statistics.shape[1] - self.factors - 1] = pack(gram)

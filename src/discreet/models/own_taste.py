@@ -1,15 +1,15 @@
-"""Own taste: what a user's own ratings and public facts about items tell, without anything from anybody else.
+"""Own taste: a baseline that uses no one else's data, only a user's own ratings and public facts about items.
 
-    rating of item i  =  expected + generosity + taste for the item's genres and age
+    rating of item i  =  prior mean + user's bias + preference for the item's genres and age
 
-Generosity and taste come from the user's own ratings by the regression of :mod:`~discreet.models.home.user_regression`, on
-public features alone; what they will choose by the tilt of :mod:`~discreet.models.home.conditional_logit`, of items that are all as
-popular:
+Bias and preferences come from the user's own ratings by the regression of
+:mod:`~discreet.models.home.user_regression`, on public features alone. Items are ranked by the conditional logit of
+:mod:`~discreet.models.home.conditional_logit`, with all items equally popular:
 
-    P(i)  ∝  exp(ηᵀf_i)        η the likeliest for what the user rated before
+    P(i)  ∝  exp(ηᵀf_i)        η the maximum a posteriori estimate for what the user rated before
 
-Nothing is asked of the population, so nothing is released and nothing is spent: this is what costs no
-privacy, and what any release must beat to be worth its epsilon.
+Nothing is asked of the population, so nothing is released and nothing is spent. A release must beat this to be worth
+its epsilon.
 """
 
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ import numpy as np
 from discreet.data.features import item_features
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.models.almanac import AGES_FOR_RANKING
+from discreet.models.almanac import CONSTANTS
 from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums.item_sums import expected_rating
+from discreet.models.sums.item_statistics import expected_rating
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.releases.release import Release
@@ -80,7 +80,7 @@ class Prepared:
         """For rankings: all items as popular."""
         size = len(self.release.catalogue)
         alike = InteractionModel.of(np.ones(size, dtype=np.float32), np.zeros((size, 0), dtype=np.float32))
-        features = item_features(self.release.catalogue, AGES_FOR_RANKING)
+        features = item_features(self.release.catalogue, CONSTANTS.ages_for_ranking)
         return ConditionalLogit.of(alike, np.zeros(size, dtype=np.float32), features)
 
     @cached_property

@@ -42,6 +42,9 @@ class Contribution:
     most_users
         Over how many users it is summed exactly, where its bound rests on that; more are refused before anything is
         charged. ``MOST_USERS`` where it has a ``finish``.
+    on_torch
+        ``total`` computed by torch, for populations whose ``engine`` it is: the same whole numbers, so it needs a
+        ``finish``, and the bounds hold for it.
     """
 
     name: str
@@ -52,8 +55,11 @@ class Contribution:
     chooses: bool = False
     finish: Callable[[AnyArray], AnyArray] | None = None
     most_users: int | None = None
+    on_torch: Callable[[Ratings], AnyArray] | None = None
 
     def __post_init__(self) -> None:
+        if self.on_torch is not None and self.finish is None:
+            raise InputError(f"{self.name!r} needs a finish: only whole numbers are the same on every engine")
         if self.finish is not None and self.most_users is None:
             object.__setattr__(self, "most_users", MOST_USERS)
 

@@ -14,6 +14,7 @@ from discreet.looks import Look, Looks
 from discreet.populations.bounded import needs_rating_bound, prepared
 from discreet.populations.calibration import CalibratedNoise, Noise, calibrate_noise, calibrate_steps
 from discreet.populations.contribution import Contribution
+from discreet.populations.engine import Engine, check_engine, on_engine
 from discreet.populations.guarded import check_before_charging, check_users, nobody
 from discreet.populations.handled import not_hidden, notes_on
 from discreet.populations.held import given_to, held_by, hold
@@ -61,7 +62,9 @@ class Paying:
         budget: "Budget | None" = None,
         place: str = "",
         level_fact: str = LEVEL_FACT,
+        engine: Engine = "numba",
     ) -> None:
+        check_engine(engine)
         check_ratings_of_population(type(self).__name__, ratings)
         scale = ratings.catalogue.scale
         # Parts are checked whenever they are read.
@@ -72,7 +75,7 @@ class Paying:
         self.ledger, self._level_fact = ledger, level_fact
         read_tuning(tuning)  # checks it
         self.tuning = tuning
-        self._share = share
+        self._share, self._engine = share, engine
         self._noise = noise
         self._randomness = Randomness() if randomness is None else randomness
         self._answered: list[tuple[int, ...]] = []
@@ -189,7 +192,9 @@ class Paying:
 
     def _charged(self, contribution: Contribution, share: float) -> CalibratedNoise:
         noise = self.calibrate(contribution, share)
-        check_before_charging(contribution, held_by(self), users_may_leave=self._users_may_leave)
+        check_before_charging(
+            on_engine(contribution, self._engine), held_by(self), users_may_leave=self._users_may_leave
+        )
         self._pay(noise.spend, contribution.shape)
         return noise
 
@@ -207,8 +212,11 @@ class Paying:
         check_users(contribution, held_by(self))
         if needs_rating_bound(contribution, self.unit):
             self._check_nobody_counts_nothing(contribution)
-        check_before_charging(contribution, held_by(self), users_may_leave=self._users_may_leave)
+        check_before_charging(
+            on_engine(contribution, self._engine), held_by(self), users_may_leave=self._users_may_leave
+        )
 
     def _noisy(self, contribution: Contribution, ratings: InParts | None, noise: CalibratedNoise) -> Doubles:
-        total = weighted_total(contribution, ratings, self.ledger.levels, self._level_fact)
+        computed = on_engine(contribution, self._engine)
+        total = weighted_total(computed, ratings, self.ledger.levels, self._level_fact)
         return noise.add_noise(total, self._randomness)

@@ -13,6 +13,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
 from discreet.looks import Look, Looks
 from discreet.populations.contribution import MOST_USERS, Contribution
+from discreet.populations.engine import Engine, check_engine, on_engine
 from discreet.populations.held import held_by, hold
 from discreet.populations.some import sampled_users, some_users
 from discreet.populations.steps import Question, Steps, StepSums
@@ -108,6 +109,13 @@ class NoPrivacy:
     Ratings that users perturbed at home were private, or not, before anyone summed them: the guarantee of a release is
     then that of their reports (:mod:`discreet.collect.promise`).
 
+    Parameters
+    ----------
+    ratings
+        What is summed.
+    engine
+        What computes the sums: ``numba``, or ``torch``, on a GPU where there is one.
+
     Examples
     --------
     >>> import discreet as dc
@@ -118,7 +126,9 @@ class NoPrivacy:
 
     unit = None
 
-    def __init__(self, ratings: Ratings | RatingsInParts) -> None:
+    def __init__(self, ratings: Ratings | RatingsInParts, *, engine: Engine = "numba") -> None:
+        check_engine(engine)
+        self._engine: Engine = engine
         check_ratings_of_population("NoPrivacy", ratings)
         hold(self, ratings)
         self._perturbed = ratings.perturbed if isinstance(ratings, Ratings) else None
@@ -153,7 +163,7 @@ class NoPrivacy:
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The exact total."""
-        return exact_total(contribution, held_by(self))
+        return exact_total(on_engine(contribution, self._engine), held_by(self))
 
     def deviation(self, question: Question, share: float = 1.0) -> float:
         """There is no noise."""
@@ -165,7 +175,7 @@ class NoPrivacy:
 
         def answer(contribution: Contribution) -> Doubles:
             sample = sampled_users(held_by(self), steps.sampling_rate, randomness)
-            return exact_total(contribution, some_users(held_by(self), sample))
+            return exact_total(on_engine(contribution, self._engine), some_users(held_by(self), sample))
 
         return StepSums(steps, 0.0, answer)
 

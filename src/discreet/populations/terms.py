@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from discreet.data.ratings import Ratings
 from discreet.errors import require
+from discreet.populations.engine import Engine, check_engine
 from discreet.populations.local import LocalDevices
 from discreet.populations.population import NoPrivacy, Population
 from discreet.populations.trusted import TrustedServer
@@ -31,6 +32,8 @@ class Terms:
         ``server`` (the default): one server holds the ratings and adds noise. ``devices``: every device adds its own.
     noise_seed
         Makes the noise repeatable, for experiments; the guarantee is then none.
+    engine
+        What computes the sums: ``numba`` (the default), or ``torch``, on a GPU where there is one.
 
     Examples
     --------
@@ -43,10 +46,12 @@ class Terms:
     unit: UnitName | None = None
     trust: Literal["server", "devices"] | None = None
     noise_seed: int | None = None
+    engine: Engine = "numba"
 
     def __post_init__(self) -> None:
         require(self.unit in (None, "rating", "user"), f"unit must be 'rating' or 'user', got {self.unit!r}")
         require(self.trust in (None, "server", "devices"), f"trust must be 'server' or 'devices', got {self.trust!r}")
+        check_engine(self.engine)
         if self.epsilon is not None:
             self.ledger()  # checks epsilon and delta
             return
@@ -78,6 +83,7 @@ class Terms:
     def population(self, ratings: Ratings, **settings: Any) -> Population:
         """Someone to ask, with a fresh ledger; ``settings`` are those of a private population, such as ``account``."""
         if self.epsilon is None:
-            return NoPrivacy(ratings)
+            return NoPrivacy(ratings, engine=self.engine)
         kind = LocalDevices if self.trust == "devices" else TrustedServer
-        return kind(ratings, self.ledger(), randomness=Randomness(self.noise_seed), **settings)
+        randomness = Randomness(self.noise_seed)
+        return kind(ratings, self.ledger(), randomness=randomness, engine=self.engine, **settings)

@@ -41,6 +41,8 @@ class TrustedServer(Paying):
     level_fact
         Which of the ratings' facts about users says what privacy level each of them chose, where the ledger offers
         several.
+    engine
+        What computes the sums: ``numba``, or ``torch``, on a GPU where there is one. The sums are the same.
 
     **Guarantee.** Each sum is the total of a contribution, rounded to a public lattice, plus noise whose scale is
     fitted to the bound that the contribution itself proves, rounding included. What a model makes of the

@@ -133,7 +133,7 @@ def _load(folder: Path, card: dict[str, Any], own: Collection[Any]) -> Release:
         declared=card.get("catalogue_declared") is True,
     )
     try:
-        model = kind(**card["settings"])
+        model = kind(**_present_settings(kind, card["settings"]))
     except (TypeError, InputError) as error:
         raise ReleaseError(f"{folder} holds settings that this version cannot use: {error}") from None
     release = Release(
@@ -244,3 +244,9 @@ def _plain(setting: object) -> object:
 def _checksum(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _present_settings(kind: type[Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """Without ``engine`` where it was a setting once: it says what computed the sums, and these are the same."""
+    own = {field.name for field in dataclasses.fields(kind)}
+    return {name: value for name, value in settings.items() if name in own or name != "engine"}

@@ -1,24 +1,25 @@
-"""Item factors from normal equations with noise: post-processing, so it costs no privacy.
+"""Item factors from noisy normal equations: post-processing, so it costs no privacy.
 
-Of item i are known, with c_i its weight and m_i about how much it was rated (weighted likewise)
+Known of item i, with c_i its weight and m_i about how much it was rated (weighted likewise):
 
-    G_i + noise of deviation s'     the left side of its normal equations, off the diagonal s'/√2
-    h_i = G_i x_i + stray + noise   the right side: noise of deviation s, strays of variance σ² w c_i G_i
+    G_i + noise of deviation s'      the left side of its normal equations; off the diagonal s'/√2
+    h_i = G_i x_i + error + noise    the right side: noise of deviation s, errors of variance σ² w c_i G_i
 
 Three steps of empirical Bayes, from these noisy values and public constants alone:
 
-**Left sides.** All items share a Ḡ: G_i = m_i Ḡ + m_i D_i. Ḡ is the ratio of sums over items, in which noise averages
-out, cut to what is positive. How large deviations D are, τ², is what ‖G_i − m_i Ḡ‖² has beyond noise, and
+**Left sides.** All items share a mean Ḡ: G_i = m_i Ḡ + m_i D_i. Ḡ is the ratio of sums over items, in which noise
+averages out, projected to positive semidefinite matrices. The variance τ² of D is what ‖G_i − m_i Ḡ‖² has beyond
+noise, and
 
-    G_i  ←  m_i Ḡ + (G_i − m_i Ḡ) m_i² τ² / (m_i² τ² + noise)         cut to what is positive
+    G_i  ←  m_i Ḡ + (G_i − m_i Ḡ) m_i² τ² / (m_i² τ² + noise)         projected likewise
 
-With much noise all items have the common matrix and only their right sides speak; with little each has its own.
+With much noise all items have the common matrix and differ in their right sides only; with little each has its own.
 
-**The map of public features.** x_i = W f_i + free part of variances t². W by generalised ridge about what it was:
-h_i has mean G_i W f_i and variance V_i = G_i diag(t²) G_i + σ² w c_i G_i + s² + g_i E‖x_i‖², where g_i is the variance
-that is left on a cell of G_i. One W serves all items, so it is known when no item's own factors are.
+**The map of public features.** x_i = W f_i + ξ_i, where ξ_i has variances t². W is a generalised ridge estimate about
+its previous value: h_i has mean G_i W f_i and variance V_i = G_i diag(t²) G_i + σ² w c_i G_i + s² + g_i E‖x_i‖², where
+g_i is the variance left on a cell of G_i. All items share W, so it can be estimated when single items cannot.
 
-**Items.** x_i = W f_i + diag(t²) G_i V_i⁻¹ (h_i − G_i W f_i), and what remains unknown of each coordinate.
+**Items.** The posterior mean x_i = W f_i + diag(t²) G_i V_i⁻¹ (h_i − G_i W f_i), and the variance of each coordinate.
 """
 
 from dataclasses import dataclass
@@ -27,12 +28,13 @@ import numpy as np
 
 from discreet.types import Doubles
 
-FAINT = 1e-9
+TINY = 1e-9
+"""Keeps divisions possible where nothing was counted and there is no noise."""
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyEquations:
-    """Normal equations of many items, as they were answered.
+    """Noisy normal equations of many items.
 
     Parameters
     ----------
@@ -54,45 +56,45 @@ class NoisyEquations:
     residual_variance: Doubles
 
     def denoised(self) -> "NormalEquations":
-        """With the left sides behind their noise."""
-        total = max(float(self.masses.sum()), FAINT)
+        """With the left sides denoised."""
+        total = max(float(self.masses.sum()), TINY)
         common = positive(self.grams.sum(axis=0) / total)
         pooled = self.masses[:, None, None] * common
-        apart = self.grams - pooled
+        difference = self.grams - pooled
         d = len(common)
         noise = self.gram_deviation**2 * (d + d * (d - 1) / 2)
-        beyond = float(((apart**2).sum(axis=(1, 2)) - noise).sum()) / max(float((self.masses**2).sum()), FAINT)
+        beyond = float(((difference**2).sum(axis=(1, 2)) - noise).sum()) / max(float((self.masses**2).sum()), TINY)
         own = self.masses**2 * max(beyond, 0.0)
-        kept = own / (own + noise + FAINT)
-        grams = positive(pooled + kept[:, None, None] * apart)
+        kept = own / (own + noise + TINY)
+        grams = positive(pooled + kept[:, None, None] * difference)
         return NormalEquations(grams, self.moments, self.deviation, self.residual_variance, kept * noise / d**2)
 
 
 @dataclass(frozen=True, eq=False)
 class NormalEquations:
-    """Normal equations of many items, their left sides cleaned.
+    """Normal equations of many items, their left sides denoised.
 
     Parameters
     ----------
     grams, moments, deviation, residual_variance
         As above.
-    doubt
-        The g above: the variance that is left on a cell of each item's left side.
+    gram_variance
+        The g above.
     """
 
     grams: Doubles
     moments: Doubles
     deviation: float
     residual_variance: Doubles
-    doubt: Doubles
+    gram_variance: Doubles
 
     def _precisions(self, expected: Doubles, variances: Doubles) -> Doubles:
         """V⁻¹ of every item."""
-        of_free = (self.grams * variances[:, None, :]) @ self.grams
+        of_items_own = (self.grams * variances[:, None, :]) @ self.grams
         length = (expected**2 + variances).sum(axis=1)
-        noise = (self.deviation**2 + self.doubt * length + FAINT)[:, None, None] * np.eye(self.grams.shape[1])
+        noise = (self.deviation**2 + self.gram_variance * length + TINY)[:, None, None] * np.eye(self.grams.shape[1])
         return np.asarray(
-            np.linalg.inv(of_free + self.residual_variance[:, None, None] * self.grams + noise), dtype=np.float64
+            np.linalg.inv(of_items_own + self.residual_variance[:, None, None] * self.grams + noise), dtype=np.float64
         )
 
     def map_of(self, features: Doubles, start: Doubles, variances: Doubles, spreads: Doubles) -> Doubles:
@@ -108,7 +110,7 @@ class NormalEquations:
         return np.asarray(start + step.reshape(d, p))
 
     def items(self, expected: Doubles, variances: Doubles) -> tuple[Doubles, Doubles]:
-        """x of every item about what is expected of it, and the variances of what remains unknown."""
+        """Posterior means and variances of x about ``expected``."""
         towards = variances[:, :, None] * (self.grams @ self._precisions(expected, variances))
         found = expected + (towards @ (self.moments - self._expected(expected))[:, :, None])[:, :, 0]
         removed = np.einsum("iab,iba->ia", towards, self.grams * variances[:, None, :])

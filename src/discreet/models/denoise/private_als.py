@@ -1,22 +1,22 @@
-"""Alternating least squares through noise: how :class:`~discreet.ALS` learns where users are to be hidden.
+"""Alternating least squares from noisy sums: the private form of :class:`~discreet.ALS`.
 
     1. One sum of counts and ratings of items        →  base_i = mean + b_i, counts n_i, and the items rated most
-    2. Each sweep, at home: a user's own regression on generosity, public features f_i and the item factors q_i
+    2. Each sweep, at home: a user's own regression on a bias, public features f_i and the item factors q_i
        (:mod:`~discreet.models.home.user_regression`) gives the user's factors p_u
-    3. Each sweep, one sum: what z_u = (B, p_u) says about each of these items, left and right sides of their normal
-       equations together (:mod:`~discreet.models.sums.factor_sums` has the weights and the bound: 1 for a user)
-    4. The item side x_i = (b_i − b_i of step 1, q_i) = W f_i + free part, by empirical Bayes from these sums
+    3. Each sweep, one sum: the normal equations of each of these items for z_u = (B, p_u), left and right sides
+       together (:mod:`~discreet.models.sums.factor_sums` has the weights and the bound: 1 for a user)
+    4. The item side x_i = (b_i − b_i of step 1, q_i) = W f_i + ξ_i, by empirical Bayes from these sums
        (:mod:`~discreet.models.denoise.normal_equations`); items that are rated less have W f_i alone
 
-Every sum is booked: the first with one share of the budget, the sweeps with equal shares of the rest. What is made of
-them costs nothing more: the mean and the head items come from step 1, and W from the sums of step 3.
+Every sum is booked: the first with one share of the budget, the sweeps with equal shares of the rest. The rest is
+post-processing.
 
-**What earlier sweeps said is not thrown away.** Once factors have settled, the sums of two sweeps differ little but in
-their noise. Sweep t counts with weight MEMORY^(T−t): the equations stay those of a least-squares problem, in which
-every user appears once for each of their p_u, and noise averages out.
+**Discounted sums.** Once factors have converged, the sums of two sweeps differ in little but their noise. So sweep t
+of T counts with weight discount^(T−t): the equations stay those of a least-squares problem, in which every user
+appears once for each of their p_u, and noise averages out.
 
-**Where q starts.** At the leading patterns of the public features, so that the first sweep is about tastes for genres
-and ages; without features, and for what is left of the factors, at random.
+**Initial factors.** The leading principal components of the public features, so that the first sweep is about genres
+and years; without features, and for the remaining factors, random.
 """
 
 from dataclasses import dataclass, replace
@@ -25,29 +25,50 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
+from discreet.models.denoise.item_biases import denoised, posterior_counts
 from discreet.models.denoise.normal_equations import NoisyEquations, NormalEquations
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.factor_sums import FactorSums, Weighting
-from discreet.models.sums.item_sums import ItemSums, posterior_biases, posterior_counts
+from discreet.models.sums.item_statistics import ItemStatistics, scaling_for
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress
 
-# Public constants, chosen on splits of MovieLens 1M with seeds 101 and 102 and on made-up ratings of 20,000 users.
-CLIP, RESIDUAL_DEVIATION, SPREAD, MAP_SPREAD = 0.35, 0.2, 0.04, 0.02
-"""In widths of the scale: the furthest a residual counts, how far it strays, how far items' free parts spread, and how
-far W may move from where it starts."""
-CONSTANT, BESIDE = 0.7, 0.1
-"""B and κ in :mod:`~discreet.models.sums.factor_sums`."""
-MEMORY, CAUTION = 0.8, 1.0
-"""How much an earlier sweep still counts, and the share of what users do not know of their factors that is added to the
-left sides in the last sweep; before it grows evenly, for with all of it factors are found slowly."""
-FAINT = 1e-9
+
+@dataclass(frozen=True)
+class _Constants:
+    """Chosen on splits of MovieLens 1M with seeds 101 and 102 and on synthetic ratings of 20,000 users.
+
+    The first four are in widths of the scale.
+    """
+
+    clip: float = 0.35
+    """Where residuals are clipped."""
+    residual_deviation: float = 0.2
+    """The standard deviation of residuals."""
+    factor_spread: float = 0.04
+    """The prior standard deviation of ξ, and of initial factors."""
+    map_spread: float = 0.02
+    """The prior standard deviation of W about its previous value."""
+    bias_constant: float = 0.7
+    """The B of :mod:`~discreet.models.sums.factor_sums`."""
+    relative_weight: float = 0.1
+    """Its κ: right sides need more of the budget than left sides."""
+    discount: float = 0.8
+    """The weight of a sweep relative to the next."""
+    covariance_weight: float = 1.0
+    """The a of :mod:`~discreet.models.sums.factor_sums` in the last sweep. It grows linearly until then: with all of it
+    factors converge slowly."""
+    tiny: float = 1e-9
+    """Keeps divisions possible where nothing was counted."""
+
+
+CONSTANTS = _Constants()
 
 
 @dataclass(frozen=True)
 class ALSQueries:
-    """What will be asked for, settled from public facts alone."""
+    """What will be asked for, decided from public facts alone."""
 
     factors: int
     sweeps: int
@@ -68,7 +89,7 @@ class ALSQueries:
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """What the first sum says of every item: expected rating, what is unknown of it, how often it was rated."""
+    """Of every item: expected rating, its posterior variance, and count."""
 
     base: Floats
     unknown: Doubles
@@ -78,7 +99,7 @@ class Averages:
     @property
     def share(self) -> Doubles:
         """Of all ratings."""
-        return np.asarray(self.counts / max(float(self.counts.sum()), FAINT))
+        return np.asarray(self.counts / max(float(self.counts.sum()), CONSTANTS.tiny))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +127,8 @@ def fit_private(queries: ALSQueries, population: Population, progress: Progress)
         asked = step(queries, sweep, averages, side, features, catalogue)
         left, right = asked.normal_equations(population.sum(asked.contribution, queries.sweep_share))
         deviation = population.deviation(asked.contribution, queries.sweep_share)
-        grams, moments = MEMORY * grams + left, MEMORY * moments + right
-        times, noise = MEMORY * times + 1, float(np.hypot(MEMORY * noise, deviation))
+        grams, moments = CONSTANTS.discount * grams + left, CONSTANTS.discount * moments + right
+        times, noise = CONSTANTS.discount * times + 1, float(np.hypot(CONSTANTS.discount * noise, deviation))
         equations = _equations(queries, averages, asked, grams / times, moments / times, noise / times, catalogue)
         side = next_items(queries, averages, side, equations, centred, catalogue.scale.width)
         progress(sweep + 2, queries.sweeps + 1, "sweeps")
@@ -121,10 +142,9 @@ def fit_private(queries: ALSQueries, population: Population, progress: Progress)
     }
 
 
-def item_sums(population: Population) -> ItemSums:
+def item_sums(population: Population) -> ItemStatistics:
     """The first sum."""
-    by_user = population.unit is not None and population.unit.name == "user"
-    return ItemSums.of(population.catalogue, "user, l2" if by_user else "rating")
+    return ItemStatistics.of(population.catalogue, scaling_for(population.unit))
 
 
 def ask_for_averages(queries: ALSQueries, population: Population) -> Averages:
@@ -133,26 +153,22 @@ def ask_for_averages(queries: ALSQueries, population: Population) -> Averages:
     asked = _gaussian(sums.contribution)
     noise = population.deviation(asked, queries.item_sums_share)
     noisy_counts, noisy_sums = population.sum(asked, queries.item_sums_share)
-    weight = sums.typical_weight
     features = _features(population.catalogue, queries).astype(np.float32)
-    counts = posterior_counts(noisy_counts, noise)
-    bias, unknown = posterior_biases(
-        counts, noisy_sums * sums.points, noise * sums.points, weight, features, population.catalogue.scale.width
-    )
+    counts, bias, unknown = denoised(sums, noisy_counts, noisy_sums, noise, features)
     listed = np.sort(np.argsort(-noisy_counts, kind="stable")[: queries.items]).astype(np.int32)
-    return Averages((sums.base + bias).astype(np.float32), unknown, counts / weight, listed)
+    return Averages((sums.base + bias).astype(np.float32), unknown, counts / sums.typical_weight, listed)
 
 
 def start_of_items(queries: ALSQueries, averages: Averages, centred: Doubles, width: float) -> ItemSide:
-    """Factors along the leading patterns of the public features, each spread alike; the others at random."""
+    """Factors along the leading principal components of the public features, equally spread; the others random."""
     mapped = np.zeros((queries.factors + 1, centred.shape[1]))
     values, vectors = np.linalg.eigh((centred * averages.share[:, None]).T @ centred)
-    patterns = min(queries.factors, int((values > 1e-6).sum()))
-    for pattern in range(1, patterns + 1):
-        mapped[pattern] = vectors[:, -pattern] * SPREAD * width / values[-pattern] ** 0.5
+    components = min(queries.factors, int((values > 1e-6).sum()))
+    for component in range(1, components + 1):
+        mapped[component] = vectors[:, -component] * CONSTANTS.factor_spread * width / values[-component] ** 0.5
     factors = centred @ mapped[1:].T
-    random = np.random.default_rng(queries.seed).normal(0, SPREAD * width, factors.shape)
-    factors[:, patterns:] = random[:, patterns:]
+    random = np.random.default_rng(queries.seed).normal(0, CONSTANTS.factor_spread * width, factors.shape)
+    factors[:, components:] = random[:, components:]
     return ItemSide(averages.base, averages.unknown, factors, mapped)
 
 
@@ -170,10 +186,10 @@ def step(
         weighting=queries.weighting,
         kept=queries.kept,
         exponent=queries.exponent,
-        clip=CLIP * width,
-        constant=CONSTANT,
-        relative_weight=BESIDE,
-        caution=CAUTION * (sweep + 1) / queries.sweeps,
+        clip=CONSTANTS.clip * width,
+        constant=CONSTANTS.bias_constant,
+        relative_weight=CONSTANTS.relative_weight,
+        covariance_weight=CONSTANTS.covariance_weight * (sweep + 1) / queries.sweeps,
         draw=(queries.seed, sweep),
     )
 
@@ -197,10 +213,10 @@ def next_items(
 ) -> ItemSide:
     """Step 4."""
     listed = averages.listed
-    variances = np.full((len(listed), queries.factors + 1), (SPREAD * width) ** 2)
-    variances[:, 0] = averages.unknown[listed] / CONSTANT**2
-    spreads = np.full(side.mapped.shape, MAP_SPREAD * width)
-    spreads[0] /= CONSTANT
+    variances = np.full((len(listed), queries.factors + 1), (CONSTANTS.factor_spread * width) ** 2)
+    variances[:, 0] = averages.unknown[listed] / CONSTANTS.bias_constant**2
+    spreads = np.full(side.mapped.shape, CONSTANTS.map_spread * width)
+    spreads[0] /= CONSTANTS.bias_constant
     mapped = equations.map_of(centred[listed], side.mapped, variances, spreads) if centred.shape[1] else side.mapped
     items = centred @ mapped.T
     found, left = equations.items(items[listed], variances)
@@ -209,8 +225,10 @@ def next_items(
     else:
         items[listed, 0] = found[:, 0]
     unknown = averages.unknown.copy()
-    unknown[listed] = left[:, 0] * CONSTANT**2
-    return ItemSide((averages.base + CONSTANT * items[:, 0]).astype(np.float32), unknown, items[:, 1:], mapped)
+    unknown[listed] = left[:, 0] * CONSTANTS.bias_constant**2
+    return ItemSide(
+        (averages.base + CONSTANTS.bias_constant * items[:, 0]).astype(np.float32), unknown, items[:, 1:], mapped
+    )
 
 
 def _equations(
@@ -222,15 +240,17 @@ def _equations(
     noise: float,
     catalogue: Catalogue,
 ) -> NormalEquations:
-    """The normal equations with all that is known of their noise."""
+    """The normal equations, denoised."""
     weights = asked.item_weights
     masses = averages.counts[averages.listed] * weights
-    said = grams[:, 0, 0] / CONSTANT**2  # Σ_u w_u c_i, with noise
-    of_a_rating = max(float(said.sum()) / max(float(masses.sum()), FAINT), 1e-6)
-    if queries.weighting == "tail":  # what is kept of an item is another thing than how often it was rated
-        masses = posterior_counts(said, noise / BESIDE / CONSTANT**2)
-    residual_variance = (RESIDUAL_DEVIATION * catalogue.scale.width) ** 2 * of_a_rating * weights
-    return NoisyEquations(grams, moments, masses, noise / BESIDE, noise, residual_variance).denoised()
+    said = grams[:, 0, 0] / CONSTANTS.bias_constant**2  # Σ_u w_u c_i, with noise
+    of_a_rating = max(float(said.sum()) / max(float(masses.sum()), CONSTANTS.tiny), 1e-6)
+    if queries.weighting == "tail":  # kept ratings of an item are fewer than its count
+        masses = posterior_counts(said, noise / CONSTANTS.relative_weight / CONSTANTS.bias_constant**2)
+    residual_variance = (CONSTANTS.residual_deviation * catalogue.scale.width) ** 2 * of_a_rating * weights
+    return NoisyEquations(
+        grams, moments, masses, noise / CONSTANTS.relative_weight, noise, residual_variance
+    ).denoised()
 
 
 def check_answers(queries: ALSQueries, population: Population) -> None:
@@ -240,7 +260,7 @@ def check_answers(queries: ALSQueries, population: Population) -> None:
 
 
 def sample_factor_sums(queries: ALSQueries, catalogue: Catalogue) -> FactorSums:
-    """A sweep's sum on made-up averages: to know its noise before anything is asked."""
+    """A sweep's sum on placeholder averages: to know its noise before anything is asked."""
     size = len(catalogue)
     zeros, features = np.zeros(size), _features(catalogue, queries)
     averages = Averages(zeros.astype(np.float32), zeros, zeros, np.arange(queries.items, dtype=np.int32))

@@ -1,30 +1,30 @@
-"""What an almanac asks for, settled beforehand from public facts: the terms, the catalogue, the announced audience.
+"""What an almanac asks for, decided beforehand from public facts: the terms, the catalogue, the announced audience.
 
-How clearly pairs of items can be seen is
+The signal-to-noise ratio of pairs of items is
 
-    signal_to_noise  =  audience / (deviation of the noise on a co-count, if the whole budget went there)
+    R  =  audience / (deviation of the noise on a co-occurrence count, if the whole budget went there)
 
-for co-counts in which a user with c ratings has the weight 1/√c (unit rating); where it is 1/c (unit user, or Laplace
-noise) the deviation is taken ten times, as co-counts are then √c times fainter. And how sharply items are told is
+for counts in which a user with c ratings has the weight 1/√c (unit rating). Where the weight is 1/c (unit user, or
+Laplace noise) the deviation is taken ten times, as counts are then √c times smaller. That of item sums is
 
-    item_signal_to_noise  =  ratings of an average item, at 100 for each of the audience (at 10 where a user's ratings are scaled
-                  to length 1) / (deviation of the noise on a sum of ratings, in widths of the scale, likewise)
+    S  =  ratings of an average item / (deviation of the noise on a sum of ratings, in widths of the scale, likewise)
 
-From both:
+with 100 ratings for each of the audience, or 10 where a user's ratings are scaled to length 1. From both:
 
-    pairs         are asked for where signal_to_noise is 200 and item_signal_to_noise 30 (40 with the unit rating, where item sums alone
-                  may have Laplace noise, which is then the smaller), or half of both where items have no public
-                  features and rankings have nothing else to go by; else the whole budget buys item sums
-    products      of ratings are asked for with them, in one sum, where signal_to_noise is 600; else only co-counts, since
-                  factors of ratings could not stand out
-    item sums     get (60/item_signal_to_noise)² of the budget beside pairs, within 8% (16% with the unit user) and 50%
-    items         35 √signal_to_noise, the most rated, and at most 4096, take part in pairs
+    pairs         are asked for if R ≥ 200 and S ≥ 30 (40 with the unit rating, where item sums alone may have Laplace
+                  noise, which is then smaller); half of both is enough where items have no public features, as rankings
+                  have nothing else to use. Otherwise the whole budget goes to item sums
+    products      of ratings are asked for with them, in one sum, if R ≥ 600; otherwise only co-occurrence counts, since
+                  factors of ratings would be below the noise
+    item sums     get (60/S)² of the budget if pairs are asked for, within 8% (16% with the unit user) and 50%
+    items         the 35 √R most rated, at most 4096, take part in pairs
 
-Co-counts are told less finely beside products where signal_to_noise is 5000 with the unit user: rankings lack nothing there.
+With the unit user and R ≥ 5000 co-occurrence counts get a smaller weight relative to products: rankings are accurate
+enough there.
 
 The constants were chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported; those of
-many users on made-up ratings, 60,000 users with seed 21 and 480,000 with seed 11 (``benchmarks/almanac.py``). Shares
-are of μ² where noise is Gaussian and of epsilon where it is Laplace's. No rating is looked at for any of this.
+many users on synthetic ratings, 60,000 users with seed 21 and 480,000 with seed 11 (``benchmarks/almanac.py``). Shares
+are of μ² for Gaussian noise and of epsilon for Laplace noise. No rating is looked at for any of this.
 """
 
 import math
@@ -33,26 +33,56 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import InputError
-from discreet.models.sums.item_sums import ItemSums, Scaling
+from discreet.models.sums.item_statistics import ItemStatistics, Scaling
 from discreet.models.sums.pair_sums import PairSums, Weighting
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.types import Floats, Indices
 
-COUNTS_BESIDE, COUNTS_BESIDE_OF_USERS, COUNTS_BESIDE_OF_MANY = 1.0, 0.6, 0.3
-"""How finely co-counts are told beside products: the κ² of :mod:`~discreet.models.sums.pair_sums`. With the unit user
-they take more from each other."""
-MANY = 5000.0
-CLIP = 0.25
-"""The furthest that a residual counts in a product, in widths of the scale."""
-TYPICAL_LENGTH = 10.0
-"""√c of a typical user."""
-SEEN, TOLD_APART = 200.0, 600.0
-SHARP_ENOUGH, SHARP_ENOUGH_OF_RATINGS = 30.0, 40.0
-WITHOUT_FEATURES = 0.5
-SUMS_AT, LEAST_SUMS, LEAST_SUMS_OF_USERS, MOST_SUMS = 60.0, 0.08, 0.16, 0.5
-ITEMS_AT = 35.0
-FEWEST_ITEMS, MOST_ITEMS = 100, 4096
+
+@dataclass(frozen=True)
+class _Constants:
+    """The numbers of the rules above."""
+
+    relative_weight: float = 1.0
+    """κ² of :mod:`~discreet.models.sums.pair_sums`: the weight of counts relative to products, for the unit rating."""
+    relative_weight_of_users: float = 0.6
+    """The same for the unit user, where counts cost products more."""
+    relative_weight_of_many_users: float = 0.3
+    """The same where the signal-to-noise ratio is at least ``many``."""
+    many: float = 5000.0
+    """R above which rankings are accurate enough."""
+    clip: float = 0.25
+    """Where residuals are clipped in products, in widths of the scale."""
+    typical_length: float = 10.0
+    """√c of a typical user."""
+    least_pair_ratio: float = 200.0
+    """The least R for which pairs are asked for."""
+    least_product_ratio: float = 600.0
+    """The least R for which products are asked for."""
+    least_item_ratio: float = 30.0
+    """The least S for which pairs are asked for, with the unit user."""
+    least_item_ratio_of_ratings: float = 40.0
+    """The same with the unit rating."""
+    without_features: float = 0.5
+    """How much of these is enough without public features."""
+    full_item_ratio: float = 60.0
+    """S at which item sums would get the whole budget."""
+    least_item_share: float = 0.08
+    """What item sums get at least, with the unit rating."""
+    least_item_share_of_users: float = 0.16
+    """The same with the unit user."""
+    most_item_share: float = 0.5
+    """What item sums get at most if pairs are asked for."""
+    items_per_root_ratio: float = 35.0
+    """How many items take part in pairs, over √R."""
+    fewest_items: int = 100
+    """How many take part at least."""
+    most_items: int = 4096
+    """How many take part at most: two square matrices of 64 MB."""
+
+
+CONSTANTS = _Constants()
 
 
 @dataclass(frozen=True)
@@ -67,25 +97,25 @@ class AlmanacQueries:
     items: int
     share: float
     products: bool
-    relative_weight: float = COUNTS_BESIDE
+    relative_weight: float = CONSTANTS.relative_weight
 
-    def item_sums(self, population: Population) -> tuple[ItemSums, Contribution]:
+    def item_sums(self, population: Population) -> tuple[ItemStatistics, Contribution]:
         """Counts and sums of the items, and how they are to be asked for.
 
-        Beside pairs with Gaussian noise, as its squares add up best; alone with what disturbs least.
+        With pairs, Gaussian noise, as it composes best; alone, whatever noise is smaller.
         """
-        sums = ItemSums.of(population.catalogue, self.scaling)
+        sums = ItemStatistics.of(population.catalogue, self.scaling)
         wanted = [_gaussian(sums.contribution)]
         if self.share == 0 or self.weighting == "rating, l1":
             wanted.append(sums.contribution)
         return sums, min(wanted, key=population.deviation)
 
     def pair_sums(self, population: Population, rows: Indices, base: Floats) -> tuple[PairSums, Contribution]:
-        """Products and co-counts of the listed items, and how they are to be asked for.
+        """Products and co-occurrence counts of the listed items, and how they are to be asked for.
 
-        Residuals that are infinitely small beside their clip leave nothing but co-counts.
+        Without products the clip is infinite: all residuals become 0 and only co-occurrence counts are left.
         """
-        clip = CLIP * population.catalogue.scale.width if self.products else math.inf
+        clip = CONSTANTS.clip * population.catalogue.scale.width if self.products else math.inf
         pairs = PairSums(rows, base, clip, self.relative_weight, None, self.weighting)
         return pairs, _gaussian(pairs.contribution)
 
@@ -93,51 +123,65 @@ class AlmanacQueries:
 def queries_for(
     population: Population, audience: int, items: int | None, share: float | None, features: bool
 ) -> AlmanacQueries:
-    """The queries; ``items`` and ``share`` are None for the rules above. ``features``: whether there are public ones."""
+    """The queries; ``items`` and ``share`` are None for the rules above, ``features`` says whether there are any."""
     size = len(population.catalogue)
     unit = population.unit
     if unit is None:
-        most = min(size, items or MOST_ITEMS)
+        most = min(size, items or CONSTANTS.most_items)
         return AlmanacQueries("rating", "rating, l2", most, 0.5 if share is None else share, True)
-    most = min(size, items or MOST_ITEMS)
+    most = min(size, items or CONSTANTS.most_items)
     by_user = unit.name == "user"
     queries = AlmanacQueries(
         "user, l2" if by_user else "rating", "user, l2" if by_user else "rating, l2", most, 0.0, False
     )
-    noise = _noise_on_co_counts(queries, population)
+    noise = _co_occurrence_noise(queries, population)
     if noise is None and by_user:  # pairs of all that a user rated are too many for Laplace noise
         return replace(queries, scaling="user, l1")
     if noise is None:
         queries = replace(queries, weighting="rating, l1")
-        noise = _noise_on_co_counts(queries, population)
+        noise = _co_occurrence_noise(queries, population)
     assert noise is not None
-    signal_to_noise = audience / (noise * (1.0 if queries.weighting == "rating, l2" else TYPICAL_LENGTH))
+    signal_to_noise = audience / (noise * (1.0 if queries.weighting == "rating, l2" else CONSTANTS.typical_length))
     if items is None:
-        most = int(np.clip(ITEMS_AT * math.sqrt(signal_to_noise), min(size, FEWEST_ITEMS), most))
-    queries = replace(queries, items=most, products=signal_to_noise >= TOLD_APART)
+        most = int(
+            np.clip(
+                CONSTANTS.items_per_root_ratio * math.sqrt(signal_to_noise), min(size, CONSTANTS.fewest_items), most
+            )
+        )
+    queries = replace(queries, items=most, products=signal_to_noise >= CONSTANTS.least_product_ratio)
     if queries.products and by_user:
         queries = replace(
-            queries, relative_weight=COUNTS_BESIDE_OF_USERS if signal_to_noise < MANY else COUNTS_BESIDE_OF_MANY
+            queries,
+            relative_weight=CONSTANTS.relative_weight_of_users
+            if signal_to_noise < CONSTANTS.many
+            else CONSTANTS.relative_weight_of_many_users,
         )
     if share is None:
         item_signal_to_noise = _item_signal_to_noise(queries, population, audience)
-        sharp_enough = SHARP_ENOUGH if by_user else SHARP_ENOUGH_OF_RATINGS
-        part = 1.0 if features else WITHOUT_FEATURES
-        seen = signal_to_noise >= part * SEEN and item_signal_to_noise >= part * sharp_enough
-        least = LEAST_SUMS_OF_USERS if by_user else LEAST_SUMS
-        share = 1 - float(np.clip((SUMS_AT / item_signal_to_noise) ** 2, least, MOST_SUMS)) if seen else 0.0
+        least_item_ratio = CONSTANTS.least_item_ratio if by_user else CONSTANTS.least_item_ratio_of_ratings
+        part = 1.0 if features else CONSTANTS.without_features
+        worthwhile = (
+            signal_to_noise >= part * CONSTANTS.least_pair_ratio and item_signal_to_noise >= part * least_item_ratio
+        )
+        least = CONSTANTS.least_item_share_of_users if by_user else CONSTANTS.least_item_share
+        share = (
+            1
+            - float(np.clip((CONSTANTS.full_item_ratio / item_signal_to_noise) ** 2, least, CONSTANTS.most_item_share))
+            if worthwhile
+            else 0.0
+        )
     return replace(queries, share=share)
 
 
 def _item_signal_to_noise(queries: AlmanacQueries, population: Population, audience: int) -> float:
     sums, wanted = replace(queries, share=0.5).item_sums(population)
     noise = population.deviation(wanted) * sums.points / sums.scale.width
-    length = TYPICAL_LENGTH if queries.scaling == "user, l2" else TYPICAL_LENGTH**2
+    length = CONSTANTS.typical_length if queries.scaling == "user, l2" else CONSTANTS.typical_length**2
     return audience * length / (len(population.catalogue) * noise)
 
 
-def _noise_on_co_counts(queries: AlmanacQueries, population: Population) -> float | None:
-    """The deviation on a co-count off the diagonal, or None where there is no such noise: without a delta."""
+def _co_occurrence_noise(queries: AlmanacQueries, population: Population) -> float | None:
+    """The deviation of the noise on a co-occurrence count off the diagonal; None without a delta, which it needs."""
     base = np.zeros(len(population.catalogue), dtype=np.float32)
     pairs, wanted = queries.pair_sums(population, np.arange(queries.items, dtype=np.int32), base)
     try:

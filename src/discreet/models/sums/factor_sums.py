@@ -1,36 +1,37 @@
-"""What users say about items through their own factors, as one bounded sum over users: a step of private ALS.
+"""The items' normal equations as one bounded sum over users: a step of private ALS.
 
-At home user u finds p_u and what remains unknown of it, a covariance S_u; z_u = (B, p_u) with a constant B for the
-item's bias, and M_u = z_u z_uᵀ + a S_u with a caution a (nothing is unknown of B). With y_ui what is left of their
-rating once all but z_u is taken away, cut to ±clip, public weights c_i of items and a constant κ, a user adds for each
-rated item of the list that they keep
+User u computes at home the posterior mean p_u of their factors and its covariance S_u. Let z_u = (B, p_u) with a
+constant B for the item's bias, and M_u = z_u z_uᵀ + a S_u with a covariance weight a (B is a constant, of variance 0).
+With y_ui the residual of their rating without z_u, clipped to ±clip, public weights c_i of items and a constant κ, a
+user adds for each listed item that they rated and keep
 
     w_u c_i (κ M_u,  y_ui z_u)                with   w_u = 1/√Σ_i c_i² (κ² ‖M_u‖² + y_ui² ‖z_u‖²)
 
 the left and the right side of the item's normal equations together. Off the diagonal the cells of M are sent √2 times
-as large, so that a packed triangle is as long as its matrix. S_u is what expectation maximisation adds: p_u was found
-from the very ratings that are explained here, strays and all, and without S_u factors of mere strays would keep each
-other alive, the more factors the worse.
+as large, so that a packed triangle has the norm of its matrix. S_u is the term of expectation maximisation: p_u was
+fitted to the same ratings, errors included, and without S_u factors that fit errors would persist, the more factors
+the worse.
 
-Which ratings are kept, and the weights, in three ways (c from public or released counts, so both cost nothing more):
+Which ratings are kept, and the weights, in three ways (c comes from public or released counts, so it costs nothing
+more):
 
     uniform     at most k of a user's, drawn at random by the population's secret tags      c_i = 1
     tail        the k whose items are rated least                                           c_i = 1
     adaptive    all                                                                         c_i = count_i^−exponent
 
-As published, ‖p_u‖ is clipped and the squares of weights sum to a constant; here weights follow what a user's M and
-y really are, so that everybody's whole answer has the same length.
+The published method clips ‖p_u‖, and the squares of its weights sum to a constant. Here the weights follow the user's
+actual M and y, so that every user's whole answer has the same norm.
 
 **L2, one user: 1.** The cells of different items are different cells, and the squares of a user's cells sum to w_u² Σ_i
 c_i² (κ² ‖M‖² + y_ui² ‖z‖²) = 1, or to 0 for a user who keeps no rating. Rounding cells towards 0 shortens it. p_u, S_u,
 w_u and what is kept come from the user's own ratings and tag (a function of the user's name and a key that is drawn
-beforehand) and from what was public or released before, so no other user's answer changes. ∎ No cap on ‖p_u‖ is needed:
-clipping it would bend the equations, a weight does not. Where a regression at home leaves the range of its numbers,
-what is no number counts 0: it would show through any noise.
+beforehand) and from what was public or released before, so no other user's answer changes. ∎ ‖p_u‖ needs no clipping,
+which would bias the equations. NaN and infinite values, from a regression that overflows, count as 0: noise would not
+hide them.
 
-**L2, one rating: 2.** One rating moves p_u, and so everything that u says: a vector of length 1 becomes another one.
-(They can be nearly opposite: with one rating left of two, y may change its sign.) So does a rating that is replaced. A
-rating costs as much as replacing a user, so there is no cheaper form for it. ∎
+**L2, one rating: 2.** One rating changes p_u, and with it all that u sends: one vector of length 1 becomes another.
+(They can be nearly opposite: with one rating left of two, y may change its sign.) The same holds for a rating that is
+replaced. So one rating costs as much as replacing a user, and there is no cheaper form for it. ∎
 """
 
 import hashlib
@@ -53,10 +54,18 @@ from discreet.types import AnyArray, Booleans, Doubles, Floats, Indices
 
 Weighting = Literal["uniform", "tail", "adaptive"]
 
-LEAST_COUNT = 1.0
-"""Items that are rated less are weighted like items that are rated so often."""
-SHORTER = 1 - 2.0**-30
-"""Rounding in doubles must not lengthen what has length 1."""
+
+@dataclass(frozen=True)
+class _Constants:
+    """Of the adaptive weights, and of rounding."""
+
+    least_count: float = 1.0
+    """Items with a smaller count get the weight of items with this one: denoised counts can be near 0."""
+    length: float = 1 - 2.0**-30
+    """The norm of a user's answer: a little below 1, as rounding in doubles must not lengthen it."""
+
+
+CONSTANTS = _Constants()
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,18 +77,18 @@ class FactorSums:
     known
         What every user's own regression needs; the last ``factors`` columns of its rows are the item factors.
     base
-        What is taken from ratings before y, for each item. Public.
+        What is subtracted from ratings before y, for each item. Public.
     factors
         How many factors.
     listed
         Positions of the items that take part, increasing. Public.
     counts
-        How often each item of the catalogue was rated, as far as it is known. Public.
+        The denoised count of each item of the catalogue. Public.
     weighting, kept, exponent
         How a user's ratings are weighted; ``kept`` is the k above.
     clip
-        The furthest that y counts, in points of the scale.
-    constant, relative_weight, caution
+        Where y is clipped, in points of the scale.
+    constant, relative_weight, covariance_weight
         The B, the κ and the a above.
     draw
         Which random ratings are kept.
@@ -96,7 +105,7 @@ class FactorSums:
     clip: float
     constant: float
     relative_weight: float
-    caution: float
+    covariance_weight: float
     draw: tuple[int, int] = (0, 0)
 
     @property
@@ -113,7 +122,7 @@ class FactorSums:
         """The c above, for each listed item."""
         if self.weighting != "adaptive":
             return np.ones(len(self.listed))
-        counts = np.maximum(self.counts[self.listed], LEAST_COUNT)
+        counts = np.maximum(self.counts[self.listed], CONSTANTS.least_count)
         return np.asarray((counts / counts.mean()) ** -self.exponent)
 
     def normal_equations(self, sums: AnyArray) -> tuple[Doubles, Doubles]:
@@ -152,7 +161,7 @@ class FactorSums:
         """κ M of every user, packed, off the diagonal √2 times as large."""
         rows, columns = np.tril_indices(self.factors + 1)
         squares = factors[:, rows] * factors[:, columns]
-        squares[:, columns > 0] += self.caution * unknown  # the triangle without its first column, row by row
+        squares[:, columns > 0] += self.covariance_weight * unknown  # the triangle without its first column, row by row
         return np.asarray(squares * np.where(rows == columns, self.relative_weight, self.relative_weight * np.sqrt(2)))
 
     def _weights_of_users(
@@ -162,10 +171,10 @@ class FactorSums:
         of_squares, of_factors = (squares**2).sum(axis=1), (factors**2).sum(axis=1)
         own = item_weights**2 * (of_squares[users] + of_factors[users] * targets**2)
         length = np.sqrt(np.bincount(users, weights=own, minlength=len(factors)))
-        return np.asarray(np.divide(SHORTER, length, out=np.zeros_like(length), where=length > 0))
+        return np.asarray(np.divide(CONSTANTS.length, length, out=np.zeros_like(length), where=length > 0))
 
     def _keeps(self, ratings: Ratings, position: Indices) -> Booleans:
-        """Which ratings a user speaks about: a function of the user's own ratings and of public facts."""
+        """Which ratings a user's answer is about: a function of the user's own ratings and of public facts."""
         listed = position[ratings.item_index] >= 0
         if self.weighting == "adaptive":
             return np.asarray(listed)
@@ -189,5 +198,5 @@ class FactorSums:
 
 
 def _finite(values: AnyArray) -> Doubles:
-    """In doubles, with 0 for what is no number."""
+    """In doubles, with 0 for NaN and infinities."""
     return np.nan_to_num(values.astype(np.float64), copy=False, nan=0.0, posinf=0.0, neginf=0.0)

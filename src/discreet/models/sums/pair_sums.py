@@ -1,13 +1,12 @@
-"""Products of what users said about two items, as one bounded sum over users.
+"""Products of users' residuals on two items, and co-occurrence weights, as one bounded sum over users.
 
-With x_ui the residual of a rating in units of the clip, cut to ±1, e_u the mark of what u rated among the listed items,
-c = Σ_i e_ui and a constant κ, a user adds
+With x_ui the residual of a rating in units of the clip, clipped to ±1, e_ui = 1 for the listed items that u rated and 0
+otherwise, c = Σ_i e_ui and a constant κ, a user adds
 
     w_u (x_u x_uᵀ,  κ² e_u e_uᵀ)
 
-numerator and denominator together, of which the upper triangle is sent. Three weights, three bounds:
-
-Off the diagonal the cells of the two L2 sums are sent √2 times as large, so that a triangle is as long as its matrix.
+numerator and denominator together, of which the upper triangle is sent. There are three weights w, with a bound each.
+In the two L2 sums, cells off the diagonal are sent √2 times as large, so that a triangle has the norm of its matrix.
 
 **L2, one rating** (``w = 1/‖y‖`` with y = (x, κe)). Adding or removing one moves the sum by at most
 √(2 (1 + κ⁴) / (1 + κ²)), for κ ≤ 1.
@@ -23,12 +22,12 @@ As a ≤ 1 and X/S ≤ 1/(1+b): aX + bE ≤ mS. As (a²+b²)/(a+b) is convex in 
 at most m, for b ≤ 1. And (a+b)/4 ≤ (1+b)/4 ≤ m. Together (2mS + 2m(a+b))/S' = 2m. For c = 0 it is (a²+b²)/(a+b) ≤ m. ∎
 No cap on c; an active user comes as near as one likes.
 
-If residuals are also centred by the user's own mean, x_ui = cut(d_ui − m_u), where d is cut to ±D first and
+If residuals are also centred by the user's own mean, x_ui = clip(d_ui − m_u), where d is clipped to ±D first and
 m_u = Σd/(c + β), the bound is √2 √(1 + κ² + D²/(1 + β)).
 
 *Proof.* Let f(y) = y yᵀ/‖y‖, f(0) = 0. A step h = a ŷ + b t (t ⊥ y) moves f by a ŷŷᵀ + b (ŷtᵀ + tŷᵀ), of squared
 length a² + 2b² ≤ 2‖h‖². So f is Lipschitz with constant √2 (it is continuous, and a segment through 0 is the limit of
-segments beside it), and what is sent are two blocks of f(y). One rating is a new place in x of at most 1 and one in κe
+segments next to it), and what is sent are two blocks of f(y). One rating is a new place in x of at most 1 and one in κe
 of κ, and it moves m_u by (d − m_u)/(c + 1 + β), at most 2D/(c + 1 + β), and so the c other places by no more than that
 each: together √c 2D/(c + 1 + β) ≤ D/√(1 + β). ∎
 
@@ -62,7 +61,9 @@ computed to within 2⁻⁵⁰ of themselves, for which noise is made anyway (``F
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -76,19 +77,31 @@ from discreet.privacy.unit import Bound
 from discreet.types import AnyArray, Doubles, Floats, Indices
 
 Weighting = Literal["rating, l2", "user, l2", "rating, l1"]
-Engine = Literal["numba", "torch"]
 
-LONGEST = 2.0
-"""The D above, in units of the clip: how far a residual may pull the user's own mean."""
-BITS, BITS_OF_CENTRED = (4, 31), (10, 19)
-"""The p and q above: a centred residual needs to be the finer of the two, since rounding moves all of a user's."""
 USERS_AT_ONCE = 1 << 16
+"""Users whose residuals are in memory at once."""
 CELLS_AT_ONCE = 1 << 20
+"""Cells that are scaled at once."""
+
+
+@dataclass(frozen=True)
+class _Constants:
+    """Of the bounds above. 2p + q = 39 bits for each cell."""
+
+    mean_clip: float = 2.0
+    """The D above, in units of the clip: where residuals are clipped in the user's own mean."""
+    bits: tuple[int, int] = (4, 31)
+    """The p and q above. Residuals that are not centred can be rounded at no cost, weights cannot."""
+    bits_of_centred: tuple[int, int] = (10, 19)
+    """The same where residuals are centred: rounding them moves all residuals of a user, so they are finer."""
+
+
+CONSTANTS = _Constants()
 
 
 @dataclass(frozen=True, eq=False)
 class PairSums:
-    """What is asked for: the listed items, what is expected of each, and how users are weighted.
+    """What is asked for: the listed items, the expected rating of each, and how users are weighted.
 
     Parameters
     ----------
@@ -97,15 +110,13 @@ class PairSums:
     base
         The expected rating of every item of the catalogue. Public.
     clip
-        The unit of residuals, and the furthest one counts, in points of the scale.
+        Where residuals are clipped, which is also their unit, in points of the scale.
     relative_weight
-        The κ² above, between 1/256 and 1: how much the weights count beside the products.
+        The κ² above, between 1/256 and 1.
     user_damping
         The β above, to centre by the user's own mean; None not to.
     weighting
         Which of the three weights and bounds.
-    engine
-        What adds up the products: ``numba``, or ``torch``, on a GPU where there is one. Their sums are the same.
     """
 
     listed: Indices
@@ -114,7 +125,6 @@ class PairSums:
     relative_weight: float
     user_damping: float | None
     weighting: Weighting
-    engine: Engine = "numba"
 
     def __post_init__(self) -> None:
         require(
@@ -127,7 +137,11 @@ class PairSums:
         """The sum, for a population."""
         shape = (2, packed_length(len(self.listed)))
         name = "products of pairs of items, and their weights"
-        return Contribution(name, shape, self._whole_total, self._bounds, finish=self._scaled)
+        by_numba, by_torch = (
+            partial(self._whole_total, weighted_moments),
+            partial(self._whole_total, whole_moments_by_torch),
+        )
+        return Contribution(name, shape, by_numba, self._bounds, finish=self._scaled, on_torch=by_torch)
 
     def matrices(self, sums: AnyArray) -> tuple[Floats, Floats]:
         """The two symmetric matrices A and W of a (noisy) total."""
@@ -148,7 +162,7 @@ class PairSums:
 
     @property
     def _bits(self) -> tuple[int, int]:
-        return BITS if self.user_damping is None else BITS_OF_CENTRED
+        return CONSTANTS.bits if self.user_damping is None else CONSTANTS.bits_of_centred
 
     @property
     def _bounds(self) -> tuple[Bound, ...]:
@@ -167,14 +181,13 @@ class PairSums:
         if self.user_damping is None:
             moved = (1 + self.relative_weight**2) / (1 + self.relative_weight)
         else:
-            moved = 1 + self.relative_weight + LONGEST**2 / (1 + self.user_damping)
+            moved = 1 + self.relative_weight + CONSTANTS.mean_clip**2 / (1 + self.user_damping)
             rounding += math.sqrt(2 * size) * 2.0**-p
         return (Bound("rating", "l2", math.sqrt(2 * moved) + rounding),)
 
-    def _whole_total(self, ratings: Ratings) -> AnyArray:
+    def _whole_total(self, add: Callable[..., AnyArray], ratings: Ratings) -> AnyArray:
         size = len(self.listed)
         sums = np.zeros((2, packed_length(size)), dtype=np.int64)
-        add = weighted_moments if self.engine == "numba" else whole_moments_by_torch
         for first in range(0, ratings.n_users, USERS_AT_ONCE):
             block = ratings.select_users(np.arange(first, min(first + USERS_AT_ONCE, ratings.n_users)))
             indptr, items, values = self.residuals(block)
@@ -210,7 +223,7 @@ class PairSums:
         return scaled
 
     def residuals(self, ratings: Ratings) -> tuple[AnyArray, Indices, Floats]:
-        """At home: what each user says about the listed items, ``(indptr, positions in the list, x)``."""
+        """At home: each user's residuals on the listed items, ``(indptr, positions in the list, x)``."""
         position = np.full(ratings.n_items, -1, dtype=np.int32)
         position[self.listed] = np.arange(len(self.listed), dtype=np.int32)
         items = position[ratings.item_index]
@@ -219,7 +232,7 @@ class PairSums:
         indptr = before[ratings.indptr].astype(np.int64)
         values = self._rounded((ratings.values - self.base[ratings.item_index])[kept] / np.float32(self.clip))
         if self.user_damping is not None:
-            np.clip(values, -LONGEST, LONGEST, out=values)
+            np.clip(values, -CONSTANTS.mean_clip, CONSTANTS.mean_clip, out=values)
             counts = np.diff(indptr)
             means = _sums_of_users(indptr, values.astype(np.float64)) / np.maximum(counts + self.user_damping, 1e-9)
             values = self._rounded(values - np.repeat(means, counts))

@@ -80,7 +80,7 @@ class Reproduction:
         write_whole(path, (text + "\n").encode())
 
 
-def read_report(paper: Paper, path: Path) -> Reproduction:
+def read_reproduction(paper: Paper, path: Path) -> Reproduction:
     """What a run of this paper wrote: its numbers, from which all else is made again."""
     try:
         found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
