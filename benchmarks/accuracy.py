@@ -42,7 +42,7 @@ class Bar:
     low: float = 0.0
     high: float = 1.0
 
-    def check(self, report: dc.Report) -> dict[str, Any]:
+    def check(self, report: dc.evaluation.Report) -> dict[str, Any]:
         measured = {row.model: row[self.metric] for row in report.rows if self.rows(row.model)}
         choose = min if self.metric == "rmse" else max
         best = choose(measured, key=lambda name: measured[name])
@@ -86,10 +86,14 @@ def main() -> None:
         ratings = ratings.merge("last")
     everyone = {name: model() for name, model in every_model().items()}
     predictors = {**PAPERS, **{name: model for name, model in everyone.items() if isinstance(model, RatingModel)}}
-    folds = dc.Folds(count=options.folds, seed=options.seed) if options.folds > 1 else dc.HoldOut(seed=options.seed)
+    folds = (
+        dc.evaluation.Folds(count=options.folds, seed=options.seed)
+        if options.folds > 1
+        else dc.evaluation.HoldOut(seed=options.seed)
+    )
     both = (
         dc.compare(predictors, ratings, folds, data=options.data, metrics=["rmse", "mae"], progress=say),
-        dc.compare(everyone, ratings, dc.EachUser(seed=options.seed), data=options.data, progress=say),
+        dc.compare(everyone, ratings, dc.evaluation.EachUser(seed=options.seed), data=options.data, progress=say),
     )
     checks: list[dict[str, Any]] = []
     if (options.data, options.folds, options.seed) == ("ml-100k", 5, 1):

@@ -96,8 +96,8 @@ def movielens(data: str, seeds: int) -> int:
     ratings = dc.load(data)
     missed = 0
     tables = (
-        ("rmse", RATINGS, dc.HoldOut(test=0.2, seed=1, repeats=seeds)),
-        ("ndcg@100", RANKS, dc.EachUser(seed=1, repeats=seeds)),
+        ("rmse", RATINGS, dc.evaluation.HoldOut(test=0.2, seed=1, repeats=seeds)),
+        ("ndcg@100", RANKS, dc.evaluation.EachUser(seed=1, repeats=seeds)),
     )
     for metric, rows, protocol in tables:
         print(f"\n{data}, {protocol.describe()}\n{'':<44}{metric.upper():>9}{'± 95%':>8}{'fit (s)':>9}")
@@ -168,7 +168,7 @@ def piece_of(ratings: dc.Ratings, users: int, items: int, count: int) -> dc.Rati
     position[own] = np.arange(items)
     whole = some.catalogue
     catalogue = dc.Catalogue(
-        dc.Labels(whole.items.names[own], what="item"),
+        dc.data.Labels(whole.items.names[own], what="item"),
         whole.scale,
         whole.titles[own],
         whole.genres,
@@ -373,7 +373,7 @@ def parts(count: int) -> int:
         del ratings, part, columns
         restart_peak_memory()
         start = time.perf_counter()
-        read = dc.RatingsInParts(folder / "parts", scale=(1, 5), items=folder / "items.csv", items_public=True)
+        read = dc.data.RatingsInParts(folder / "parts", scale=(1, 5), items=folder / "items.csv", items_public=True)
         print(f"{read}, checked in {time.perf_counter() - start:.0f} s", flush=True)
         return judge_fit(read, users, None, 1.5)
 
@@ -396,7 +396,7 @@ def judge_fit(ratings: Any, users: int, most_seconds: float | None, most_memory:
     missed, words = verdict(seconds, most_seconds, least=False)
     print(f"{seconds:.0f} s, {spent:.0f} s of processors' time{words}")
     failed, words = verdict(memory, most_memory, least=False)
-    print(f"most memory, {'a part' if isinstance(ratings, dc.RatingsInParts) else 'all'} of the ratings included: "
+    print(f"most memory, {'a part' if isinstance(ratings, dc.data.RatingsInParts) else 'all'} of the ratings included: "
           f"{memory:.2f} GB{words}")  # fmt: skip
     return missed + failed
 

@@ -40,7 +40,7 @@ def audit_right_ones(audits: int, runs: int, confidence: float) -> int:
         name = names[seed % len(names)]
         model, terms = RIGHT[name]
         began = time.perf_counter()
-        audit = dc.audit_by_runs(
+        audit = dc.audit.audit_by_runs(
             model, SMALL, terms, runs=runs, confidence=confidence, randomness=dc.Randomness(seed), name=name
         )
         row = rows[name]
@@ -70,7 +70,7 @@ def audit_planted_ones(runs: int, confidence: float) -> int:
     return missed
 
 
-def found_by(audit: dc.Audit) -> list[str]:
+def found_by(audit: dc.audit.Audit) -> list[str]:
     """What speaks against the mechanism, the surest first."""
     found = []
     if any("moves" in fault for fault in audit.faults):
@@ -91,13 +91,13 @@ def found_by(audit: dc.Audit) -> list[str]:
     return found
 
 
-def refuted(audit: dc.Audit) -> bool:
+def refuted(audit: dc.audit.Audit) -> bool:
     """Whether the statistics of the attack alone refute what is proven."""
     by_mu = audit.mu is not None and audit.mu_proven is not None and audit.mu.low > audit.mu_proven
     return by_mu or audit.epsilon_low > (audit.proven or audit.limit).epsilon
 
 
-def shown(audit: dc.Audit) -> str:
+def shown(audit: dc.audit.Audit) -> str:
     """How much, beside what is proven."""
     text = f"epsilon ≥ {audit.epsilon_low:.2f} of {(audit.proven or audit.limit).epsilon:.3g}"
     if audit.mu is not None and audit.mu_proven is not None:

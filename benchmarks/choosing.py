@@ -92,7 +92,7 @@ def run(data: str, names: list[str] | None, there: set[tuple[Any, ...]]) -> Iter
     splits = [
         split
         for seed in range(FIRST_SEED, FIRST_SEED + SPLITS.get(data, 1))
-        for split in dc.EachUser(seed=seed).splits(ratings)
+        for split in dc.evaluation.EachUser(seed=seed).splits(ratings)
     ]
     trials: list[tuple[str, float | None, str, Any]]
     trials = [("none", None, name, model) for name, model in FREE.items()]

@@ -75,7 +75,7 @@ GROWTH = 2.0
 
 
 def error_of(model: Any, ratings: dc.Ratings, terms: dc.Terms, seeds: int) -> Any:
-    protocol = dc.HoldOut(test=0.2, seed=1, repeats=seeds)
+    protocol = dc.evaluation.HoldOut(test=0.2, seed=1, repeats=seeds)
     return dc.compare({"model": model}, ratings, protocol, terms=terms, metrics=["rmse"]).rows[0].metrics["rmse"]
 
 

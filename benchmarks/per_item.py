@@ -27,7 +27,7 @@ import discreet as dc
 from discreet.kernels.covariance import diagonal_places, packed_length, weighted_moments
 from discreet.models import covariance_knn
 from discreet.models.denoise.item_biases import item_biases_and_weights
-from discreet.models.denoise.spectral import factors_through_noise, likely_weights
+from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.sums.pair_sums import PairSums
 from discreet.populations.contribution import Contribution
 
@@ -85,7 +85,7 @@ def scales_of(counts: Any, power: float) -> Any:
 
 def fit(model: dc.CovarianceKNN, population: Any, power: float) -> dc.Release:
     """What ``covariance-knn`` does, with the sums above; the same for power 0."""
-    weighting, size, share = model._plan(population)
+    weighting, size, share = model._queries(population)
     mean, item_bias, counts = item_biases_and_weights(population, model.item_damping, 1 - share)
     arrays = {"mean": np.array([mean], dtype=np.float32), "item_bias": item_bias}
     arrays["counts"] = np.maximum(counts, 0).astype(np.float32)
@@ -95,13 +95,13 @@ def fit(model: dc.CovarianceKNN, population: Any, power: float) -> dc.Release:
     asked = BudgetedSums(rows, plain.base, plain.clip, plain.beside, None, weighting, scales=scales)
     products, weights = asked.matrices(population.sum(asked.contribution, share))
     noise, weight_noise = asked.deviations(population.deviation(asked.contribution, share))
-    weights = likely_weights(weights, known * scales, weight_noise, covariance_knn.PATTERNS)
+    weights = denoised_weights(weights, known * scales, weight_noise, covariance_knn.PATTERNS)
     of_a_rating = float(np.trace(weights)) / max(float((known * scales**2).sum()), 1e-9)
     # How far chance moves a cell is in proportion to the square of its scale, of which the weight has one half.
     chance: Any = (
         covariance_knn.CHANCE * of_a_rating ** (2 if weighting == "user, l2" else 1) * np.outer(scales, scales)
     )
-    factors = factors_through_noise(
+    factors = denoised_factors(
         products, weights, noise, chance.astype(np.float32), covariance_knn.FACTOR_SPREAD, model.factors
     )
     arrays["item_factors"] = np.zeros((len(counts), factors.shape[1]), dtype=np.float32)
@@ -124,7 +124,7 @@ def check() -> float:
                 weighting,  # type: ignore[arg-type]
                 scales=np.array(scales, dtype=np.float32),
             )
-            found = dc.check_sensitivity(asked.contribution, catalogue, [1, 3, 3.5, 5])
+            found = dc.audit.check_sensitivity(asked.contribution, catalogue, [1, 3, 3.5, 5])
             worst = max(worst, *(measured.share for measured in found))
     return worst
 

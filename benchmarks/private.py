@@ -30,8 +30,8 @@ def main() -> int:
     options.add_argument("--seeds", type=int, default=5)
     chosen = options.parse_args()
     ratings = dc.load(chosen.data)
-    held_out = dc.HoldOut(test=0.2, seed=1, repeats=chosen.seeds)
-    each_user = dc.EachUser(seed=1, repeats=chosen.seeds)
+    held_out = dc.evaluation.HoldOut(test=0.2, seed=1, repeats=chosen.seeds)
+    each_user = dc.evaluation.EachUser(seed=1, repeats=chosen.seeds)
 
     print(f"{chosen.data}, {chosen.seeds} splits, trusted server, delta 1e-5 for the unit user\n")
     print(f"{'model':<12}{'unit':<8}{'epsilon':>8}  {'metric':<10}{'mean':>8}{'± 95%':>8}{'bar':>10}")

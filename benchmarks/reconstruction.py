@@ -39,9 +39,9 @@ def main() -> int:
     ratings = dc.load(arguments.data)
     values, counts = np.unique(ratings.values, return_counts=True)
     prior = dict(zip(values.tolist(), counts.tolist(), strict=True))
-    mechanisms: list[Mechanism] = [dc.UniformNoise(gamma=gamma) for gamma in (0.0, *GAMMAS)]
+    mechanisms: list[Mechanism] = [dc.collect.UniformNoise(gamma=gamma) for gamma in (0.0, *GAMMAS)]
     for epsilon in EPSILONS:
-        mechanisms += [dc.RandomisedResponse(epsilon=epsilon), dc.Piecewise(epsilon=epsilon)]
+        mechanisms += [dc.collect.RandomisedResponse(epsilon=epsilon), dc.collect.Piecewise(epsilon=epsilon)]
     rows = [row_of(mechanism, ratings, prior) for mechanism in mechanisms]
     if arguments.picture:
         picture_of(prior).save(arguments.picture / "reconstruction.png")
@@ -60,9 +60,9 @@ def main() -> int:
 
 def row_of(mechanism: Mechanism, ratings: dc.Ratings, prior: dict[float, float]) -> dict[str, Any]:
     scale = ratings.catalogue.scale
-    risk = dc.risk_of(mechanism, prior, scale)
-    sent = dc.perturb_ratings(mechanism, ratings, dc.Randomness(seed=1))
-    found = dc.reconstruct(mechanism, sent.values.astype(np.float64), prior, scale)
+    risk = dc.collect.risk_of(mechanism, prior, scale)
+    sent = dc.collect.perturb_ratings(mechanism, ratings, dc.Randomness(seed=1))
+    found = dc.collect.reconstruct(mechanism, sent.values.astype(np.float64), prior, scale)
     measured = float((found.guesses == ratings.values).mean())
     epsilon = getattr(mechanism, "epsilon", math.inf)
     holds = abs(measured - risk.accuracy) < 0.01
@@ -88,7 +88,7 @@ def row_of(mechanism: Mechanism, ratings: dc.Ratings, prior: dict[float, float])
 def error(mechanism: Mechanism, ratings: dc.Ratings, seed: int) -> float:
     """RMSE of biases learned from reports; every user knows their own ratings exactly."""
     train, test = ratings.split(test=0.2, seed=seed)
-    sent = dc.perturb_ratings(mechanism, train, dc.Randomness(seed=seed))
+    sent = dc.collect.perturb_ratings(mechanism, train, dc.Randomness(seed=seed))
     release = dc.Bias().fit(dc.NoPrivacy(sent))
     at_home = replace(train, catalogue=release.catalogue)
     return dc.evaluate(release, at_home, replace(test, catalogue=release.catalogue))["rmse"]
@@ -100,7 +100,7 @@ def picture_of(prior: dict[float, float]) -> Picture:
     right, sure = "right guess", "no doubt left"
     values = []
     for gamma in np.arange(0, 4.001, 0.05):
-        risk = dc.risk_of(dc.UniformNoise(gamma=float(gamma)), prior)
+        risk = dc.collect.risk_of(dc.collect.UniformNoise(gamma=float(gamma)), prior)
         values += [
             {"gamma": float(gamma), "what": right, "share": risk.accuracy},
             {"gamma": float(gamma), "what": sure, "share": risk.certain},

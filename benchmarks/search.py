@@ -45,7 +45,7 @@ def main() -> int:
             )
             found, reached = Counter(), []
             for train, test in splits:
-                release = dc.Search(candidates=list(told.values())).fit(server(train, epsilon))
+                release = dc.evaluation.Search(candidates=list(told.values())).fit(server(train, epsilon))
                 found[next(label for label, model in told.items() if model == release.model)] += 1
                 reached.append(dc.evaluate(release, train, test, metrics=["rmse"])["rmse"])
             words = ", ".join(f"{label} ({times})" for label, times in found.most_common())

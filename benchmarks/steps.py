@@ -17,12 +17,12 @@ DELTA = 1e-6
 
 
 def figure() -> None:
-    once = dc.Spend(what="step", mechanism="gaussian", norm="l2", sensitivity=1, scale=1.0, sampling_rate=0.01)
+    once = dc.privacy.Spend(what="step", mechanism="gaussian", norm="l2", sensitivity=1, scale=1.0, sampling_rate=0.01)
     alone, together = 50 * epsilon_of([once], DELTA / 50), composed_epsilon([replace(once, times=50)], DELTA)
     print(f"50 steps, rate .01, noise 1, delta 1e-6: one by one epsilon {alone:.1f}, planned together {together:.2f}")
 
 
-def oracle(spend: dc.Spend) -> float:
+def oracle(spend: dc.privacy.Spend) -> float:
     import dp_accounting
     from dp_accounting.pld import PLDAccountant
 
@@ -46,9 +46,9 @@ def planned() -> bool:
         (10_000, 0.001, 1.0),
     ):
         bounds = (dc.Bound("user", "l2", 1.0),)
-        asked = dc.Steps(name="steps", shape=(), bounds=bounds, count=count, sampling_rate=rate)
+        asked = dc.populations.Steps(name="steps", shape=(), bounds=bounds, count=count, sampling_rate=rate)
         server, start = dc.TrustedServer(ratings, dc.Ledger(epsilon, DELTA, dc.User())), time.perf_counter()
-        spend = server.plan(asked).spend
+        spend = server.calibrate(asked).spend
         seconds, booked, truth = time.perf_counter() - start, composed_epsilon([spend], DELTA), oracle(spend)
         fine &= -1e-3 <= booked / truth - 1 < 0.02
         found = f"{spend.noise_multiplier:.3f} | {booked:.4f} | {truth:.4f} | {seconds:.1f}"
@@ -58,7 +58,9 @@ def planned() -> bool:
 
 def speed() -> None:
     ratings = dc.synthetic(users=100_000, items=5000, ratings=10_000_000, seed=1)
-    asked = dc.Steps(name="counts", shape=(5000,), bounds=(dc.Bound("user", "l2", 1.0),), count=200, sampling_rate=0.01)
+    asked = dc.populations.Steps(
+        name="counts", shape=(5000,), bounds=(dc.Bound("user", "l2", 1.0),), count=200, sampling_rate=0.01
+    )
 
     def counts(part: dc.Ratings) -> np.ndarray:
         own = np.sqrt(np.diff(part.indptr))[part.user_index]

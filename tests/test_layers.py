@@ -47,6 +47,23 @@ def test_imports_by_a_string_go_downwards_too(path):
             assert heights[parts[1]] <= heights[own], f"{path.name} imports {name}, which stands above it"
 
 
+def test_only_a_name_that_was_typed_is_imported_from_outside():
+    """A string that is no part of this package: torch, and the model that whoever runs the command has named."""
+    outside = {
+        (str(path.relative_to(SOURCE)), name)
+        for path in FILES
+        for name in imported_by_string(path)
+        if name.split(".")[0] != "discreet"
+    }
+    assert outside - {("kernels/covariance_torch.py", "torch")} <= {("fitting/own_models.py", "module_name")}
+
+
+def test_nothing_that_reads_a_release_imports_what_was_typed():
+    """Cards come from anyone: what is below the fitting never reaches the import of a name."""
+    below = [path for path in FILES if path.relative_to(SOURCE).parts[0] in ("releases", "models", "populations")]
+    assert not [path for path in below if "own_models" in path.read_text()]
+
+
 @pytest.mark.parametrize("path", SHARED, ids=lambda path: path.name)
 def test_what_models_share_imports_no_model(path):
     parts = [name.split(".") for name in imported(path)]

@@ -50,6 +50,10 @@ class UnknownNameError(InputError, LookupError):
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
         return cls(f"there is no {what} {name!r}{hint}")
 
+    def with_hint(self, hint: str) -> "UnknownNameError":
+        """The same error; where it has no near names to offer, it says where the names are listed."""
+        return self if "did you mean" in str(self) else UnknownNameError(f"{self}; {hint}")
+
     def __str__(self) -> str:
         return str(self.args[0])
 

@@ -25,6 +25,7 @@ MODELS = {
     "warp": "warp:WARP",
 }
 """For each model its file in ``models/`` and its class."""
+HOME = "discreet.models"
 
 
 def every_model() -> dict[str, Any]:
@@ -33,21 +34,7 @@ def every_model() -> dict[str, Any]:
     >>> every_model()["own-taste"].__name__
     'OwnTaste'
     """
-    places = {name: place.split(":") for name, place in MODELS.items()}
-    return {name: getattr(import_module(f"discreet.models.{file}"), kind) for name, (file, kind) in places.items()}
-
-
-def kind_of(name: str) -> Any:
-    """The model or paper of a name, loaded alone; None if there is no such name.
-
-    >>> kind_of("own-taste").__name__
-    'OwnTaste'
-    """
-    if name in MODELS:
-        file, kind = MODELS[name].split(":")
-        return getattr(import_module(f"discreet.models.{file}"), kind)
-    papers = import_module("discreet.papers.names").PAPERS.values()
-    return next((listed.kind() for listed in papers if listed.model == name), None)
+    return {name: _load(place) for name, place in MODELS.items()}
 
 
 def every_kind() -> dict[str, Any]:
@@ -56,5 +43,46 @@ def every_kind() -> dict[str, Any]:
     >>> every_kind()["paper:hybrid-knn"].__name__
     'HybridKNN'
     """
+    return {**every_model(), **_papers()}
+
+
+def find_kind(name: str) -> Any:
+    """The model of this name, or None if the table has none. Nothing else is ever imported, whatever the name says.
+
+    >>> find_kind("bias").__name__, find_kind("os:system")
+    ('Bias', None)
+    """
+    if name in MODELS:
+        return _load(MODELS[name])
+    return _papers().get(name) if name.startswith("paper:") else None
+
+
+def name_of(kind: Any) -> str:
+    """What a model is called: its name in the table, or else its module and class.
+
+    >>> name_of(find_kind("bias"))
+    'bias'
+    """
+    own = f"{kind.__module__}:{kind.__qualname__}"
+    kinds = _papers() if own.startswith("discreet.papers.") else {}
+    names = [name for name, place in MODELS.items() if f"{HOME}.{place}" == own] or kinds
+    return next((name for name in names if find_kind(name) is kind), own)
+
+
+def is_listed(kind: Any) -> bool:
+    """Whether a model is one of Discreet's own.
+
+    >>> is_listed(find_kind("bias")), is_listed(dict)
+    (True, False)
+    """
+    return find_kind(name_of(kind)) is kind
+
+
+def _load(place: str) -> Any:
+    file, _, kind = place.partition(":")
+    return getattr(import_module(f"{HOME}.{file}"), kind)
+
+
+def _papers() -> dict[str, Any]:
     papers: dict[str, Any] = import_module("discreet.papers.names").kinds()
-    return {**every_model(), **papers}
+    return papers

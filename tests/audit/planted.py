@@ -123,9 +123,9 @@ def every_fifth_row_left_out(size, unit):
 class ThreesCountTwice(SERVER):
     """A rating of 3 is added again behind the statistic's back, three times."""
 
-    def _noisy(self, contribution, ratings, plan):
+    def _noisy(self, contribution, ratings, calibrated):
         threes = exact_total(contribution, ratings.select(ratings.values == 3))
-        return super()._noisy(contribution, ratings, plan) + 3 * threes
+        return super()._noisy(contribution, ratings, calibrated) + 3 * threes
 
 
 class ForgetsTheCap(SERVER):
@@ -135,8 +135,8 @@ class ForgetsTheCap(SERVER):
         super().__init__(ratings, dc.Ledger(ledger.epsilon, ledger.delta, dc.User(max_ratings=2)), **options)
         self._whole = ratings
 
-    def _noisy(self, contribution, ratings, plan):
-        return super()._noisy(contribution, self._whole, plan)
+    def _noisy(self, contribution, ratings, calibrated):
+        return super()._noisy(contribution, self._whole, calibrated)
 
 
 class RestartsTheStream(SERVER):
@@ -146,30 +146,30 @@ class RestartsTheStream(SERVER):
         super().__init__(ratings, ledger, **options)
         self._start = int(self._randomness.words(1)[0])
 
-    def _noisy(self, contribution, ratings, plan):
-        return plan.add_noise(exact_total(contribution, ratings), dc.Randomness(seed=self._start))
+    def _noisy(self, contribution, ratings, calibrated):
+        return calibrated.add_noise(exact_total(contribution, ratings), dc.Randomness(seed=self._start))
 
 
 class ThirdWithoutNoise(SERVER):
-    def _noisy(self, contribution, ratings, plan):
-        exact, noisy = exact_total(contribution, ratings), super()._noisy(contribution, ratings, plan)
+    def _noisy(self, contribution, ratings, calibrated):
+        exact, noisy = exact_total(contribution, ratings), super()._noisy(contribution, ratings, calibrated)
         return np.where(np.arange(exact.shape[-1]) % 3 == 1, exact, noisy)
 
 
 class SplitByRowNumber(SERVER):
     """Every fifth row is held out, to test on."""
 
-    def _noisy(self, contribution, ratings, plan):
-        return super()._noisy(contribution, ratings.select(np.arange(len(ratings)) % 5 > 0), plan)
+    def _noisy(self, contribution, ratings, calibrated):
+        return super()._noisy(contribution, ratings.select(np.arange(len(ratings)) % 5 > 0), calibrated)
 
 
 class PositionalNames(SERVER):
     """Half of the users take part, by a hash of where they stand."""
 
-    def _noisy(self, contribution, ratings, plan):
+    def _noisy(self, contribution, ratings, calibrated):
         digests = [hashlib.sha256(str(place).encode()).digest()[0] for place in range(ratings.n_users)]
         kept = np.array(digests) % 2 == 0
-        return super()._noisy(contribution, ratings.select(kept[ratings.user_index]), plan)
+        return super()._noisy(contribution, ratings.select(kept[ratings.user_index]), calibrated)
 
 
 class LedgerByMaximum(dc.Ledger):
@@ -188,9 +188,9 @@ class BooksLess(SERVER):
     """Noise for the whole budget each time, booked as if it were for half of it."""
 
     def sum(self, contribution, share=1.0):
-        plan = self.plan(contribution, 1.0)
-        self.ledger.charge(self.plan(contribution, 0.5).spend)
-        return plan.add_noise(exact_total(contribution, held(self)), self._randomness)
+        calibrated = self.calibrate(contribution, 1.0)
+        self.ledger.charge(self.calibrate(contribution, 0.5).spend)
+        return calibrated.add_noise(exact_total(contribution, held(self)), self._randomness)
 
 
 @dataclass(frozen=True)
@@ -204,47 +204,47 @@ class WholeBudgetTwice:
 class NoiseThatDependsOnTheData(SERVER):
     """Never less than was booked, and three times as much where the number of ratings is odd."""
 
-    def _noisy(self, contribution, ratings, plan):
+    def _noisy(self, contribution, ratings, calibrated):
         exact = exact_total(contribution, ratings)
-        noise = plan.add_noise(np.zeros_like(exact), self._randomness)
+        noise = calibrated.add_noise(np.zeros_like(exact), self._randomness)
         return exact + noise * (3 if len(ratings) % 2 else 1)
 
 
 class NoiseSeededByTheData(SERVER):
-    def _noisy(self, contribution, ratings, plan):
+    def _noisy(self, contribution, ratings, calibrated):
         exact = exact_total(contribution, ratings)
         seed = int.from_bytes(hashlib.sha256(exact.tobytes()).digest()[:4])
-        return plan.add_noise(exact, dc.Randomness(seed=seed))
+        return calibrated.add_noise(exact, dc.Randomness(seed=seed))
 
 
 class NoiseLeftOutAtTimes(SERVER):
     """One fit in forty is exact."""
 
-    def _noisy(self, contribution, ratings, plan):
-        noisy = super()._noisy(contribution, ratings, plan)
+    def _noisy(self, contribution, ratings, calibrated):
+        noisy = super()._noisy(contribution, ratings, calibrated)
         return noisy if self._randomness.words(1)[0] % 40 else exact_total(contribution, ratings)
 
 
 class OneNoiseForAllCells(SERVER):
-    def _noisy(self, contribution, ratings, plan):
-        return exact_total(contribution, ratings) + plan.add_noise(np.zeros(1), self._randomness)[0]
+    def _noisy(self, contribution, ratings, calibrated):
+        return exact_total(contribution, ratings) + calibrated.add_noise(np.zeros(1), self._randomness)[0]
 
 
 class EvenNoise(SERVER):
     """Rounded so that the answer is odd where the count is."""
 
-    def _noisy(self, contribution, ratings, plan):
+    def _noisy(self, contribution, ratings, calibrated):
         exact = exact_total(contribution, ratings)
-        return exact + 2 * np.round(plan.add_noise(np.zeros_like(exact), self._randomness))
+        return exact + 2 * np.round(calibrated.add_noise(np.zeros_like(exact), self._randomness))
 
 
 class NoiseThatIsCutOff(SERVER):
     """Never more than three scales, so that nobody is surprised."""
 
-    def _noisy(self, contribution, ratings, plan):
+    def _noisy(self, contribution, ratings, calibrated):
         exact = exact_total(contribution, ratings)
-        noise = plan.add_noise(np.zeros_like(exact), self._randomness)
-        return exact + np.clip(noise, -3 * plan.spend.scale, 3 * plan.spend.scale)
+        noise = calibrated.add_noise(np.zeros_like(exact), self._randomness)
+        return exact + np.clip(noise, -3 * calibrated.spend.scale, 3 * calibrated.spend.scale)
 
 
 # ── Releases with more in them than noisy sums ──
@@ -337,12 +337,12 @@ class Bug:
     ratings: dc.Ratings = RATINGS
     only_by_replay: bool = False
 
-    def audit(self, **options: Any) -> dc.Audit:
+    def audit(self, **options: Any) -> dc.audit.Audit:
         def make(ratings: dc.Ratings, ledger: dc.Ledger, noise: dc.Randomness) -> Any:
             return self.kind(ratings, ledger, randomness=noise)
 
         terms = RATING if self.unit == "rating" else USER
-        return dc.audit_by_runs(self.model, self.ratings, terms, make_population=make, **options)
+        return dc.audit.audit_by_runs(self.model, self.ratings, terms, make_population=make, **options)
 
 
 BUGS = [

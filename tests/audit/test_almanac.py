@@ -19,7 +19,7 @@ def test_an_almanac_is_as_private_as_its_ledger_says_and_not_more(
 ) -> None:
     monkeypatch.setattr(by_runs, "EXPLORING", 8)  # the canaries are the same for all; time is better spent on judging
     model = dc.Almanac(audience=audience, pair_share=0.6)
-    audit = dc.audit_by_runs(
+    audit = dc.audit.audit_by_runs(
         model,
         RATINGS,
         dc.Terms(epsilon=8.0, delta=1e-5, unit=unit),
@@ -36,7 +36,7 @@ def test_an_almanac_is_as_private_as_its_ledger_says_and_not_more(
 
 
 def test_an_almanac_in_one_run() -> None:
-    audit = dc.audit_in_one_run(
+    audit = dc.audit.audit_in_one_run(
         dc.Almanac(audience=5_000, pair_share=0.6),
         RATINGS,
         dc.Terms(epsilon=2.0, delta=1e-8, unit="user"),

@@ -168,16 +168,16 @@ def test_released_numbers_in_a_row():
 
 
 def test_an_audit_in_words_and_as_data():
-    audit = dc.Audit(
+    audit = dc.audit.Audit(
         model="bias", data="films", unit="rating", trust="server", method="runs", trials=100, confidence=0.95,
-        epsilon_low=0.5, limit=dc.Loss(1.0), proven=dc.Loss(1.0),
+        epsilon_low=0.5, limit=dc.privacy.Loss(1.0), proven=dc.privacy.Loss(1.0),
     )  # fmt: skip
     assert str(audit) == "No leak was found: epsilon is at least 0.5 with 0.95 confidence, where epsilon 1 is proven."
     assert json.loads(json.dumps(audit.to_json()))["accuses"] is False
     from dataclasses import replace
 
     assert "The promise is broken: epsilon is at least 1.5" in str(replace(audit, epsilon_low=1.5))
-    assert replace(audit, claimed=dc.Loss(0.3)).accuses  # what a paper says counts as well
+    assert replace(audit, claimed=dc.privacy.Loss(0.3)).accuses  # what a paper says counts as well
     assert replace(audit, faults=("a look is missing",)).accuses
     assert "A look is missing." in str(replace(audit, faults=("a look is missing",)))
 

@@ -64,7 +64,7 @@ def test_a_cap_that_is_enforced_is_left_in_peace():
         return dc.TrustedServer(ratings, dc.Ledger(ledger.epsilon, ledger.delta, unit), randomness=noise)
 
     model = planted.Asks(planted.plain_counts)
-    audit = dc.audit_by_runs(
+    audit = dc.audit.audit_by_runs(
         model, planted.RATINGS, planted.USER, runs=400, make_population=capped, randomness=dc.Randomness(seed=5)
     )
     assert not audit.accuses, str(audit)
@@ -84,7 +84,7 @@ RIGHT = {
 def test_right_mechanisms_are_left_in_peace(name, seed):
     """Twenty audits at 0.999: all together accuse a right mechanism with odds below 2%, and the noise is seeded."""
     model, terms = RIGHT[name]
-    audit = dc.audit_by_runs(
+    audit = dc.audit.audit_by_runs(
         model, planted.RATINGS, terms, runs=120, confidence=0.999, randomness=dc.Randomness(seed=seed)
     )
     assert not audit.accuses, str(audit)

@@ -25,7 +25,7 @@ def ratings_of(population):
 def audited(model, terms, kind=None, *, runs=800, **options):
     make = None if kind is None else lambda ratings, ledger, noise: kind(ratings, ledger, randomness=noise)
     options = {"confidence": 0.95, "randomness": dc.Randomness(seed=5)} | options
-    return dc.audit_by_runs(model, RATINGS, terms, runs=runs, make_population=make, **options)
+    return dc.audit.audit_by_runs(model, RATINGS, terms, runs=runs, make_population=make, **options)
 
 
 def shows_it(audit) -> bool:
@@ -72,17 +72,17 @@ def test_full_norm_canaries_make_mu_tight():
 
 class HalfTheNoise(SERVER):
     def sum(self, contribution, share=1.0):
-        plan = self.plan(contribution, share)
-        self.ledger.charge(plan.spend)
-        weak = replace(plan, spend=replace(plan.spend, scale=plan.spend.scale / 2))
+        calibrated = self.calibrate(contribution, share)
+        self.ledger.charge(calibrated.spend)
+        weak = replace(calibrated, spend=replace(calibrated.spend, scale=calibrated.spend.scale / 2))
         return weak.add_noise(exact_total(contribution, ratings_of(self)), self._randomness)
 
 
 class DevicesWithHalfTheNoise(DEVICES):
     def sum(self, contribution, share=1.0):
-        plan = self.plan(contribution, share)
-        self.ledger.charge(plan.spend)
-        weak = replace(plan, spend=replace(plan.spend, scale=plan.spend.scale / 2))
+        calibrated = self.calibrate(contribution, share)
+        self.ledger.charge(calibrated.spend)
+        weak = replace(calibrated, spend=replace(calibrated.spend, scale=calibrated.spend.scale / 2))
         devices = [ratings_of(self).select_users(np.array([position])) for position in range(ratings_of(self).n_users)]
         return sum(weak.add_noise(exact_total(contribution, device), self._randomness) for device in devices)
 
@@ -103,10 +103,10 @@ def test_noise_halved_on_devices():
 def test_noise_halved_in_one_run():
     ratings = dc.synthetic(users=40, items=1000, ratings=400, seed=1)
     options = {"canaries": 1000, "randomness": dc.Randomness(seed=5), "seed": 5}
-    honest = dc.audit_in_one_run(dc.Bias(), ratings, RATING, **options)
+    honest = dc.audit.audit_in_one_run(dc.Bias(), ratings, RATING, **options)
     assert not honest.accuses and honest.epsilon_low > 0.5
     make = lambda ratings, ledger, noise: HalfTheNoise(ratings, ledger, randomness=noise)  # noqa: E731
-    assert shows_it(dc.audit_in_one_run(dc.Bias(), ratings, RATING, make_population=make, **options))
+    assert shows_it(dc.audit.audit_in_one_run(dc.Bias(), ratings, RATING, make_population=make, **options))
 
 
 # ── A clip forgotten ──
@@ -136,8 +136,8 @@ def test_a_clip_forgotten_in_one_run():
     ratings = dc.synthetic(users=40, items=20_000, ratings=400, seed=1)
     terms = dc.Terms(epsilon=0.5, unit="user")
     options = {"canaries": 200, "randomness": dc.Randomness(seed=5), "seed": 5}
-    assert not dc.audit_in_one_run(dc.Popularity(), ratings, terms, **options).accuses
-    audit = dc.audit_in_one_run(Unclipped(), ratings, terms, **options)
+    assert not dc.audit.audit_in_one_run(dc.Popularity(), ratings, terms, **options).accuses
+    audit = dc.audit.audit_in_one_run(Unclipped(), ratings, terms, **options)
     assert shows_it(audit), str(audit)
     assert audit.faults == ("a canary moves 'counts' by 10 in l2, and the noise is made for 1",)
 
@@ -175,7 +175,7 @@ class ShapeTells:
 
 def test_a_shape_that_depends_on_the_data():
     sparse = dc.synthetic(users=10, items=60, ratings=60, seed=1)  # the canary's item is nobody else's
-    audit = dc.audit_by_runs(ShapeTells(), sparse, RATING, runs=400, randomness=dc.Randomness(seed=5))
+    audit = dc.audit.audit_by_runs(ShapeTells(), sparse, RATING, runs=400, randomness=dc.Randomness(seed=5))
     assert shows_it(audit), str(audit)
 
 
@@ -202,10 +202,10 @@ class SameNoiseForEveryLook(SERVER):
     """Fresh in every fit, but kept between looks, so that it falls out of a difference."""
 
     def sum(self, contribution, share=1.0):
-        plan = self.plan(contribution, share)
-        self.ledger.charge(plan.spend)
+        calibrated = self.calibrate(contribution, share)
+        self.ledger.charge(calibrated.spend)
         if not hasattr(self, "_kept"):
-            self._kept = plan.add_noise(np.zeros(contribution.shape), self._randomness)
+            self._kept = calibrated.add_noise(np.zeros(contribution.shape), self._randomness)
         return exact_total(contribution, ratings_of(self)) + self._kept
 
 
@@ -239,7 +239,9 @@ class ForgetsToBook(SERVER):
     def sum(self, contribution, share=1.0):
         if not self.ledger.spends:
             return super().sum(contribution, share)
-        return self.plan(contribution, share).add_noise(exact_total(contribution, ratings_of(self)), self._randomness)
+        return self.calibrate(contribution, share).add_noise(
+            exact_total(contribution, ratings_of(self)), self._randomness
+        )
 
 
 @dataclass(frozen=True)
@@ -288,7 +290,7 @@ class NoiseOnTheSupportOnly(SERVER):
 def test_noise_on_the_support_only():
     sparse = dc.synthetic(users=10, items=60, ratings=60, seed=1)
     make = lambda ratings, ledger, noise: NoiseOnTheSupportOnly(ratings, ledger, randomness=noise)  # noqa: E731
-    audit = dc.audit_by_runs(
+    audit = dc.audit.audit_by_runs(
         dc.Popularity(), sparse, RATING, runs=400, make_population=make, randomness=dc.Randomness(seed=5)
     )
     assert shows_it(audit), str(audit)
@@ -296,7 +298,7 @@ def test_noise_on_the_support_only():
 
 def test_no_noise_at_all():
     exact = lambda ratings, ledger, noise: dc.NoPrivacy(ratings)  # noqa: E731
-    audit = dc.audit_by_runs(
+    audit = dc.audit.audit_by_runs(
         dc.Popularity(), RATINGS, RATING, runs=200, make_population=exact, randomness=dc.Randomness(seed=5)
     )
     assert audit.accuses and audit.epsilon_low > 2.5
@@ -309,10 +311,10 @@ def test_no_noise_at_all():
 class HalfGaussian(SERVER):
     """Half of the Gaussian noise that was booked; the Laplace noise is as it should be."""
 
-    def _noisy(self, contribution, ratings, plan):
-        if plan.spend.mechanism == "gaussian":
-            plan = replace(plan, spend=replace(plan.spend, scale=plan.spend.scale / 2))
-        return super()._noisy(contribution, ratings, plan)
+    def _noisy(self, contribution, ratings, calibrated):
+        if calibrated.spend.mechanism == "gaussian":
+            calibrated = replace(calibrated, spend=replace(calibrated.spend, scale=calibrated.spend.scale / 2))
+        return super()._noisy(contribution, ratings, calibrated)
 
 
 def test_gaussian_noise_that_is_halved_beside_laplace_noise(monkeypatch):

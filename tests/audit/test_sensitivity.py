@@ -19,7 +19,7 @@ def catalogue(items):
 @pytest.mark.parametrize("statistic", ["counts", "sums"])
 def test_the_sums_of_bias_and_popularity(statistic, unit, items):
     asked = item_counts(items, unit) if statistic == "counts" else item_statistics(items, SCALE, unit)
-    for found in dc.check_sensitivity(asked, catalogue(items), [1, 2.5, 5], users=2, most=300):
+    for found in dc.audit.check_sensitivity(asked, catalogue(items), [1, 2.5, 5], users=2, most=300):
         assert found.exhaustive == (items == 2)
         assert found.share == pytest.approx(1)  # attained: a bound that nothing reaches would buy noise for nothing
         assert found.pairs > 100
@@ -29,7 +29,7 @@ def test_the_sums_of_bias_and_popularity(statistic, unit, items):
 @pytest.mark.parametrize("unit", [dc.Rating(), dc.User()])
 def test_replacing_moves_no_further_than_twice(unit):
     asked = item_statistics(2, SCALE, unit)
-    for found in dc.check_sensitivity(asked, catalogue(2), [1, 5], neighbours="replace"):
+    for found in dc.audit.check_sensitivity(asked, catalogue(2), [1, 5], neighbours="replace"):
         assert found.bound.value < found.furthest <= 2 * found.bound.value
 
 
@@ -80,7 +80,7 @@ def counts(ratings):
 )
 def test_what_is_not_true_is_found(contribution, sentence):
     with pytest.raises(InputError) as raised:
-        dc.check_sensitivity(contribution, catalogue(2), [1, 5])
+        dc.audit.check_sensitivity(contribution, catalogue(2), [1, 5])
     assert str(raised.value) == sentence
 
 
@@ -89,9 +89,9 @@ def test_a_large_universe_is_sampled_and_still_finds_a_forgotten_clip():
         "sums", (8,), lambda r: np.bincount(r.item_index, r.values, minlength=8), (dc.Bound("user", "l2", 9.0),)
     )
     with pytest.raises(InputError, match=r"one user moves 'sums' by .* in l2, beyond its declared bound of 9"):
-        dc.check_sensitivity(asked, catalogue(8), [1, 5], users=3, most=200)
+        dc.audit.check_sensitivity(asked, catalogue(8), [1, 5], users=3, most=200)
 
 
 def test_a_statistic_that_counts_users_can_be_checked():
     users = dc.Contribution("users", (1,), lambda r: np.array([r.n_users]), (dc.Bound("user", "l1", 1.0, cells=1),))
-    assert dc.check_sensitivity(users, catalogue(2), [1, 5])[0].share == 1
+    assert dc.audit.check_sensitivity(users, catalogue(2), [1, 5])[0].share == 1

@@ -38,7 +38,9 @@ class HalfTheNoise(dc.TrustedServer):
 
 def audited(kind=None, runs=1200, model=MODEL):
     make = None if kind is None else lambda ratings, ledger, noise: kind(ratings, ledger, randomness=noise)
-    return dc.audit_by_runs(model, RATINGS, TERMS, runs=runs, make_population=make, randomness=dc.Randomness(seed=5))
+    return dc.audit.audit_by_runs(
+        model, RATINGS, TERMS, runs=runs, make_population=make, randomness=dc.Randomness(seed=5)
+    )
 
 
 def test_sampled_steps_are_not_accused():
@@ -67,5 +69,5 @@ def test_steps_in_one_run_are_not_accused():
     model = replace(MODEL, count=2)
     options = {"canaries": 400, "randomness": dc.Randomness(5), "seed": 5}
     terms = replace(TERMS, epsilon=2.0, delta=1e-6)
-    audit = dc.audit_in_one_run(model, ratings, terms, **options)
+    audit = dc.audit.audit_in_one_run(model, ratings, terms, **options)
     assert not audit.accuses and audit.faults == (), str(audit)

@@ -56,7 +56,7 @@ def test_a_page_and_a_picture(discreet, table, tmp_path):
 
 def test_a_broken_promise_ends_with_1(discreet, table, monkeypatch):
     def exact(self, contribution, share=1.0):
-        self.ledger.charge(self.plan(contribution, share).spend)
+        self.ledger.charge(self.calibrate(contribution, share).spend)
         return np.asarray(contribution.total(held_by(self)), dtype=np.float64)
 
     monkeypatch.setattr(dc.TrustedServer, "sum", exact)

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import discreet as dc
-from discreet.cli.budget import account_name
+from discreet.fitting.accounts import account_name
 
 SCALE = ("--scale", "1:5")
 

@@ -1,7 +1,38 @@
+import html
 import json
+
+import numpy as np
 
 import discreet as dc
 from discreet.errors import FetchError
+from discreet.reports.demo import FEWEST, MOST, user_of_own_taste
+
+
+def release_lists(folder, ratings):
+    """The titles that the user of the demo gets, from the release on disk."""
+    release = dc.Release.load(folder)
+    history = ratings.history_at(user_of_own_taste(release, ratings))
+    return [suggestion.title for suggestion in release.recommend(history, 10)]
+
+
+def test_the_user_is_the_one_whose_list_is_least_like_the_others():
+    ratings = dc.synthetic(users=150, items=120, ratings=4000, seed=1)
+    release = dc.Cosine().fit(dc.NoPrivacy(ratings))
+    lists = {
+        user: {suggestion.item for suggestion in release.recommend(ratings.history_at(user), 10)}
+        for user in range(ratings.n_users)
+        if FEWEST <= np.diff(ratings.indptr)[user] <= MOST
+    }
+    shared = {user: sum(len(own & other) for other in lists.values()) for user, own in lists.items()}
+    assert len(lists) > 10
+    assert shared[user_of_own_taste(release, ratings)] == min(shared.values())
+
+
+def test_somebody_is_shown_where_nobody_has_so_few_ratings():
+    ratings = dc.synthetic(users=20, items=120, ratings=2000, seed=1)
+    few = np.diff(ratings.indptr)
+    user = user_of_own_taste(dc.Popularity().fit(dc.NoPrivacy(ratings)), ratings)
+    assert abs(few[user] - MOST) == abs(few - MOST).min() or FEWEST <= few[user] <= MOST
 
 
 def test_the_demo_goes_all_the_way_without_a_network(discreet, tmp_path, monkeypatch):
@@ -22,6 +53,10 @@ def test_the_demo_goes_all_the_way_without_a_network(discreet, tmp_path, monkeyp
     assert page.count("<svg") >= 4
     for word in ("because of", "almanac (proven)", "own-taste, costs nothing", "Proven: whoever sees this release"):
         assert word in page
+    user = next(line for line in outcome.out.splitlines() if line.startswith("A user who rated"))
+    shown = release_lists(tmp_path / "demo" / "release", small)
+    assert user.partition(". To this user")[0] in html.unescape(page)  # the same user on the page and in the terminal
+    assert all(title in html.unescape(page) and title in outcome.out for title in shown)
     assert (tmp_path / "demo" / "privacy.png").read_bytes().startswith(b"\x89PNG")
     release = dc.Release.load(tmp_path / "demo" / "release")
     assert release.catalogue.fingerprint == small.catalogue.fingerprint

@@ -50,7 +50,7 @@ def test_the_client_is_light(history, tmp_path):
     own = {name for name in modules if name.startswith("discreet.")}
     assert not {name for name in own if name.split(".")[1] in ("models", "populations", "kernels", "evaluation")}
     assert len(modules) < 1200
-    assert dc.UserReport.load(tmp_path / "r.json").items == ("Alien (1979)", "Heat (1995)")
+    assert dc.data.UserReport.load(tmp_path / "r.json").items == ("Alien (1979)", "Heat (1995)")
 
 
 def test_uniform_noise_says_that_it_promises_nothing(discreet, history, tmp_path):
@@ -59,7 +59,7 @@ def test_uniform_noise_says_that_it_promises_nothing(discreet, history, tmp_path
     assert "2 ratings, perturbed by uniform (gamma 1.5)" in shown.out
     assert "No privacy: " in shown.out
     assert "right about 56% of the ratings (34% without the reports)" in shown.out
-    report = dc.UserReport.load(tmp_path / "r.json")
+    report = dc.data.UserReport.load(tmp_path / "r.json")
     assert ((report.values >= [3.5, 0.5]) & (report.values <= [6.5, 3.5])).all()
     assert str(tmp_path) not in (tmp_path / "r.json").read_text()
 
@@ -99,7 +99,7 @@ def test_hidden_items_need_the_public_list(discreet, items, tmp_path):
     assert shown.code == 0
     assert "whether or not they gave a rating" in shown.out
     assert "not hidden" not in shown.out
-    assert set(dc.UserReport.load(tmp_path / "r.json").items) <= {"1", "2", "3"}
+    assert set(dc.data.UserReport.load(tmp_path / "r.json").items) <= {"1", "2", "3"}
 
 
 def test_a_second_report_is_refused_and_again_keeps_the_id(discreet, history, tmp_path):
@@ -112,7 +112,7 @@ def test_a_second_report_is_refused_and_again_keeps_the_id(discreet, history, tm
     assert (tmp_path / "r.json").read_bytes() == first
     assert discreet(*arguments, "--again").code == 0
     assert (tmp_path / "r.json").read_bytes() != first
-    assert dc.UserReport.load(tmp_path / "r.json").id == json.loads(first)["id"]
+    assert dc.data.UserReport.load(tmp_path / "r.json").id == json.loads(first)["id"]
 
 
 def test_a_report_into_another_file_is_counted_and_has_to_be_asked_for(discreet, history, tmp_path):
@@ -127,7 +127,7 @@ def test_a_report_into_another_file_is_counted_and_has_to_be_asked_for(discreet,
     assert not (tmp_path / "b.json").exists() and (tmp_path / "history.csv.sent").read_bytes() == before
     again = discreet(*arguments, tmp_path / "b.json", "--again", "--json")
     assert json.loads(again.out)["sent"]["epsilon"] == 4.0
-    reports = [dc.UserReport.load(tmp_path / f"{name}.json").id for name in "ab"]
+    reports = [dc.data.UserReport.load(tmp_path / f"{name}.json").id for name in "ab"]
     assert [line["id"] for line in json.loads((tmp_path / "history.csv.sent").read_text())["reports"]] == reports
 
 

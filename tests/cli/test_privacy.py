@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli.app import app
-from discreet.cli.private_forms import names_of_private_models
 from discreet.fitting.fit_on import fit_on
+from discreet.fitting.private_forms import names_of_private_models
 from discreet.names import every_model
 
 run = CliRunner().invoke

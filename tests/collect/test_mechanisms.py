@@ -17,11 +17,11 @@ STARS, HALVES = dc.Scale(1, 5), dc.Scale(0.5, 5)
 CATALOGUE = dc.Catalogue.of(["a", "b", "c"], STARS, declared=True)
 HISTORY = dc.History.of(CATALOGUE, {"a": 1, "b": 3, "c": 5})
 PRIVATE = [
-    dc.RandomisedResponse(epsilon=0.3),
-    dc.RandomisedResponse(epsilon=2.0),
-    dc.Piecewise(epsilon=0.3),
-    dc.Piecewise(epsilon=2.0),
-    dc.Piecewise(epsilon=9.0),
+    dc.collect.RandomisedResponse(epsilon=0.3),
+    dc.collect.RandomisedResponse(epsilon=2.0),
+    dc.collect.Piecewise(epsilon=0.3),
+    dc.collect.Piecewise(epsilon=2.0),
+    dc.collect.Piecewise(epsilon=9.0),
 ]
 every_private = pytest.mark.parametrize("mechanism", PRIVATE, ids=str)
 
@@ -35,7 +35,7 @@ def perturbed(mechanism, rating: float, count: int, seed: int = 1, scale: dc.Sca
 
 @pytest.mark.parametrize("gamma", [0.3, 1.5, 3.5])
 def test_uniform_noise_is_uniform_and_of_this_width(gamma):
-    noise = perturbed(dc.UniformNoise(gamma=gamma), 3.0, 100_000) - 3
+    noise = perturbed(dc.collect.UniformNoise(gamma=gamma), 3.0, 100_000) - 3
     assert np.abs(noise).max() <= gamma
     bins = np.linspace(-gamma, gamma, 21)
     counts, _ = np.histogram(noise, bins)
@@ -49,7 +49,7 @@ def test_uniform_noise_is_uniform_and_of_this_width(gamma):
 
 def test_reports_lie_on_one_grid_whatever_the_rating():
     """Adding in floating point would put the reports of each rating on a grid of their own, and so tell them apart."""
-    mechanism = dc.UniformNoise(gamma=1.3)
+    mechanism = dc.collect.UniformNoise(gamma=1.3)
     for rating in (1.0, 2.0, 3.7, 5.0):
         reports = perturbed(mechanism, rating, 1000)
         assert np.array_equal(reports, np.rint(reports * 1e6) / 1e6)
@@ -65,7 +65,7 @@ def test_reports_lie_on_one_grid_whatever_the_rating():
 @pytest.mark.parametrize("other", [2.0, 3.0])
 def test_uniform_noise_tells_ratings_apart_with_these_odds(gamma, other):
     """The hockey-stick divergence is min(1, d / 2γ) whatever epsilon: no epsilon helps."""
-    mechanism = dc.UniformNoise(gamma=gamma)
+    mechanism = dc.collect.UniformNoise(gamma=gamma)
     channel = mechanism.channel(STARS)
     outputs = np.arange(channel.law.size)
     one, two = (channel.law.odds(outputs, int(secret)) for secret in channel.secrets(np.array([1.0, other])))
@@ -76,16 +76,16 @@ def test_uniform_noise_tells_ratings_apart_with_these_odds(gamma, other):
 
 
 def test_uniform_noise_promises_nothing_and_says_why():
-    guarantee = dc.UniformNoise(gamma=1.5).guarantee
+    guarantee = dc.collect.UniformNoise(gamma=1.5).guarantee
     assert guarantee.proven is None
     assert "no epsilon is finite" in str(guarantee)
     assert "33%" in str(guarantee)
     assert "which items were rated is not hidden" in str(guarantee)
-    assert "themselves are sent" in str(dc.UniformNoise(gamma=0).guarantee)
+    assert "themselves are sent" in str(dc.collect.UniformNoise(gamma=0).guarantee)
 
 
 def test_gamma_0_sends_the_ratings():
-    report = dc.UniformNoise(gamma=0).perturb(HISTORY, dc.Randomness())
+    report = dc.collect.UniformNoise(gamma=0).perturb(HISTORY, dc.Randomness())
     assert report.values.tolist() == [1, 3, 5]
     assert report.form.reported == STARS
 
@@ -108,7 +108,7 @@ def test_no_pair_of_ratings_loses_more_than_epsilon(mechanism):
 @every_private
 def test_private_mechanisms_prove_their_epsilon_for_one_value(mechanism):
     guarantee = mechanism.guarantee
-    assert guarantee.proven == dc.Loss(mechanism.epsilon)
+    assert guarantee.proven == dc.privacy.Loss(mechanism.epsilon)
     assert guarantee.unit == Rating("replace")
     assert "whether they gave a rating this value or another" in str(guarantee)
     assert "not hidden" in guarantee.reason
@@ -130,7 +130,7 @@ def test_reports_are_unbiased(mechanism, rating):
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 def test_randomised_response_has_the_published_odds(epsilon):
-    channel = dc.RandomisedResponse(epsilon=epsilon).channel(STARS)
+    channel = dc.collect.RandomisedResponse(epsilon=epsilon).channel(STARS)
     truth = math.exp(epsilon) / (math.exp(epsilon) + 4)
     other = truth / math.exp(epsilon)
     assert channel.law.odds(np.arange(5), 2) == pytest.approx([other, other, truth, other, other], rel=1e-9)
@@ -143,7 +143,7 @@ def test_randomised_response_has_the_published_odds(epsilon):
 def test_the_piecewise_mechanism_is_the_published_one(epsilon):
     """On [−1, 1]: reports within ±C, and the variance of the published proof."""
     root = math.exp(epsilon / 2)
-    channel = dc.Piecewise(epsilon=epsilon).channel(dc.Scale(-1, 1))
+    channel = dc.collect.Piecewise(epsilon=epsilon).channel(dc.Scale(-1, 1))
     reach = (root + 1) / (root - 1)
     assert (channel.reported.low, channel.reported.high) == pytest.approx((-reach, reach), rel=1e-4)
     for rating in (-1.0, 0.0, 0.5):
@@ -152,12 +152,12 @@ def test_the_piecewise_mechanism_is_the_published_one(epsilon):
 
 
 def test_half_stars():
-    mechanism = dc.RandomisedResponse(epsilon=1.0, step=0.5)
+    mechanism = dc.collect.RandomisedResponse(epsilon=1.0, step=0.5)
     assert mechanism.channel(HALVES).law.inputs == 10
     assert mechanism.channel(HALVES).secrets(np.array([0.5, 3.5, 5.0])).tolist() == [0, 6, 9]
 
 
-@given(st.sampled_from([dc.UniformNoise(gamma=1.5), *PRIVATE]), st.integers(0, 10**6))
+@given(st.sampled_from([dc.collect.UniformNoise(gamma=1.5), *PRIVATE]), st.integers(0, 10**6))
 def test_a_report_leads_back_to_the_output_it_came_from(mechanism, output):
     channel = mechanism.channel(STARS)
     output = min(output, channel.law.size - 1)
@@ -167,7 +167,7 @@ def test_a_report_leads_back_to_the_output_it_came_from(mechanism, output):
 # ── Reports ──
 
 
-@pytest.mark.parametrize("mechanism", [dc.UniformNoise(gamma=1.5), *PRIVATE], ids=str)
+@pytest.mark.parametrize("mechanism", [dc.collect.UniformNoise(gamma=1.5), *PRIVATE], ids=str)
 def test_a_report_has_the_items_and_its_form(mechanism):
     report = mechanism.perturb(HISTORY, dc.Randomness())
     assert report.items == ("a", "b", "c")
@@ -178,36 +178,42 @@ def test_a_report_has_the_items_and_its_form(mechanism):
 
 
 def test_fresh_noise_for_every_rating_and_every_report():
-    mechanism = dc.Piecewise(epsilon=1.0)
+    mechanism = dc.collect.Piecewise(epsilon=1.0)
     same = dc.History.of(CATALOGUE, {"a": 3, "b": 3, "c": 3})
     one, two = (mechanism.perturb(same, dc.Randomness()).values for _ in range(2))
     assert len({*one.tolist(), *two.tolist()}) == 6
 
 
 def test_seeded_noise_promises_nothing():
-    report = dc.RandomisedResponse(epsilon=1.0).perturb(HISTORY, dc.Randomness(seed=1))
+    report = dc.collect.RandomisedResponse(epsilon=1.0).perturb(HISTORY, dc.Randomness(seed=1))
     assert report.guarantee.startswith("No privacy: the noise was seeded")
 
 
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: dc.UniformNoise(gamma=-0.5), "gamma must be at least 0 and at most 1000, got -0.5"),
-        (lambda: dc.UniformNoise(gamma=math.nan), "gamma must be at least 0 and at most 1000, got nan"),
-        (lambda: dc.RandomisedResponse(epsilon=0), "epsilon must be positive and finite, got 0"),
-        (lambda: dc.Piecewise(epsilon=-1), "epsilon must be positive and finite, got -1"),
-        (lambda: dc.Piecewise(epsilon=math.inf), "epsilon must be positive and finite, got inf"),
-        (lambda: dc.RandomisedResponse(epsilon=1e9), "epsilon 1e+09 promises nothing: at most 1000"),
-        (lambda: dc.Piecewise(epsilon=1e-10), "epsilon 1e-10 is too small: at least 1e-09"),
-        (lambda: dc.HiddenItems(epsilon=1001.0), "epsilon 1001 promises nothing"),
-        (lambda: dc.HiddenItems(epsilon=math.nan), "epsilon must be positive and finite, got nan"),
-        (lambda: dc.RandomisedResponse(epsilon=1, step=0), "step must be positive, got 0"),
-        (lambda: dc.RandomisedResponse(epsilon=1, step=0.3).channel(STARS), "steps of 0.3 do not lead from one end"),
+        (lambda: dc.collect.UniformNoise(gamma=-0.5), "gamma must be at least 0 and at most 1000, got -0.5"),
+        (lambda: dc.collect.UniformNoise(gamma=math.nan), "gamma must be at least 0 and at most 1000, got nan"),
+        (lambda: dc.collect.RandomisedResponse(epsilon=0), "epsilon must be positive and finite, got 0"),
+        (lambda: dc.collect.Piecewise(epsilon=-1), "epsilon must be positive and finite, got -1"),
+        (lambda: dc.collect.Piecewise(epsilon=math.inf), "epsilon must be positive and finite, got inf"),
+        (lambda: dc.collect.RandomisedResponse(epsilon=1e9), "epsilon 1e+09 promises nothing: at most 1000"),
+        (lambda: dc.collect.Piecewise(epsilon=1e-10), "epsilon 1e-10 is too small: at least 1e-09"),
+        (lambda: dc.collect.HiddenItems(epsilon=1001.0), "epsilon 1001 promises nothing"),
+        (lambda: dc.collect.HiddenItems(epsilon=math.nan), "epsilon must be positive and finite, got nan"),
+        (lambda: dc.collect.RandomisedResponse(epsilon=1, step=0), "step must be positive, got 0"),
         (
-            lambda: dc.RandomisedResponse(epsilon=1).channel(STARS).secrets(np.array([2.5])),
+            lambda: dc.collect.RandomisedResponse(epsilon=1, step=0.3).channel(STARS),
+            "steps of 0.3 do not lead from one end",
+        ),
+        (
+            lambda: dc.collect.RandomisedResponse(epsilon=1).channel(STARS).secrets(np.array([2.5])),
             "a rating is not one of the levels 1, 2, …",
         ),
-        (lambda: dc.Piecewise(epsilon=1).channel(STARS).secrets(np.array([5.5])), "a rating is outside the scale"),
+        (
+            lambda: dc.collect.Piecewise(epsilon=1).channel(STARS).secrets(np.array([5.5])),
+            "a rating is outside the scale",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(make, sentence):
@@ -219,10 +225,10 @@ def test_what_cannot_be_is_refused_in_a_sentence(make, sentence):
 # ── Everyone at once ──
 
 
-@pytest.mark.parametrize("mechanism", [dc.UniformNoise(gamma=1.5), dc.Piecewise(epsilon=1.0)], ids=str)
+@pytest.mark.parametrize("mechanism", [dc.collect.UniformNoise(gamma=1.5), dc.collect.Piecewise(epsilon=1.0)], ids=str)
 def test_a_simulated_collection_has_the_same_pairs_on_the_wider_scale(mechanism):
     ratings = dc.synthetic(users=40, items=30, ratings=500, seed=1)
-    sent = dc.perturb_ratings(mechanism, ratings, dc.Randomness(seed=1))
+    sent = dc.collect.perturb_ratings(mechanism, ratings, dc.Randomness(seed=1))
     assert np.array_equal(sent.item_index, ratings.item_index)
     assert np.array_equal(sent.indptr, ratings.indptr)
     assert not np.array_equal(sent.values, ratings.values)

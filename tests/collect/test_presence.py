@@ -15,7 +15,7 @@ SCALE = dc.Scale(1, 3)
 CATALOGUE = dc.Catalogue.of(["a", "b"], SCALE, declared=True)
 
 
-def odds_of_reports(mechanism: dc.HiddenItems, secrets: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+def odds_of_reports(mechanism: dc.collect.HiddenItems, secrets: tuple[int, ...]) -> dict[tuple[int, ...], float]:
     """Of every possible report: the answers of the items are independent."""
     law = mechanism.law(SCALE)
     every = itertools.product(range(law.inputs), repeat=len(secrets))
@@ -28,7 +28,7 @@ def odds_of_reports(mechanism: dc.HiddenItems, secrets: tuple[int, ...]) -> dict
 
 
 def test_no_rating_present_absent_or_changed_loses_more_than_epsilon():
-    mechanism = dc.HiddenItems(epsilon=1.2)
+    mechanism = dc.collect.HiddenItems(epsilon=1.2)
     histories = list(itertools.product(range(4), repeat=2))
     worst = {1: 0.0, 2: 0.0}
     for one, other in itertools.permutations(histories, 2):
@@ -41,13 +41,13 @@ def test_no_rating_present_absent_or_changed_loses_more_than_epsilon():
 
 
 def test_the_guarantee_covers_presence():
-    guarantee = dc.HiddenItems(epsilon=1.2).guarantee
-    assert (guarantee.proven, guarantee.unit) == (dc.Loss(1.2), Rating())
+    guarantee = dc.collect.HiddenItems(epsilon=1.2).guarantee
+    assert (guarantee.proven, guarantee.unit) == (dc.privacy.Loss(1.2), Rating())
 
 
 def test_reports_follow_the_law():
     """The share of reports that list an item, rated and not, is that of the law; 30 % off is not."""
-    mechanism = dc.HiddenItems(epsilon=1.0)
+    mechanism = dc.collect.HiddenItems(epsilon=1.0)
     history, randomness = dc.History.of(CATALOGUE, {"a": 3}), dc.Randomness(seed=1)
     reports = [mechanism.perturb(history, randomness) for _ in range(4000)]
     truth = math.e / (math.e + 3)
@@ -62,7 +62,7 @@ def test_reports_follow_the_law():
 
 def test_estimates_are_unbiased():
     """Expected counts, put through the estimate, give the true counts."""
-    mechanism, users = dc.HiddenItems(epsilon=1.0), 1000
+    mechanism, users = dc.collect.HiddenItems(epsilon=1.0), 1000
     law = mechanism.law(SCALE)
     truth = np.array([[300, 0, 200], [0, 10, 0]])  # items × levels
     for row in truth:
@@ -73,7 +73,7 @@ def test_estimates_are_unbiased():
 
 
 def test_estimates_from_reports():
-    mechanism, users = dc.HiddenItems(epsilon=2.0), 3000
+    mechanism, users = dc.collect.HiddenItems(epsilon=2.0), 3000
     randomness = dc.Randomness(seed=1)
     entries = []
     for user in range(users):
@@ -94,19 +94,19 @@ def test_estimates_from_reports():
 
 def test_a_rating_between_levels_is_refused():
     with pytest.raises(InputError, match="not one of the levels"):
-        dc.HiddenItems(epsilon=1.0).perturb(dc.History.of(CATALOGUE, {"a": 1.5}), dc.Randomness())
+        dc.collect.HiddenItems(epsilon=1.0).perturb(dc.History.of(CATALOGUE, {"a": 1.5}), dc.Randomness())
 
 
 def test_answers_are_not_taken_for_ratings(tmp_path):
     """Most answers are noise about items that nobody rated."""
-    report = dc.HiddenItems(epsilon=2.0).perturb(dc.History.of(CATALOGUE, {"a": 3.0}), dc.Randomness())
+    report = dc.collect.HiddenItems(epsilon=2.0).perturb(dc.History.of(CATALOGUE, {"a": 3.0}), dc.Randomness())
     report.save(tmp_path / "report.json")
-    with pytest.raises(dc.DataError, match=r"not ratings: count them with HiddenItems\.estimate"):
+    with pytest.raises(dc.errors.DataError, match=r"not ratings: count them with HiddenItems\.estimate"):
         dc.Ratings.from_reports(tmp_path, CATALOGUE)
-    assert dc.read_reports(tmp_path, CATALOGUE).ratings.n_users == 1
+    assert dc.data.read_reports(tmp_path, CATALOGUE).ratings.n_users == 1
 
 
 def test_a_list_that_was_read_off_the_ratings_is_refused():
     own = dc.Catalogue.of(["a"], SCALE, declared=False)
     with pytest.raises(InputError, match="read off the ratings, so a report on it would say which were rated"):
-        dc.HiddenItems(epsilon=1.0).perturb(dc.History.of(own, {"a": 3.0}), dc.Randomness())
+        dc.collect.HiddenItems(epsilon=1.0).perturb(dc.History.of(own, {"a": 3.0}), dc.Randomness())

@@ -15,7 +15,7 @@ from discreet.data.reports import read_reports
 from discreet.errors import DataError, InputError
 
 SCALE = dc.Scale(1, 5)
-MECHANISM = dc.RandomisedResponse(epsilon=2.0)
+MECHANISM = dc.collect.RandomisedResponse(epsilon=2.0)
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def make(history, name="report.json", mechanism=MECHANISM, **options):
 def test_every_report_is_counted_with_what_it_cost(history):
     assert len(sent_reports(history)) == 0
     first = make(history)
-    second = make(history, "other.json", dc.Piecewise(epsilon=0.5), again=True)
+    second = make(history, "other.json", dc.collect.Piecewise(epsilon=0.5), again=True)
     sent = sent_reports(history)
     assert sent == second.sent
     assert [(one.mechanism, one.epsilon, one.id) for one in sent.reports] == [
@@ -40,7 +40,7 @@ def test_every_report_is_counted_with_what_it_cost(history):
         ("piecewise", 0.5, second.report.id),
     ]
     assert sent.epsilon == 2.5 and str(sent) == "2 reports, which together cost epsilon 2.5 for one rating"
-    made = make(history, "third.json", dc.UniformNoise(gamma=1.0), again=True)
+    made = make(history, "third.json", dc.collect.UniformNoise(gamma=1.0), again=True)
     assert made.sent.epsilon is None and str(made.sent) == "3 reports, for which no epsilon is finite"
 
 

@@ -10,8 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from platformdirs.macos import MacOS
+from platformdirs.unix import Unix
 
 import discreet as dc
+from discreet import files
 from discreet.data import datasets, fetching, loading
 from discreet.data.datasets import DATA_SETS, cache_folder, find_data_set, locate
 from discreet.data.fetching import Copy, download, unpack_copy
@@ -65,11 +68,11 @@ def test_an_unknown_name_offers_near_ones():
     with pytest.raises(DataError, match="there is no file or folder nowhere/ml-100k"):
         dc.load("nowhere/ml-100k")
     with pytest.raises(UnknownNameError):
-        dc.fetch("movielens")
+        dc.data.fetch("movielens")
 
 
 def test_every_data_set_is_listed():
-    listed = {entry.name: entry for entry in dc.available()}
+    listed = {entry.name: entry for entry in dc.data.available()}
     assert listed.keys() == DATA_SETS.keys()
     assert (
         listed["ml-100k"].source.startswith("GroupLens, 5 MB, or the copy in the package")
@@ -113,7 +116,7 @@ def test_places_in_a_named_folder(tiny, movielens, zipped, tmp_path, monkeypatch
     assert len(dc.load(name, path=where)) == 5
     monkeypatch.setenv("DISCREET_DATA", str(where))
     assert len(dc.load(name)) == 5
-    assert {entry.name: entry.here for entry in dc.available()}[name]
+    assert {entry.name: entry.here for entry in dc.data.available()}[name]
 
 
 def test_the_later_releases_are_known_by_their_folder(tiny, movielens, tmp_path):
@@ -147,7 +150,7 @@ def test_the_order_of_places(tiny, movielens, tmp_path, monkeypatch):
 def test_a_variable_that_leads_nowhere(monkeypatch, caplog, tmp_path):
     monkeypatch.setenv("DISCREET_DATA", str(tmp_path / "gone"))
     assert locate(find_data_set("ml-100k")) is None
-    dc.available()
+    dc.data.available()
     assert caplog.text.count("DISCREET_DATA names") == 1
 
 
@@ -157,10 +160,10 @@ def test_the_cache_follows_the_system(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_folder() == tmp_path / "xdg" / "discreet"
     monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    for platform, place in (("linux", ".cache/discreet"), ("darwin", "Library/Caches/discreet")):
-        monkeypatch.setattr(datasets.sys, "platform", platform)
-        assert cache_folder() == tmp_path / place
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for system, place in ((Unix, ".cache/discreet"), (MacOS, "Library/Caches/discreet")):
+        monkeypatch.setattr("platformdirs.PlatformDirs", system)
+        assert cache_folder() == tmp_path / place  # where earlier versions kept it, too
 
 
 def test_counts_are_checked(movielens, tmp_path):
@@ -259,7 +262,7 @@ def test_without_any_network(tmp_path):
     with pytest.raises(FetchError, match=r"^ml-20m could not be had: "):
         dc.load("ml-20m")
     with pytest.raises(FetchError, match="netflix cannot be downloaded; put its files in a folder"):
-        dc.fetch("netflix")
+        dc.data.fetch("netflix")
     assert leftovers(tmp_path / "cache") == []
 
 
@@ -381,28 +384,28 @@ def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setenv("DISCREET_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(fetching.tempfile, "mkdtemp", refused)
+    monkeypatch.setattr(files.tempfile, "mkdtemp", refused)
     with pytest.raises(InputError, match=r"cannot write to .*/cache: Permission denied"):
-        dc.fetch("ml-100k")
+        dc.data.fetch("ml-100k")
 
 
 def test_fetching_into_a_folder(tiny, movielens, zipped, tmp_path, monkeypatch):
     (tmp_path / "cache").mkdir()
     zipped(movielens("ml-1m")).rename(tmp_path / "cache" / "ml-1m.zip")
-    there = dc.fetch("ml-1m", path=tmp_path / "new" / "place")
-    assert there == tmp_path / "new" / "place" / "ml-1m.zip" == dc.fetch("ml-1m", path=tmp_path / "new" / "place")
-    assert dc.fetch("ml-1m") == tmp_path / "cache" / "ml-1m.zip"
+    there = dc.data.fetch("ml-1m", path=tmp_path / "new" / "place")
+    assert there == tmp_path / "new" / "place" / "ml-1m.zip" == dc.data.fetch("ml-1m", path=tmp_path / "new" / "place")
+    assert dc.data.fetch("ml-1m") == tmp_path / "cache" / "ml-1m.zip"
     assert leftovers(tmp_path / "new") == ["place", "place/ml-1m.zip"]
     movielens("ml-100k").rename(tmp_path / "cache" / "ml-100k")
-    assert len(dc.load("ml-100k", path=dc.fetch("ml-100k", path=tmp_path / "new"))) == 5
-    assert dc.fetch("synthetic") is None
+    assert len(dc.load("ml-100k", path=dc.data.fetch("ml-100k", path=tmp_path / "new"))) == 5
+    assert dc.data.fetch("synthetic") is None
 
 
 # ── Describing ──
 
 
 def test_describing(movielens):
-    facts = dc.describe(dc.load(movielens("ml-100k")))
+    facts = dc.data.describe(dc.load(movielens("ml-100k")))
     assert (facts.users, facts.items, facts.rated_items, facts.ratings) == (3, 3, 3, 5)
     assert facts.density == pytest.approx(5 / 9) and facts.scale == (1, 5) and facts.mean == 3
     assert facts.deviation == pytest.approx(2**0.5) and facts.values == {1: 1, 2: 1, 3: 1, 4: 1, 5: 1}
@@ -418,7 +421,7 @@ def test_describing_repeats_and_nothing(movielens):
     with (folder / "u.data").open("a") as file:
         file.write("1\t1\t3\t900\n")
     ratings = dc.load(folder)
-    facts = dc.describe(ratings)
+    facts = dc.data.describe(ratings)
     assert facts.repeats == 1 and facts.density == pytest.approx(5 / 9)
-    nothing = dc.describe(ratings.select(ratings.values > 9))
+    nothing = dc.data.describe(ratings.select(ratings.values > 9))
     assert nothing.ratings == 0 and nothing.per_item.most == 0 and nothing.first is None

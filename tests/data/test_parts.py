@@ -31,7 +31,7 @@ def items(tmp_path_factory):
 
 
 def in_parts(folder, items=None):
-    return dc.RatingsInParts(folder, scale=(1, 5), items=items, items_public=items is not None)
+    return dc.data.RatingsInParts(folder, scale=(1, 5), items=items, items_public=items is not None)
 
 
 def test_says_what_it_holds(tmp_path, items):
@@ -139,7 +139,7 @@ def test_changes_come_one_after_the_other(tmp_path):
 def test_every_part_is_checked_against_scale_and_items(tmp_path, items):
     write_parts(tmp_path)
     with pytest.raises(DataError, match="outside the declared scale 1 to 4"):
-        dc.RatingsInParts(tmp_path, scale=(1, 4))
+        dc.data.RatingsInParts(tmp_path, scale=(1, 4))
     items.write_text("\n".join(items.read_text().splitlines()[:-1]))
     with pytest.raises(DataError, match="not in the list of items"):
         in_parts(tmp_path, items)
@@ -151,4 +151,4 @@ def test_files_that_are_not_there(tmp_path):
     with pytest.raises(DataError, match="there is no folder"):
         in_parts(tmp_path / "nowhere")
     with pytest.raises(DataError, match="there is no such file"):
-        dc.RatingsInParts([tmp_path / "0.parquet"], scale=(1, 5))
+        dc.data.RatingsInParts([tmp_path / "0.parquet"], scale=(1, 5))

@@ -18,11 +18,11 @@ from discreet.errors import DataError, InputError
 SCALE = dc.Scale(1, 5)
 TITLES = ["Alien (1979)", "Heat (1995)", "Amélie (2001)"]
 CATALOGUE = dc.Catalogue.of(["1", "2", "3"], SCALE, titles=TITLES, declared=True)
-MECHANISM = dc.UniformNoise(gamma=1.5)
-MECHANISMS = [MECHANISM, dc.RandomisedResponse(epsilon=0.7), dc.Piecewise(epsilon=0.7)]
+MECHANISM = dc.collect.UniformNoise(gamma=1.5)
+MECHANISMS = [MECHANISM, dc.collect.RandomisedResponse(epsilon=0.7), dc.collect.Piecewise(epsilon=0.7)]
 
 
-def report(mechanism=MECHANISM, **ratings: float) -> dc.UserReport:
+def report(mechanism=MECHANISM, **ratings: float) -> dc.data.UserReport:
     given = {name.removeprefix("i"): value for name, value in (ratings or {"i1": 4, "i3": 2}).items()}
     return mechanism.perturb(dc.History.of(CATALOGUE, given), dc.Randomness())
 
@@ -48,7 +48,7 @@ def altered(**changes: object) -> dict[str, object]:
 def test_a_report_survives_the_file(tmp_path, mechanism):
     sent = report(mechanism)
     sent.save(tmp_path / "new" / "report.json")
-    read = dc.UserReport.load(tmp_path / "new" / "report.json")
+    read = dc.data.UserReport.load(tmp_path / "new" / "report.json")
     assert (read.id, read.form, read.items, read.guarantee) == (sent.id, sent.form, sent.items, sent.guarantee)
     assert read.values.tolist() == sent.values.tolist()
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["report.json"]
@@ -59,12 +59,12 @@ names = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 
 @given(st.dictionaries(names, st.floats(-0.5, 6.5), max_size=10))
 def test_any_title_and_value_survive(tmp_path_factory, entries):
-    sent = dc.UserReport(form_of(MECHANISM, SCALE), tuple(entries), np.array(list(entries.values())))
+    sent = dc.data.UserReport(form_of(MECHANISM, SCALE), tuple(entries), np.array(list(entries.values())))
     path = tmp_path_factory.mktemp("report") / "report.json"
     sent.save(path)
-    read = dc.UserReport.load(path)
+    read = dc.data.UserReport.load(path)
     assert dict(zip(read.items, read.values.tolist(), strict=True)) == entries
-    assert dc.UserReport.from_json(json.loads(json.dumps(sent.to_json()))).items == sent.items
+    assert dc.data.UserReport.from_json(json.loads(json.dumps(sent.to_json()))).items == sent.items
 
 
 def test_a_report_names_nobody():
@@ -104,21 +104,21 @@ def test_what_was_reported_is_what_is_read(tmp_path, mechanism):
 
 
 def test_titles_and_identifiers_mean_the_same_item(tmp_path):
-    mixed = dc.UserReport(form_of(MECHANISM, SCALE), ("Heat (1995)", "1"), np.array([1.0, 2.0]))
+    mixed = dc.data.UserReport(form_of(MECHANISM, SCALE), ("Heat (1995)", "1"), np.array([1.0, 2.0]))
     mixed.save(tmp_path / "mixed.json")
     ratings = dc.Ratings.from_reports(tmp_path, CATALOGUE)
     assert (ratings.item_index.tolist(), ratings.values.tolist()) == ([0, 1], [2.0, 1.0])
 
 
 def test_without_a_catalogue_the_items_are_those_that_usable_reports_name(folder):
-    report(dc.UniformNoise(gamma=2), i2=5).save(folder / "other.json")
+    report(dc.collect.UniformNoise(gamma=2), i2=5).save(folder / "other.json")
     ratings = dc.Ratings.from_reports(folder)
     assert list(ratings.catalogue.items) == ["1", "3"]
     assert (ratings.n_users, len(ratings)) == (3, 6)
 
 
 def test_a_report_without_entries_is_a_user(folder):
-    dc.UserReport(form_of(MECHANISM, SCALE), (), np.zeros(0)).save(folder / "empty.json")
+    dc.data.UserReport(form_of(MECHANISM, SCALE), (), np.zeros(0)).save(folder / "empty.json")
     ratings = dc.Ratings.from_reports(folder, CATALOGUE)
     assert (ratings.n_users, len(ratings)) == (4, 6)
 
@@ -137,12 +137,12 @@ REJECTED = {
 
 
 def test_every_bad_report_is_rejected_with_its_reason_and_the_others_are_used(folder):
-    first = dc.UserReport.load(folder / "a.json")
+    first = dc.data.UserReport.load(folder / "a.json")
     bad: dict[str, object] = {
         "another version": altered(version=1),
         "malformed": altered(id="42"),
         "another scale": altered(scale=[0, 10]),
-        "another mechanism": report(dc.UniformNoise(gamma=2)).to_json(),
+        "another mechanism": report(dc.collect.UniformNoise(gamma=2)).to_json(),
         "unknown item": altered(entries=[{"item": "1", "value": 2}, {"item": "Solaris (1972)", "value": 2}]),
         "repeated item": altered(entries=[{"item": "1", "value": 2}, {"item": "1", "value": 3}]),
         "value outside the perturbed scale": altered(entries=[{"item": "1", "value": 6.6}]),
@@ -179,8 +179,8 @@ def test_a_few_liars_do_not_choose_the_scale(folder):
 
 
 def test_the_recommender_can_say_what_was_asked_for(folder):
-    asked = form_of(dc.UniformNoise(gamma=2), SCALE)
-    report(dc.UniformNoise(gamma=2)).save(folder / "x.json")
+    asked = form_of(dc.collect.UniformNoise(gamma=2), SCALE)
+    report(dc.collect.UniformNoise(gamma=2)).save(folder / "x.json")
     found = read_reports(folder, CATALOGUE, form=asked)
     assert (found.ratings.n_users, found.counts) == (1, {"another mechanism": 3})
 
@@ -239,7 +239,7 @@ def test_load_takes_a_folder_of_reports(folder, tmp_path):
 def test_seeded_noise_is_written_in_the_report_and_read_back(tmp_path, mechanism, randomness):
     sent = mechanism.perturb(dc.History.of(CATALOGUE, {"1": 4}), randomness)
     sent.save(tmp_path / "report.json")
-    assert sent.form.seeded and dc.UserReport.load(tmp_path / "report.json").form == sent.form
+    assert sent.form.seeded and dc.data.UserReport.load(tmp_path / "report.json").form == sent.form
     assert read_reports(tmp_path, CATALOGUE).ratings.perturbed == sent.form
 
 
@@ -333,10 +333,10 @@ def test_a_field_with_anything_in_it_is_accepted_whole_or_refused(tmp_path_facto
 def test_a_missing_field_is_refused(name):
     data = {key: value for key, value in GOOD.items() if key != name}
     if name == "guarantee":  # it is for people
-        assert dc.UserReport.from_json(data).guarantee == ""
+        assert dc.data.UserReport.from_json(data).guarantee == ""
     else:
         with pytest.raises(DataError, match="not a report that can be used"):
-            dc.UserReport.from_json(data)
+            dc.data.UserReport.from_json(data)
 
 
 def test_a_file_cut_off_anywhere_is_refused(tmp_path):
@@ -346,7 +346,7 @@ def test_a_file_cut_off_anywhere_is_refused(tmp_path):
     for length in range(len(content.rstrip())):
         path.write_bytes(content[:length])
         with pytest.raises(DataError, match=r"it is (cut off or is not JSON|not text in UTF-8)"):
-            dc.UserReport.load(path)
+            dc.data.UserReport.load(path)
 
 
 def test_forms_are_equal_when_they_mean_the_same():

@@ -77,7 +77,7 @@ def test_settings_that_were_chosen_on_the_ratings_are_not_proven(door):
 
     def chosen(data):
         models = {f"{damping:g}": dc.Bias(item_damping=damping) for damping in DAMPINGS}
-        report = dc.compare(models, data, dc.HoldOut(test=0.3, seed=1), metrics=["rmse"])
+        report = dc.compare(models, data, dc.evaluation.HoldOut(test=0.3, seed=1), metrics=["rmse"])
         return min(report.rows, key=lambda row: row.metrics["rmse"].mean).model
 
     with_everyone = chosen(ratings)
@@ -209,11 +209,11 @@ def test_the_best_of_several_fits_that_were_evaluated_is_not_saved_as_proven(doo
 
 
 def gaussian(mu):
-    return dc.Spend(what="means", mechanism="gaussian", norm="l2", sensitivity=mu, scale=1.0)
+    return dc.privacy.Spend(what="means", mechanism="gaussian", norm="l2", sensitivity=mu, scale=1.0)
 
 
 def laplace(epsilon):
-    return dc.Spend(what="counts", mechanism="laplace", norm="l1", sensitivity=epsilon, scale=1.0)
+    return dc.privacy.Spend(what="counts", mechanism="laplace", norm="l1", sensitivity=epsilon, scale=1.0)
 
 
 @pytest.mark.parametrize("populations", [1, 2])

@@ -117,7 +117,7 @@ def test_whether_to_look_again_is_decided_by_the_answer(door):
     planned = Ledger(epsilon=1.0)
     planned.plan(laplace(small))
     planned.charge(laplace(small))
-    assert Guarantee.of_ledger(planned, protects_from=("the public",)).proven == dc.Loss(small)
+    assert Guarantee.of_ledger(planned, protects_from=("the public",)).proven == dc.privacy.Loss(small)
     door(
         f"epsilon {ledger.spent:g} where the first answer was no",
         f"epsilon {true:g} for the procedure that looks again after a yes",

@@ -10,7 +10,7 @@ import pytest
 import discreet as dc
 from discreet.data.labels import Labels
 from discreet.errors import DataError
-from discreet.models.denoise.private_als import Plan, factor_sums_for_plan
+from discreet.models.denoise.private_als import ALSQueries, sample_factor_sums
 from discreet.models.sums.factor_sums import FactorSums
 from discreet.models.sums.item_statistics import item_counts, item_statistics
 from discreet.models.sums.item_sums import ItemSums
@@ -47,7 +47,7 @@ def pair_sums(items, weighting, user_damping=None):
 
 def planned(ratings, contribution, delta, neighbours="add-or-remove"):
     ledger = dc.Ledger(1.0, delta, dc.Rating(neighbours))
-    return dc.TrustedServer(ratings, ledger).plan(contribution).spend
+    return dc.TrustedServer(ratings, ledger).calibrate(contribution).spend
 
 
 def size(moved, norm):
@@ -126,7 +126,7 @@ def test_the_mark_does_not_depend_on_the_ratings(tmp_path):
         frame.write_csv(tmp_path / "it.csv")
         read = dc.from_frame(frame, scale=STARS, time="time", repeats="last")
         loaded = dc.load(tmp_path / "it.csv", scale=STARS, time="time", repeats="recency")
-        parts = dc.RatingsInParts([tmp_path / "it.csv"], scale=STARS, time="time", repeats="mean")
+        parts = dc.data.RatingsInParts([tmp_path / "it.csv"], scale=STARS, time="time", repeats="mean")
         assert (read.handling.merged, loaded.handling.merged, parts.handling.merged) == ("last", "recency", "mean")
         assert [len(part) for part in parts.parts()] == [2]
         assert next(parts.parts()).handling == parts.handling
@@ -138,7 +138,7 @@ def test_noise_for_events_whatever_the_neighbours(neighbours):
     own = merged({0: [5.0]}, 3, "last")
     spend = planned(own, item_statistics(3, STARS), 0.0, neighbours)
     assert spend.sensitivity == pytest.approx(3.0, rel=1e-3)
-    with_user = dc.TrustedServer(own, dc.Ledger(1.0, 1e-6, dc.User())).plan(item_statistics(3, STARS, dc.User()))
+    with_user = dc.TrustedServer(own, dc.Ledger(1.0, 1e-6, dc.User())).calibrate(item_statistics(3, STARS, dc.User()))
     assert with_user.spend.sensitivity == pytest.approx(1.0, rel=1e-3)  # a user's events come and go together
 
 
@@ -155,18 +155,20 @@ def ratings_of(users, items, seed=0):
 
 def uniform_factor_sums(items, kept=3) -> FactorSums:
     """A step of private ALS in which every user speaks about a few of their ratings, drawn at random."""
-    plan = Plan(
+    plan = ALSQueries(
         factors=2, sweeps=1, items=items, item_sums_share=0.5, weighting="uniform", kept=kept, exponent=0.25,
         features=False, free=True, seed=0,
     )  # fmt: skip
-    return replace(factor_sums_for_plan(plan, catalogue(items)), base=np.full(items, 3, dtype=np.float32))
+    return replace(sample_factor_sums(plan, catalogue(items)), base=np.full(items, 3, dtype=np.float32))
 
 
 def comparison_of(items):
     """What a search asks for at last: which of two candidates foresees held-out ratings best."""
     few = ratings_of(3, items)
     models = [dc.Bias(item_damping=0.1), dc.Bias(item_damping=1000.0)]
-    return dc.Search(candidates=models, held_out=0.5).comparison([model.fit(dc.NoPrivacy(few)) for model in models])
+    return dc.evaluation.Search(candidates=models, held_out=0.5).comparison(
+        [model.fit(dc.NoPrivacy(few)) for model in models]
+    )
 
 
 def test_a_removed_history_renames_nobody(door, monkeypatch):
@@ -221,7 +223,7 @@ def choices(population):
     """Which ratings a search holds out, and which ones private ALS keeps."""
     found = []
     for part in seen_by(population):
-        held = dc.Search(candidates=[dc.Bias(), dc.Bias()], held_out=0.5)._parts(part)[1]
+        held = dc.evaluation.Search(candidates=[dc.Bias(), dc.Bias()], held_out=0.5)._parts(part)[1]
         kept = uniform_factor_sums(12)._keeps(part, np.arange(12, dtype=np.int32))
         pairs = zip(held.users.names[held.user_index].tolist(), held.item_index.tolist(), strict=True)
         rows = zip(part.users.names[part.user_index[kept]].tolist(), part.item_index[kept].tolist(), strict=True)
@@ -246,7 +248,7 @@ def test_what_is_chosen_at_random_is_secret(door, tmp_path):
     assert public[0] == public[1]
     ratings.select_users(range(20)).to_frame().write_parquet(tmp_path / "1.parquet")
     ratings.select_users(range(20, 60)).to_frame().write_parquet(tmp_path / "2.parquet")
-    parts = dc.RatingsInParts(tmp_path, scale=STARS)
+    parts = dc.data.RatingsInParts(tmp_path, scale=STARS)
     numbers = parts.catalogue.items.indices(ratings.catalogue.items.names)  # items of parts have an order of their own
     assert numbers.tolist() == list(range(12))
     assert choices(server(parts, key=bytes(32))) == choices(server(key=bytes(32)))
@@ -279,8 +281,8 @@ def test_one_rating_more_deals_a_split_anew(door):
         *(
             split.train
             for protocol in (
-                dc.Folds(), dc.HoldOut(), dc.EachUser(), dc.HeldOutUsers(), dc.PublishedRatings(),
-                dc.PublishedRanking(held_out=5, at_least=1),
+                dc.evaluation.Folds(), dc.evaluation.HoldOut(), dc.evaluation.EachUser(), dc.evaluation.HeldOutUsers(),
+                dc.evaluation.PublishedRatings(), dc.evaluation.PublishedRanking(held_out=5, at_least=1),
             )
             for split in protocol.splits(ratings)
         ),
@@ -332,7 +334,7 @@ def test_a_user_is_not_two_because_of_a_decimal_point(door, tmp_path):
     first.write_parquet(tmp_path / "1.parquet")
     second.write_parquet(tmp_path / "2.parquet")
     with pytest.raises(DataError, match=r"1\.parquet, row 2: the user is a number in floating point that is not whole"):
-        dc.RatingsInParts(tmp_path, scale=STARS)
+        dc.data.RatingsInParts(tmp_path, scale=STARS)
     with pytest.raises(DataError, match="the frame, row 2: the user is a number in floating point"):
         dc.from_frame(first, scale=STARS)
     with pytest.raises(DataError, match="the frame, row 1: the item is a number in floating point"):
@@ -345,12 +347,12 @@ def test_a_user_is_not_two_because_of_a_decimal_point(door, tmp_path):
         assert list(dc.from_frame(whole, scale=STARS).users) == ["1", "2"]
     pl.DataFrame({"user": [1.0, 2.0], "item": item, "rating": rating}).write_parquet(tmp_path / "1.parquet")
     with pytest.raises(DataError, match="a user who is in another part too"):
-        dc.RatingsInParts(tmp_path, scale=STARS)
+        dc.data.RatingsInParts(tmp_path, scale=STARS)
     # In text 1.0 may be a name; but not beside 1.
     (tmp_path / "1.parquet").unlink()
     (tmp_path / "1.csv").write_text("user,item,rating\n1.0,x,5\n2.0,x,5\n")
     with pytest.raises(DataError, match="a user who is in another part too"):
-        dc.RatingsInParts(tmp_path, scale=STARS)
+        dc.data.RatingsInParts(tmp_path, scale=STARS)
     assert list(dc.load(tmp_path / "1.csv", scale=STARS).users) == ["1.0", "2.0"]
     for head, what in (("user,item,rating", "user"), ("item,user,rating", "item")):
         (tmp_path / "1.csv").write_text(f"{head}\n1.0,x,5\n1,y,5\n")
@@ -392,7 +394,7 @@ def test_a_device_without_ratings_sends_noise_too(tmp_path):
     frame = pl.DataFrame({"user": ["a"], "item": ["x"], "rating": [5]})
     read = dc.from_frame(frame, scale=STARS)
     frame.write_csv(tmp_path / "it.csv")
-    for ratings in (read, dc.RatingsInParts([tmp_path / "it.csv"], scale=STARS)):
+    for ratings in (read, dc.data.RatingsInParts([tmp_path / "it.csv"], scale=STARS)):
         everyone = ratings.with_users([f"silent {n}" for n in range(400)] + ["a"])
         assert everyone.n_users == 401 and everyone.handling.users_listed and not ratings.handling.users_listed
         silent = everyone
@@ -407,7 +409,7 @@ def test_a_device_without_ratings_sends_noise_too(tmp_path):
     with pytest.raises(dc.errors.InputError, match="a user with ratings is not in the list"):
         read.with_users(["b"])
     with pytest.raises(dc.errors.InputError, match="a user with ratings is not in the list"):
-        dc.RatingsInParts([tmp_path / "it.csv"], scale=STARS).with_users(["b"])
+        dc.data.RatingsInParts([tmp_path / "it.csv"], scale=STARS).with_users(["b"])
 
 
 def test_listed_users_keep_their_ratings():

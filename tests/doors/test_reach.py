@@ -74,7 +74,7 @@ class Curious(dc.Bias):
 
 def populations(tmp_path):
     RATINGS.to_frame().write_parquet(tmp_path / "1.parquet")
-    parts = dc.RatingsInParts(tmp_path, scale=(1, 5))
+    parts = dc.data.RatingsInParts(tmp_path, scale=(1, 5))
     server = dc.TrustedServer(RATINGS, dc.Ledger(2.0))
     yield from (dc.NoPrivacy(RATINGS), server, dc.TrustedServer(parts, dc.Ledger(2.0)))
     yield dc.TrustedServer(RATINGS, dc.Ledger(2.0, 1e-6, dc.User(max_ratings=5)))
@@ -83,7 +83,7 @@ def populations(tmp_path):
     yield from (Rehearsal(server), RecordingPopulation(server))
     handed = []
     candidates = [Curious(handed=(handed,)), Curious(item_damping=9.0, handed=(handed,))]
-    dc.Search(candidates=candidates).fit(server)
+    dc.evaluation.Search(candidates=candidates).fit(server)
     asked = next(population for population in handed if type(population).__name__ == "Asked")
     handed.clear()  # the others are rehearsals, which hold made-up ratings
     yield asked
@@ -260,7 +260,7 @@ def test_a_wrong_shape_is_found_before_the_charge(door):
 
 def test_a_file_that_changed_is_found_before_the_charge(door, tmp_path):
     RATINGS.to_frame().write_parquet(tmp_path / "1.parquet")
-    parts, ledger = dc.RatingsInParts(tmp_path, scale=(1, 5)), dc.Ledger(1.0)
+    parts, ledger = dc.data.RatingsInParts(tmp_path, scale=(1, 5)), dc.Ledger(1.0)
     RATINGS.select(np.arange(len(RATINGS)) > 0).to_frame().write_parquet(tmp_path / "1.parquet")
     with pytest.raises(DataError, match="has changed since it was checked"):
         dc.TrustedServer(parts, ledger).sum(item_counts(SIZE))
@@ -290,7 +290,7 @@ def test_a_score_that_is_no_number_is_no_error(door):
 )
 def test_more_users_than_are_summed_exactly_are_refused(door, model, unit, most, tmp_path, monkeypatch):
     RATINGS.to_frame().write_parquet(tmp_path / "1.parquet")
-    parts, ledger = dc.RatingsInParts(tmp_path, scale=(1, 5)), dc.Ledger(1.0, 1e-6, unit)
+    parts, ledger = dc.data.RatingsInParts(tmp_path, scale=(1, 5)), dc.Ledger(1.0, 1e-6, unit)
     monkeypatch.setattr(RatingsInParts, "n_users", property(lambda self: most + 1), raising=False)  # as if
     lost = (2.0**23 + 2.0**-30) - 2.0**23
     refusal = f"is for at most {most:,} users"
@@ -304,14 +304,14 @@ def test_more_users_than_are_summed_exactly_are_refused(door, model, unit, most,
 
 
 def test_svd_is_fitted_on_reports(door):
-    reports = dc.perturb_ratings(dc.Piecewise(epsilon=1.0), RATINGS, dc.Randomness())
+    reports = dc.collect.perturb_ratings(dc.collect.Piecewise(epsilon=1.0), RATINGS, dc.Randomness())
     release = dc.SVD().fit(dc.NoPrivacy(reports))
     said = f"SVD promises epsilon {release.guarantee.proven.epsilon:g}"
     door("whatever is made of reports costs no more", "SVD was refused: 'not covered by the ledger'", said)
 
 
 def test_no_attribute_of_steps_leads_to_a_rating():
-    asked = dc.Steps(name="users", shape=(), bounds=(dc.Bound("user", "l2", 1.0),), count=3)
+    asked = dc.populations.Steps(name="users", shape=(), bounds=(dc.Bound("user", "l2", 1.0),), count=3)
     one, two = (dc.TrustedServer(RATINGS, dc.Ledger(2.0, 1e-6, dc.User())) for _ in range(2))
     for population in (dc.NoPrivacy(RATINGS), one, RecordingPopulation(two)):
         drawn = population.steps(asked)

@@ -24,7 +24,7 @@ def collected(folder, mechanism, randomness):
 
 def test_seeded_reports_promise_nothing(tmp_path, door):
     """Whoever knows the seed draws the noise again, for every rating that might have been given, and compares."""
-    mechanism = dc.Piecewise(epsilon=1.0)
+    mechanism = dc.collect.Piecewise(epsilon=1.0)
     reported = collected(tmp_path, mechanism, lambda: dc.Randomness(seed=7))
     history, levels = RATINGS.history_at(0), [1, 2, 3, 4, 5]
     report = mechanism.perturb(history, dc.Randomness(seed=7))
@@ -41,7 +41,7 @@ def test_seeded_reports_promise_nothing(tmp_path, door):
 
 
 def test_a_second_collection_costs_as_much_again(tmp_path, door):
-    mechanism = dc.RandomisedResponse(epsilon=1.0)
+    mechanism = dc.collect.RandomisedResponse(epsilon=1.0)
     rounds = []
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
@@ -71,7 +71,7 @@ def test_a_second_report_is_not_made_by_accident(tmp_path, door, capsys):
 
 def test_hidden_items_on_a_list_of_ones_own_ratings(door):
     """A history without the item can never list it; one with it does not list it 500 times with odds below 1e-60."""
-    mechanism, said = dc.HiddenItems(epsilon=1.0), ""
+    mechanism, said = dc.collect.HiddenItems(epsilon=1.0), ""
     listed = []
     for own in ({"a": 5.0}, {"a": 5.0, "b": 5.0}):
         catalogue = dc.Catalogue.of(list(own), SCALE, declared=False)
@@ -126,7 +126,7 @@ def saved(tmp_path):
 def refusal(folder, **options) -> str:
     try:
         release = dc.Release.load(folder, **options)
-    except dc.ReleaseError as error:
+    except dc.errors.ReleaseError as error:
         return str(error).replace(str(folder.parent), "")
     return str(release.guarantee)
 

@@ -33,7 +33,7 @@ def test_users_chosen_by_how_much_they_rated(door):
 
 def test_parts_that_were_changed_are_checked_again(door, tmp_path):
     RATINGS.to_frame().write_parquet(tmp_path / "1.parquet")
-    parts = dc.RatingsInParts([tmp_path / "1.parquet"], scale=(1, 5))
+    parts = dc.data.RatingsInParts([tmp_path / "1.parquet"], scale=(1, 5))
 
     def repeated(part):
         columns = {name: np.repeat(getattr(part, name), 500) for name in ("user_index", "item_index", "values")}
@@ -49,7 +49,7 @@ def test_parts_that_were_changed_are_checked_again(door, tmp_path):
 
 def test_an_audience_that_was_tried_out(door):
     ratings = dc.synthetic(users=60, items=30, ratings=900, seed=2)
-    dc.compare({str(n): dc.Almanac(audience=n) for n in (10, 10**5)}, ratings, dc.HoldOut(test=0.2, seed=1))
+    dc.compare({str(n): dc.Almanac(audience=n) for n in (10, 10**5)}, ratings, dc.evaluation.HoldOut(test=0.2, seed=1))
     guarantee = dc.Almanac(audience=10**5).fit(dc.TrustedServer(ratings, dc.Ledger(1.0))).guarantee
     assert guarantee.proven is None and guarantee.tuning == "unpaid"
     assert dc.Almanac().fit(dc.TrustedServer(ratings, dc.Ledger(1.0))).guarantee.tuning == "defaults"
@@ -58,7 +58,7 @@ def test_an_audience_that_was_tried_out(door):
 
 def test_another_kind_than_the_one_that_was_looked_at():
     ratings = dc.synthetic(users=60, items=30, ratings=900, seed=3)
-    dc.compare({"bias": dc.Bias()}, ratings, dc.HoldOut(test=0.2, seed=1))
+    dc.compare({"bias": dc.Bias()}, ratings, dc.evaluation.HoldOut(test=0.2, seed=1))
     server = dc.TrustedServer(ratings, dc.Ledger(1.0))
     assert dc.Popularity().fit(server).guarantee.tuning == "unpaid"
     assert dc.Bias().fit(dc.TrustedServer(ratings, dc.Ledger(1.0))).guarantee.tuning == "defaults"
@@ -109,7 +109,7 @@ def test_a_damaged_card_is_refused_in_a_sentence(change, tmp_path):
 
 def test_answers_about_every_item_are_no_ratings():
     with pytest.raises(InputError, match="about every item"):
-        dc.perturb_ratings(dc.HiddenItems(epsilon=1.0), RATINGS, dc.Randomness())
+        dc.collect.perturb_ratings(dc.collect.HiddenItems(epsilon=1.0), RATINGS, dc.Randomness())
 
 
 def test_an_exit_in_a_statistic_tells_nothing():
@@ -130,6 +130,6 @@ def test_whatever_is_charged_to_a_ledger_is_booked(door, tmp_path):
     ledger = dc.Ledger(1.0)
     dc.Popularity().fit(dc.TrustedServer(RATINGS, ledger, account="films", budget=budget, share=0.5))
     with pytest.raises(dc.OverspentError):
-        dc.private_count(len(RATINGS), ledger, share=0.5)
+        dc.privacy.private_count(len(RATINGS), ledger, share=0.5)
     assert ledger.spent == pytest.approx(0.5) and budget.report("films").spent == pytest.approx(0.5)
     door("booked: epsilon 0.5 of 0.5", "a count beside it brought the ledger to 1", "refused, nothing computed")

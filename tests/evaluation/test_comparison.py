@@ -121,7 +121,7 @@ def test_evaluate_agrees_with_recommend():
 
 
 def test_folds_by_hand():
-    report = dc.compare({"bias": dc.Bias()}, RATINGS, dc.Folds(count=3, seed=1), data="made up")
+    report = dc.compare({"bias": dc.Bias()}, RATINGS, dc.evaluation.Folds(count=3, seed=1), data="made up")
     each = []
     for train, test in RATINGS.folds(3, seed=1):
         predicted = dc.Bias().fit(dc.NoPrivacy(train)).predict(train, test.user_index, test.item_index)
@@ -134,20 +134,20 @@ def test_folds_by_hand():
 
 def test_defaults_follow_the_protocol():
     both = {"bias": dc.Bias(), "popularity": dc.Popularity()}
-    assert dc.compare({"bias": dc.Bias()}, RATINGS, dc.HoldOut()).metric_names == RATING_METRICS
-    assert dc.compare(both, RATINGS, dc.EachUser()).metric_names == RANKING_METRICS
-    assert dc.compare(both, RATINGS, dc.HeldOutUsers()).metric_names == RANKING_METRICS
-    mixed = dc.compare(both, RATINGS, dc.HoldOut())
+    assert dc.compare({"bias": dc.Bias()}, RATINGS, dc.evaluation.HoldOut()).metric_names == RATING_METRICS
+    assert dc.compare(both, RATINGS, dc.evaluation.EachUser()).metric_names == RANKING_METRICS
+    assert dc.compare(both, RATINGS, dc.evaluation.HeldOutUsers()).metric_names == RANKING_METRICS
+    mixed = dc.compare(both, RATINGS, dc.evaluation.HoldOut())
     assert mixed.metric_names == RATING_METRICS + RANKING_METRICS
     assert tuple(mixed["popularity"].metrics) == RANKING_METRICS
-    asked = dc.compare(both, RATINGS, dc.EachUser(repeats=2), metrics=["recall@5", "rmse"])
+    asked = dc.compare(both, RATINGS, dc.evaluation.EachUser(repeats=2), metrics=["recall@5", "rmse"])
     assert tuple(asked["bias"].metrics) == ("recall@5", "rmse")
     assert asked.interval == "95 % intervals over 2 seeds (Student t)"
 
 
 def test_json_of_a_comparison():
     models = {"bias": dc.Bias(), "popularity": dc.Popularity()}
-    report = dc.compare(models, RATINGS, dc.Folds(count=2))
+    report = dc.compare(models, RATINGS, dc.evaluation.Folds(count=2))
     document = json.loads(json.dumps(report.to_json(), allow_nan=False))
     assert set(document) == {"data", "split", "rows"}
     for row in document["rows"]:
@@ -164,7 +164,10 @@ def test_json_of_a_comparison():
 def test_progress_grows_to_the_end():
     calls = []
     dc.compare(
-        {"bias": dc.Bias(), "again": dc.Bias()}, RATINGS, dc.Folds(count=2), progress=lambda *call: calls.append(call)
+        {"bias": dc.Bias(), "again": dc.Bias()},
+        RATINGS,
+        dc.evaluation.Folds(count=2),
+        progress=lambda *call: calls.append(call),
     )
     done = [call[0] for call in calls]
     assert done == sorted(done)
@@ -173,7 +176,7 @@ def test_progress_grows_to_the_end():
 
 
 def test_same_seed_same_report():
-    first, second = (dc.compare({"bias": dc.Bias()}, RATINGS, dc.Folds(count=2, seed=3)) for _ in range(2))
+    first, second = (dc.compare({"bias": dc.Bias()}, RATINGS, dc.evaluation.Folds(count=2, seed=3)) for _ in range(2))
     assert first.rows[0].metrics == second.rows[0].metrics
 
 
@@ -181,8 +184,8 @@ def test_same_seed_same_report():
     ("promise", "kind", "said"),
     [
         ({}, None, None),
-        ({"proven": dc.Loss(1.0), "unit": dc.User()}, "proven", "Proven: whoever sees this release"),
-        ({"claimed": dc.Loss(1.0), "unit": dc.User()}, "claimed", "Claimed, not proven: epsilon 1"),
+        ({"proven": dc.privacy.Loss(1.0), "unit": dc.User()}, "proven", "Proven: whoever sees this release"),
+        ({"claimed": dc.privacy.Loss(1.0), "unit": dc.User()}, "claimed", "Claimed, not proven: epsilon 1"),
     ],
 )
 def test_what_is_promised_is_said(promise, kind, said):
@@ -199,7 +202,9 @@ UNITS = [dc.Terms(epsilon=epsilon, unit="user") for epsilon in (1.0, 10.0)]
 def test_several_terms_at_once():
     """Whoever has a private form appears on all terms, others only without privacy, a paper with what it claims."""
     models = {"popularity": dc.Popularity(), "mf": dc.MF(epochs=1), "paper": dc.papers.HybridKNN(prediction="average")}
-    report = dc.compare(models, RATINGS, dc.HoldOut(seed=1), terms=[*UNITS, dc.Terms()], metrics=["rmse", "ndcg@10"])
+    report = dc.compare(
+        models, RATINGS, dc.evaluation.HoldOut(seed=1), terms=[*UNITS, dc.Terms()], metrics=["rmse", "ndcg@10"]
+    )
     assert [(row.model, row.epsilon, row.promise, row.unit) for row in report.rows] == [
         ("popularity", 1.0, "proven", "user"),
         ("popularity", 10.0, "proven", "user"),
@@ -223,28 +228,28 @@ def test_several_terms_at_once():
 
 def test_the_same_numbers_as_with_one_kind_of_terms():
     seeded = [dc.Terms(epsilon=epsilon, noise_seed=1) for epsilon in (1.0, 10.0)]
-    together = dc.compare({"bias": dc.Bias()}, RATINGS, dc.Folds(count=2), terms=seeded)
+    together = dc.compare({"bias": dc.Bias()}, RATINGS, dc.evaluation.Folds(count=2), terms=seeded)
     for terms in seeded:
-        alone = dc.compare({"bias": dc.Bias()}, RATINGS, dc.Folds(count=2), terms=terms)
+        alone = dc.compare({"bias": dc.Bias()}, RATINGS, dc.evaluation.Folds(count=2), terms=terms)
         assert together.at(terms.epsilon)["rmse"] == alone["rmse"]
         assert (alone.rows[0].epsilon, alone.rows[0].promise) == (terms.epsilon, None)  # seeded noise promises nothing
 
 
 def test_terms_that_a_model_cannot_keep():
     with pytest.raises(InputError, match=r"mf has no private form for what is asked: leave it out, or add Terms\(\)"):
-        dc.compare({"mf": dc.MF()}, RATINGS, dc.HoldOut(), terms=UNITS)
+        dc.compare({"mf": dc.MF()}, RATINGS, dc.evaluation.HoldOut(), terms=UNITS)
     for wrong in ([], "1", [1.0]):
         with pytest.raises(InputError, match="terms must be Terms"):
-            dc.compare({"bias": dc.Bias()}, RATINGS, dc.HoldOut(), terms=wrong)
+            dc.compare({"bias": dc.Bias()}, RATINGS, dc.evaluation.HoldOut(), terms=wrong)
 
 
 def test_what_asks_for_nothing_is_fitted_once_and_costs_nothing():
-    report = dc.compare({"own-taste": dc.OwnTaste()}, RATINGS, dc.HoldOut(), terms=[*UNITS, dc.Terms()])
+    report = dc.compare({"own-taste": dc.OwnTaste()}, RATINGS, dc.evaluation.HoldOut(), terms=[*UNITS, dc.Terms()])
     assert [(row.epsilon, row.promise) for row in report.rows] == [(0.0, "proven")]
 
 
 def test_the_same_terms_twice_are_asked_for_once():
-    report = dc.compare({"bias": dc.Bias()}, RATINGS, dc.HoldOut(), terms=[UNITS[0], UNITS[0]])
+    report = dc.compare({"bias": dc.Bias()}, RATINGS, dc.evaluation.HoldOut(), terms=[UNITS[0], UNITS[0]])
     assert len(report.rows) == 1
 
 
@@ -253,7 +258,7 @@ def test_progress_over_several_terms():
     dc.compare(
         {"popularity": dc.Popularity()},
         RATINGS,
-        dc.HoldOut(repeats=2),
+        dc.evaluation.HoldOut(repeats=2),
         terms=[*UNITS, dc.Terms()],
         progress=lambda *call: calls.append(call),
     )
@@ -300,7 +305,7 @@ def test_what_cannot_be_evaluated():
     with pytest.raises(InputError, match="the same users in the same order"):
         dc.evaluate(RELEASE, TRAIN, tiny({(0, 1): 3}, users=3))
     with pytest.raises(InputError, match="at least one model"):
-        dc.compare({}, RATINGS, dc.Folds())
+        dc.compare({}, RATINGS, dc.evaluation.Folds())
     with pytest.raises(DiscreetError, match="not a number"):
         dc.evaluate(Table(scores=(math.nan,) * 4).fit(dc.NoPrivacy(TRAIN)), TRAIN, TEST)
 
@@ -319,20 +324,20 @@ def test_a_model_is_no_release():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([dc.Bias()], RATINGS, dc.Folds()), "models must be a dictionary of names and models.* got list"),
-        (({"bias": dc.Bias}, RATINGS, dc.Folds()), "'bias' is no model: give one with its settings"),
-        (({"bias": "bias"}, RATINGS, dc.Folds()), "'bias' is no model"),
-        (({"bias": RELEASE}, RATINGS, dc.Folds()), "'bias' is no model"),
-        (({"bias": dc.Bias()}, "ml-100k", dc.Folds()), "compare takes Ratings.* got str"),
+        (([dc.Bias()], RATINGS, dc.evaluation.Folds()), "models must be a dictionary of names and models.* got list"),
+        (({"bias": dc.Bias}, RATINGS, dc.evaluation.Folds()), "'bias' is no model: give one with its settings"),
+        (({"bias": "bias"}, RATINGS, dc.evaluation.Folds()), "'bias' is no model"),
+        (({"bias": RELEASE}, RATINGS, dc.evaluation.Folds()), "'bias' is no model"),
+        (({"bias": dc.Bias()}, "ml-100k", dc.evaluation.Folds()), "compare takes Ratings.* got str"),
         (({"bias": dc.Bias()}, RATINGS, 5), r"protocol must be Folds\(\), HoldOut"),
-        (({"bias": dc.Bias()}, RATINGS, dc.Folds), r"protocol must be Folds\(\), HoldOut"),
+        (({"bias": dc.Bias()}, RATINGS, dc.evaluation.Folds), r"protocol must be Folds\(\), HoldOut"),
     ],
 )
 def test_what_cannot_be_compared(arguments, message):
     with pytest.raises(InputError, match=message):
         dc.compare(*arguments)
     with pytest.raises(InputError, match=r"terms must be Terms.* got float"):
-        dc.compare({"bias": dc.Bias()}, RATINGS, dc.Folds(), terms=1.0)
+        dc.compare({"bias": dc.Bias()}, RATINGS, dc.evaluation.Folds(), terms=1.0)
 
 
 # ── Getting ready, so that times leave out the compilation ──
@@ -351,7 +356,7 @@ def test_private_forms_get_ready_too(name):
 def test_a_model_that_knows_another_catalogue_only_is_compared_all_the_same():
     model, ratings = Table(scores=(4.0, 3.0, 2.0, 1.0)), tiny({(user, item): 5 for user in (0, 1) for item in range(4)})
     assert not comparison._warm_up(model, dc.Terms())
-    assert dc.compare({"table": model}, ratings, dc.HoldOut(test=0.5))["rmse"] > 0
+    assert dc.compare({"table": model}, ratings, dc.evaluation.HoldOut(test=0.5))["rmse"] > 0
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def rows_of(frame: pd.DataFrame) -> set[tuple[int, int, float]]:
 
 class TestRatings:
     def test_pandas_draws_the_same(self, made, ml_10m):
-        split = next(dc.PublishedRatings().splits(dc.load(ml_10m)))
+        split = next(dc.evaluation.PublishedRatings().splits(dc.load(ml_10m)))
         train = made.sample(frac=0.8, random_state=1234)
         rest = made.drop(train.index)
         validation = rest.sample(frac=0.5, random_state=1234)
@@ -112,7 +112,7 @@ class TestRanking:
         return rows_of(train), history, foreseen
 
     def test_pandas_draws_the_same(self, made, ml_20m):
-        split = next(dc.PublishedRanking(held_out=HELD_OUT).splits(dc.load(ml_20m)))
+        split = next(dc.evaluation.PublishedRanking(held_out=HELD_OUT).splits(dc.load(ml_20m)))
         train, history, foreseen = self.expected(made)
         assert triples(split.train) == train
         assert triples(split.histories) == history
@@ -120,7 +120,7 @@ class TestRanking:
         assert foreseen and split.histories.n_users == HELD_OUT
 
     def test_some_user_is_too_short_to_be_tested(self, ml_20m):
-        split = next(dc.PublishedRanking(held_out=60, at_least=3).splits(dc.load(ml_20m)))
+        split = next(dc.evaluation.PublishedRanking(held_out=60, at_least=3).splits(dc.load(ml_20m)))
         known, held = np.diff(split.histories.indptr), np.diff(split.test.indptr)
         assert np.array_equal(held, np.where(known + held >= 3, (0.2 * (known + held)).astype(int), 0))
         assert (held == 0).any()
@@ -131,12 +131,12 @@ class TestRanking:
         order = np.arange(5 * users)
         ratings = dc.Ratings.of_columns(
             dc.Catalogue.of([str(item) for item in range(items)], dc.Scale(0.5, 5)),
-            dc.Labels(np.arange(users).astype(np.str_), what="user"),
+            dc.data.Labels(np.arange(users).astype(np.str_), what="user"),
             order // 5,
             (order // 5 * 7 + 1000 * (order % 5)) % items,
             np.full(len(order), 4.0),
         )
-        split = next(dc.PublishedRanking().splits(ratings))
+        split = next(dc.evaluation.PublishedRanking().splits(ratings))
         assert (split.train.n_users, split.histories.n_users) == (116_677, 10_000)
         assert (len(split.histories), len(split.test)) == (40_000, 10_000)
         drawn = np.random.RandomState(98765).permutation(users)[-10_000:]
@@ -144,7 +144,7 @@ class TestRanking:
 
     def test_too_few_users_is_said_without_telling_how_many(self):
         with pytest.raises(InputError, match="holds out 20,000 users with at least 5 ratings"):
-            next(dc.PublishedRanking().splits(dc.synthetic(users=50, items=30, ratings=600, seed=1)))
+            next(dc.evaluation.PublishedRanking().splits(dc.synthetic(users=50, items=30, ratings=600, seed=1)))
 
 
 def test_every_row_has_what_it_reached():

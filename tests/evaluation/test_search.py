@@ -152,11 +152,11 @@ class TestFinding:
 def test_nobody_says_more_than_was_proven(metric):
     """All users and ratings of a small universe, one by one."""
     catalogue = dc.Catalogue.of(["a", "b", "c"], dc.Scale(1, 5))
-    few = dc.Ratings.of_columns(catalogue, dc.Labels.of(["u"], what="user"), [0, 0], [0, 1], [1, 5])
+    few = dc.Ratings.of_columns(catalogue, dc.data.Labels.of(["u"], what="user"), [0, 0], [0, 1], [1, 5])
     models = [dc.Bias(), Extreme(), dc.Bias(user_damping=0.1)]
     releases = [model.fit(dc.NoPrivacy(few)) for model in models]
     comparison = Search(candidates=models, metric=metric, held_out=0.5).comparison(releases)
-    found = dc.check_sensitivity(comparison, catalogue, [1.0, 5.0], users=2, most=150)
+    found = dc.audit.check_sensitivity(comparison, catalogue, [1.0, 5.0], users=2, most=150)
     reached = {(one.bound.unit, one.bound.norm): one.share for one in found}
     assert reached["user", "l2"] == pytest.approx(1, rel=1e-6)  # the bound is not loose
     assert all(share <= 1 for share in reached.values())
@@ -178,7 +178,7 @@ def test_one_rating_can_turn_a_user_around(monkeypatch):
 
     monkeypatch.setattr(Search, "_parts", first_item_held_out)
     catalogue = dc.Catalogue.of(["a", "b", "c"], dc.Scale(1, 5))
-    few = dc.Ratings.of_columns(catalogue, dc.Labels.of(["u"], what="user"), [0, 0], [0, 1], [1, 5])
+    few = dc.Ratings.of_columns(catalogue, dc.data.Labels.of(["u"], what="user"), [0, 0], [0, 1], [1, 5])
     models = [Extreme(), Contrary()]
     releases = [model.fit(dc.NoPrivacy(few)) for model in models]
     comparison = Search(candidates=models).comparison(releases)
@@ -234,8 +234,8 @@ def test_an_audit_by_hand_does_not_accuse():
     catalogue = dc.Catalogue.of([str(item) for item in range(12)], dc.Scale(1, 5))
     rng = np.random.default_rng(0)
     base = dc.Ratings.of_columns(
-        catalogue, dc.Labels.of(list("abcdef"), what="user"), np.repeat(np.arange(6), 12), np.tile(np.arange(12), 6),
-        rng.integers(1, 6, 72),
+        catalogue, dc.data.Labels.of(list("abcdef"), what="user"), np.repeat(np.arange(6), 12),
+        np.tile(np.arange(12), 6), rng.integers(1, 6, 72),
     )  # fmt: skip
     without = base.select_users(np.arange(5))
     candidates = [dc.Bias(item_damping=0.1), Extreme()]

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.cli.audience import Audience
-from discreet.cli.choosing import choose_for
 from discreet.errors import InputError
-from discreet.fitting.choosing import choose
+from discreet.fitting.choosing import choose, choose_for
 from discreet.fitting.private_forms import has_private_form
 
 units, trusts = st.sampled_from(["rating", "user"]), st.sampled_from(["server", "devices"])
@@ -72,9 +70,8 @@ def test_no_rating_is_looked_at(seed, asked):
     ratings = dc.synthetic(users=40, items=30, ratings=500, seed=1)
     others = dc.synthetic(users=40, items=30, ratings=500, seed=1).select_users([seed % 40])
     nobody = ratings.select_users(np.arange(0))
-    audience = Audience(1000, "assumed")
-    first = choose_for(ratings, audience, asked)
-    assert choose_for(others, audience, asked) == choose_for(nobody, audience, asked) == first
+    first = choose_for(ratings.catalogue, 1000, asked)
+    assert choose_for(others.catalogue, 1000, asked) == choose_for(nobody.catalogue, 1000, asked) == first
 
 
 def test_its_arguments_are_public_facts():

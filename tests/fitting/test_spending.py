@@ -109,7 +109,7 @@ def test_a_model_that_looks_at_more_than_was_booked_releases_nothing(budget, tmp
 
 def test_only_what_is_private_is_paid_for(budget, tmp_path):
     used = server()
-    used.ledger.charge(dc.Spend(what="before", mechanism="laplace", norm="l1", sensitivity=1, scale=9.0))
+    used.ledger.charge(dc.privacy.Spend(what="before", mechanism="laplace", norm="l1", sensitivity=1, scale=9.0))
     for population, sentence in (
         (dc.NoPrivacy(RATINGS), "a budget pays for what is private, and this is not: exact sums over the users were"),
         (server(randomness=dc.Randomness(seed=1)), "a budget pays for what is private, and this is not: the noise was"),

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernels.beliefs import believe, listen, message_width, tell
+from discreet.kernels.beliefs import add_messages, message_width, messages_of, update_beliefs
 from discreet.kernels.statistics import pack
 
 
@@ -20,12 +20,12 @@ def test_a_belief_is_the_gaussian_posterior(count, factors, seed):
     rng = np.random.default_rng(seed)
     size = factors + 1
     means, packed, covariances = random_beliefs(count, size, rng)
-    messages = tell(means, packed)
+    messages = messages_of(means, packed)
     assert messages.shape == (count, message_width(factors))
     values = rng.normal(size=count).astype(np.float32)
     senders = np.arange(count, dtype=np.int32)
     values.flags.writeable = senders.flags.writeable = False
-    statistics = listen(np.array([0, count, count]), senders, values, messages, factors)
+    statistics = add_messages(np.array([0, count, count]), senders, values, messages, factors)
 
     # By hand: E[z zᵀ], E[(t − b) z] and E[(t − b)²] with z = (p, 1), where p and b are correlated.
     gram, moment, squares = np.zeros((size, size)), np.zeros(size), 0.0
@@ -43,7 +43,7 @@ def test_a_belief_is_the_gaussian_posterior(count, factors, seed):
     assert not statistics[1].any()
 
     precision, noise = np.eye(size) + 0.2, 0.6
-    found_means, found = believe(statistics, noise * precision, noise)
+    found_means, found = update_beliefs(statistics, noise * precision, noise)
     inverse = np.linalg.inv(gram + noise * precision)
     np.testing.assert_allclose(found_means[0], inverse @ moment, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(found[0], pack(noise * inverse), rtol=1e-3, atol=1e-5)

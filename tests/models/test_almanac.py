@@ -13,9 +13,9 @@ from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.fitting.fit_on import fit_on
-from discreet.models.home.at_home import Covariates
-from discreet.models.sums.almanac_plan import CLIP, Plan, plan_for
-from discreet.models.sums.item_sums import SPREADS, STRAY, ItemSums, likely_biases, likely_counts
+from discreet.models.home.user_regression import UserRegression
+from discreet.models.sums.almanac_queries import CLIP, AlmanacQueries, queries_for
+from discreet.models.sums.item_sums import RESIDUAL_DEVIATION, SPREADS, ItemSums, posterior_biases, posterior_counts
 from discreet.populations.held import held_by
 from discreet.populations.rehearsal import rehearse
 from discreet.populations.replayed import Recorded
@@ -62,14 +62,14 @@ def terms(epsilon, unit="user", delta=1e-6, seed=1):
 @pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
 def test_no_unit_moves_item_sums_beyond_their_bound(base, scaling, neighbours):
     contribution = ItemSums(np.array(base, dtype=np.float32), SCALE, 1.5, scaling).contribution
-    found = dc.check_sensitivity(contribution, catalogue_of(3), [1, 3, 4, 5], users=1, neighbours=neighbours)
+    found = dc.audit.check_sensitivity(contribution, catalogue_of(3), [1, 3, 4, 5], users=1, neighbours=neighbours)
     assert all(measured.exhaustive and measured.pairs > 50 for measured in found)
 
 
 @pytest.mark.parametrize("scaling", ["rating", "user, l2", "user, l1"])
 def test_item_sums_add_up_over_users(scaling):
     contribution = ItemSums(np.full(3, 3.5, dtype=np.float32), SCALE, 1.5, scaling).contribution
-    dc.check_sensitivity(contribution, catalogue_of(3), [1, 3, 5], users=3, most=150)
+    dc.audit.check_sensitivity(contribution, catalogue_of(3), [1, 3, 5], users=3, most=150)
 
 
 @pytest.mark.parametrize(("scaling", "norm"), [("user, l2", 2), ("user, l1", 1)])
@@ -97,15 +97,15 @@ def test_counts_behind_noise_err_less_than_the_noise():
     rng = np.random.default_rng(2)
     truth = np.concatenate([np.zeros(300), rng.exponential(20, 300)])
     noisy = truth + rng.normal(0, 10, 600)
-    found = likely_counts(noisy, 10.0)
+    found = posterior_counts(noisy, 10.0)
     assert found.min() >= 0
     assert np.sqrt(np.mean((found - truth) ** 2)) < 0.9 * np.sqrt(np.mean((np.maximum(noisy, 0) - truth) ** 2))
 
 
 def test_counts_far_above_the_noise_stay():
     noisy = np.array([1e6, 5e4, 300.0, -0.4, 0.2])
-    np.testing.assert_allclose(likely_counts(noisy, 0.5)[:3], noisy[:3])
-    np.testing.assert_array_equal(likely_counts(noisy, 0.0), [1e6, 5e4, 300, 0, 0.2])
+    np.testing.assert_allclose(posterior_counts(noisy, 0.5)[:3], noisy[:3])
+    np.testing.assert_array_equal(posterior_counts(noisy, 0.0), [1e6, 5e4, 300, 0, 0.2])
 
 
 @pytest.mark.parametrize("deviation", [0.0, 4.0])
@@ -115,13 +115,13 @@ def test_biases_are_the_mean_of_a_normal_posterior(deviation):
     features = rng.normal(size=(60, 2)).astype(np.float32)
     counts = rng.uniform(1, 80, 60)
     truth = features @ [0.3, -0.2] + rng.normal(0, 0.3, 60)
-    sums = counts * truth + rng.normal(0, np.sqrt((STRAY * 4) ** 2 * counts + deviation**2))
-    found, unknown = likely_biases(counts, sums, deviation, 1.0, features, 4.0)
+    sums = counts * truth + rng.normal(0, np.sqrt((RESIDUAL_DEVIATION * 4) ** 2 * counts + deviation**2))
+    found, unknown = posterior_biases(counts, sums, deviation, 1.0, features, 4.0)
     assert np.sqrt(np.mean((found - truth) ** 2)) < np.sqrt(np.mean((sums / counts - truth) ** 2))
     assert np.all(unknown > 0)
     assert np.mean((found - truth) ** 2 / unknown) == pytest.approx(1, abs=0.6)
     # From b = line + t z and sum = n b + stray: precision 1/t² + n²/v, for one t of the grid.
-    stray = (STRAY * 4) ** 2 * counts + deviation**2
+    stray = (RESIDUAL_DEVIATION * 4) ** 2 * counts + deviation**2
     spreads = (SPREADS * 4)[:, None]
     np.testing.assert_allclose(np.min(np.abs(1 / (1 / spreads**2 + counts**2 / stray) - unknown), axis=0), 0, atol=1e-9)
 
@@ -133,7 +133,7 @@ def test_features_help_where_sums_say_little():
     counts = np.full(400, 5.0)
     sums = counts * truth + rng.normal(0, 6.0, 400)
     errors = [
-        np.mean((likely_biases(counts, sums, 6.0, 0.1, f, 4.0)[0] - truth) ** 2) for f in (features, features[:, :0])
+        np.mean((posterior_biases(counts, sums, 6.0, 0.1, f, 4.0)[0] - truth) ** 2) for f in (features, features[:, :0])
     ]
     assert errors[0] < 0.6 * errors[1]
 
@@ -159,7 +159,7 @@ def test_one_year_for_all_tells_nothing():
 
 def covariates(items=30, factors=2, seed=5):
     rng = np.random.default_rng(seed)
-    return Covariates.of(
+    return UserRegression.of(
         rng.uniform(2, 4, items).astype(np.float32),
         rng.uniform(0, 0.3, items).astype(np.float32),
         rng.uniform(0, 50, items).astype(np.float32),
@@ -171,11 +171,11 @@ def covariates(items=30, factors=2, seed=5):
 
 def test_own_fit_is_the_posterior_of_the_regression():
     known = covariates()
-    found = known.tastes(WORLD)
+    found = known.coefficients(WORLD)
     for position in (0, 3, 50):
         history = WORLD.history_at(position)
         z = known.rows[history.items].astype(float)
-        noise = np.diag(known.stray / known.trust[history.items])  # σ² + v_i
+        noise = np.diag(known.residual_variance / known.weights[history.items])  # σ² + v_i
         gain = z.T @ np.linalg.inv(z @ z.T + noise)  # the other form of the same mean, over ratings
         np.testing.assert_allclose(found[position], gain @ (history.values - known.base[history.items]), atol=2e-4)
 
@@ -184,7 +184,7 @@ def test_explanations_add_up_to_the_prediction():
     known = covariates()
     history = WORLD.history_at(4)
     for item in (0, 9, 29):
-        expected = known.rows[item] @ known.tastes(WORLD.select_users(np.array([4])))[0]
+        expected = known.rows[item] @ known.coefficients(WORLD.select_users(np.array([4])))[0]
         assert known.shares(history, item).sum() == pytest.approx(float(expected), abs=2e-4)
 
 
@@ -223,7 +223,9 @@ def plan_on(epsilon, unit, audience, delta=1e-6, items=1700, **settings):
     population = dc.Terms(epsilon=epsilon, delta=delta, unit=unit).population(
         dc.synthetic(users=5, items=items, ratings=50, seed=1)
     )
-    return plan_for(population, audience, settings.get("items"), settings.get("share"), settings.get("features", True))
+    return queries_for(
+        population, audience, settings.get("items"), settings.get("share"), settings.get("features", True)
+    )
 
 
 def test_the_smaller_the_audience_the_less_is_asked_for():
@@ -233,7 +235,7 @@ def test_the_smaller_the_audience_the_less_is_asked_for():
     assert not small.products
     assert large.products
     assert large.share <= huge.share == pytest.approx(0.84)
-    assert large.beside > huge.beside
+    assert large.relative_weight > huge.relative_weight
     assert tiny.items < small.items < large.items < huge.items == 1700
 
 
@@ -263,7 +265,7 @@ def test_no_look_at_the_ratings_decides_anything():
     other = world(seed=9)
     for epsilon, unit in ((1.0, "user"), (8.0, "rating")):
         populations = [terms(epsilon, unit).population(ratings) for ratings in (WORLD, other)]
-        plans = [plan_for(population, 10**4, None, None, features=True) for population in populations]
+        plans = [queries_for(population, 10**4, None, None, features=True) for population in populations]
         assert plans[0] == plans[1]
 
 
@@ -311,10 +313,10 @@ def test_a_cap_on_ratings_is_kept():
 def test_pairs_as_they_are_asked_for_keep_their_bounds(unit, products):
     """Also where residuals are left out by an endless clip."""
     weighting = "user, l2" if unit == "user" else "rating, l2"
-    plan = Plan("rating", weighting, 3, 0.5, products)
+    plan = AlmanacQueries("rating", weighting, 3, 0.5, products)
     population = dc.NoPrivacy(world(items=3))
     pairs, wanted = plan.pair_sums(population, np.arange(3, dtype=np.int32), np.array([3.1, 2.5, 4.2], np.float32))
-    found = dc.check_sensitivity(wanted, catalogue_of(3), [1, 3, 5], users=1)
+    found = dc.audit.check_sensitivity(wanted, catalogue_of(3), [1, 3, 5], users=1)
     assert all(measured.exhaustive for measured in found)
     assert pairs.matrices(wanted.total(held_by(population)))[0].any() == products
 
@@ -443,5 +445,5 @@ def test_counts_are_refined_by_pairs(seed):
     answers = {answer.question[:3]: answer.value for answer in recorded.answers}
     asked = (1 - 0.98, "how often each item was rated, and its ratings' sum")
     noisy, deviation = answers["sum", *asked][0], float(answers["deviation", *asked])
-    before = np.abs(likely_counts(noisy, deviation) - exact).mean()
+    before = np.abs(posterior_counts(noisy, deviation) - exact).mean()
     assert np.abs(release.arrays["counts"] - exact).mean() < 0.7 * before

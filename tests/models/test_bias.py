@@ -124,7 +124,7 @@ def test_noise_never_makes_biases_absurd(unit, delta, epsilon):
 def test_replacing_a_unit_moves_less_than_removing_and_adding_one(statistic, unit):
     size = (3,) if statistic is item_counts else (3, CATALOGUE.scale)
     contribution = statistic(*size, unit)
-    found = dc.check_sensitivity(contribution, CATALOGUE, [1, 3, 5], users=1, neighbours="replace")
+    found = dc.audit.check_sensitivity(contribution, CATALOGUE, [1, 3, 5], users=1, neighbours="replace")
     for measured in found:
         if measured.bound.replace is not None:
             assert measured.exhaustive
@@ -139,5 +139,5 @@ def test_devices_need_less_noise_than_for_twice_the_bound():
     devices = dc.LocalDevices(ratings, dc.Ledger(1.0, 1e-6, unit))
     server = dc.TrustedServer(ratings, dc.Ledger(1.0, 1e-6, dc.User()))
     for contribution, factor in ((item_counts(30, unit), 2**0.5), (item_statistics(30, CATALOGUE.scale, unit), 1.6641)):
-        ratio = devices.plan(contribution).spend.scale / server.plan(contribution).spend.scale
+        ratio = devices.calibrate(contribution).spend.scale / server.calibrate(contribution).spend.scale
         assert ratio == pytest.approx(factor, rel=1e-4)

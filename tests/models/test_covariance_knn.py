@@ -13,7 +13,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.models import covariance_knn
 from discreet.models.denoise.item_biases import item_biases
-from discreet.models.denoise.spectral import above_the_edge, factors_through_noise, likely_weights, noise_edge
+from discreet.models.denoise.spectral import above_threshold, denoised_factors, denoised_weights, spectral_threshold
 from discreet.models.sums import pair_sums
 from discreet.models.sums.pair_sums import LONGEST, PairSums
 from discreet.populations.population import exact_total
@@ -21,12 +21,12 @@ from discreet.populations.rehearsal import rehearse
 
 SCALE = dc.Scale(1, 5)
 BASES = ([3, 3, 3, 3], [1, 5, 3, 2], [4.2, 3.1, 2.5, 3.6])
-BESIDE = covariance_knn.BESIDE
+RELATIVE_WEIGHT = covariance_knn.RELATIVE_WEIGHT
 
 
-def asked(base, weighting, user_damping=None, clip=1.0, beside=BESIDE):
+def asked(base, weighting, user_damping=None, clip=1.0, relative_weight=RELATIVE_WEIGHT):
     rows = np.arange(len(base), dtype=np.int32)
-    return PairSums(rows, np.array(base, dtype=np.float32), clip, beside, user_damping, weighting)
+    return PairSums(rows, np.array(base, dtype=np.float32), clip, relative_weight, user_damping, weighting)
 
 
 def catalogue_of(size):
@@ -62,14 +62,14 @@ def test_no_unit_moves_the_sums_beyond_their_bound(base, weighting, user_damping
     """All data sets of one user with values 1, 3 and 5, or none, on four items; the others do not matter to a sum."""
     for clip in (1.0, 4.0):
         contribution = asked(base, weighting, user_damping, clip).contribution
-        found = dc.check_sensitivity(contribution, catalogue_of(4), [1, 3, 5], users=1, neighbours=neighbours)
+        found = dc.audit.check_sensitivity(contribution, catalogue_of(4), [1, 3, 5], users=1, neighbours=neighbours)
         assert all(measured.exhaustive and measured.pairs > 200 for measured in found)
 
 
 @pytest.mark.parametrize("weighting", ["rating, l2", "rating, l1", "user, l2"])
 def test_sums_are_sums_over_users(weighting):
     contribution = asked(BASES[2], weighting).contribution
-    dc.check_sensitivity(contribution, catalogue_of(4), [1, 2, 5], users=3, most=150)
+    dc.audit.check_sensitivity(contribution, catalogue_of(4), [1, 2, 5], users=3, most=150)
 
 
 @pytest.mark.parametrize("user_damping", [None, 5.0])
@@ -116,7 +116,7 @@ def test_centring_needs_its_part_of_the_bound():
         moved = exact_total(centred.contribution, after) - exact_total(centred.contribution, before)
         worst = max(worst, float(np.linalg.norm(moved)))
     bound = centred.contribution.bounds[0].value
-    assert worst <= bound == pytest.approx(math.sqrt(2 * (1 + BESIDE + LONGEST**2)), rel=5e-3)
+    assert worst <= bound == pytest.approx(math.sqrt(2 * (1 + RELATIVE_WEIGHT + LONGEST**2)), rel=5e-3)
     assert worst > 0.5 * plain
 
 
@@ -158,15 +158,15 @@ def test_what_rounding_costs_is_in_the_bound(weighting, user_damping):
     dense[user, items], marks[user, items] = x, 1
     squares, counts = (dense**2).sum(axis=1), marks.sum(axis=1)
     length = {
-        "rating, l2": np.sqrt(squares + BESIDE * counts),
-        "user, l2": np.sqrt(squares**2 + (BESIDE * counts) ** 2),
+        "rating, l2": np.sqrt(squares + RELATIVE_WEIGHT * counts),
+        "user, l2": np.sqrt(squares**2 + (RELATIVE_WEIGHT * counts) ** 2),
         "rating, l1": counts,
     }[weighting]
     upper, root = np.triu_indices(80), 1.0 if weighting == "rating, l1" else math.sqrt(2)
     lengthened = np.where(upper[0] == upper[1], 1.0, root)
     for person in range(60):
         alone = exact_total(sums.contribution, ratings.select_users(np.array([person])))
-        for row, values, unit in ((alone[0], dense[person], 1.0), (alone[1], marks[person], BESIDE)):
+        for row, values, unit in ((alone[0], dense[person], 1.0), (alone[1], marks[person], RELATIVE_WEIGHT)):
             exact = unit * np.outer(values, values)[upper] * lengthened / max(length[person], 1e-9)
             lost = np.abs(exact) - np.abs(row)
             assert lost.min() >= -1e-12  # rounded down
@@ -192,14 +192,14 @@ def test_matrices_come_back_from_the_sent_triangle():
     products, weights = sums.matrices(sent)
     np.testing.assert_array_equal(products, products.T)
     length = math.sqrt(
-        (products.astype(float) ** 2).sum() + (BESIDE * weights.astype(float)) ** 2 @ np.ones(4) @ np.ones(4)
+        (products.astype(float) ** 2).sum() + (RELATIVE_WEIGHT * weights.astype(float)) ** 2 @ np.ones(4) @ np.ones(4)
     )
     assert np.linalg.norm(sent) == pytest.approx(length, rel=1e-5)
     indptr, items, x = sums.residuals(ratings)
     dense, marks = np.zeros((30, 4)), np.zeros((30, 4))
     user = np.repeat(np.arange(30), np.diff(indptr))
     dense[user, items], marks[user, items] = x, 1
-    own = 1 / np.sqrt(np.maximum((dense**2).sum(axis=1) + BESIDE * marks.sum(axis=1), 1e-9))
+    own = 1 / np.sqrt(np.maximum((dense**2).sum(axis=1) + RELATIVE_WEIGHT * marks.sum(axis=1), 1e-9))
     np.testing.assert_allclose(products, (dense * own[:, None]).T @ dense, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(weights, (marks * own[:, None]).T @ marks, rtol=1e-5, atol=1e-6)
 
@@ -336,7 +336,7 @@ def test_an_audit_accuses_nobody(unit):
     small = dc.synthetic(users=40, items=12, ratings=250, seed=1)
     terms = dc.Terms(epsilon=2.0, delta=1e-5, unit=unit, trust="server")
     model = dc.CovarianceKNN(covariance_share=0.6)
-    audit = dc.audit_by_runs(model, small, terms, runs=200, randomness=dc.Randomness(seed=5))
+    audit = dc.audit.audit_by_runs(model, small, terms, runs=200, randomness=dc.Randomness(seed=5))
     assert not audit.accuses, str(audit)
     assert audit.faults == ()
 
@@ -348,9 +348,9 @@ def test_noise_alone_has_no_factors():
     rng = np.random.default_rng(1)
     noise = np.triu(rng.normal(0, 2.0, (150, 150)), 1).astype(np.float32)
     noise += noise.T
-    assert np.linalg.eigvalsh(noise)[-1] == pytest.approx(noise_edge(2.0, 150), rel=0.05)
+    assert np.linalg.eigvalsh(noise)[-1] == pytest.approx(spectral_threshold(2.0, 150), rel=0.05)
     weights = np.full((150, 150), 5.0, dtype=np.float32)
-    factors = factors_through_noise(noise, weights, 2.0, 0.1, 0.1, 20)
+    factors = denoised_factors(noise, weights, 2.0, 0.1, 0.1, 20)
     assert factors.shape[1] <= 1 and np.abs(factors).max(initial=0) < 0.05
 
 
@@ -361,7 +361,7 @@ def test_what_stands_above_the_edge_is_found_again():
     weights = np.outer(counts, counts).astype(np.float32) * 4
     noise = np.triu(rng.normal(0, 1.0, (200, 200)), 1)
     products = (weights * (truth @ truth.T) + noise + noise.T).astype(np.float32)
-    found = factors_through_noise(products, weights, 1.0, 0.05, 0.3, 20, sweeps=30)
+    found = denoised_factors(products, weights, 1.0, 0.05, 0.3, 20, sweeps=30)
     assert found.shape[1] == 2
     off = ~np.eye(200, dtype=bool)
     correlation = np.corrcoef((found @ found.T)[off], (truth @ truth.T)[off])[0, 1]
@@ -374,7 +374,7 @@ def test_eigenvalues_are_shrunk_to_what_they_were():
     direction = rng.normal(size=300)
     direction /= np.linalg.norm(direction)
     noise = np.triu(rng.normal(0, 1.0, (300, 300)), 1)
-    values, _ = above_the_edge(60 * np.outer(direction, direction) + noise + noise.T, 5, noise_edge(1.0, 300))
+    values, _ = above_threshold(60 * np.outer(direction, direction) + noise + noise.T, 5, spectral_threshold(1.0, 300))
     assert values[0] == pytest.approx(60, rel=0.05)
     assert len(values) <= 2
 
@@ -386,10 +386,10 @@ def test_weights_come_back_through_noise():
     truth = 0.5 * np.outer(counts, counts) + 6 * np.outer(groups, groups)
     noise = np.triu(rng.normal(0, 5, (100, 100)))
     noisy = (truth + noise + np.triu(noise, 1).T).astype(np.float32)
-    likely = likely_weights(noisy, counts, 5.0, 6)
+    likely = denoised_weights(noisy, counts, 5.0, 6)
     assert np.abs(likely - truth).mean() < 0.4 * np.abs(noisy - truth).mean()
     assert likely.min() >= 0
-    assert likely_weights(noisy, counts, 0.0, 6) is noisy
+    assert denoised_weights(noisy, counts, 0.0, 6) is noisy
 
 
 # ── Prediction ──
@@ -432,7 +432,12 @@ def test_neighbours_are_the_largest_shrunk_correlations(centre):
     release = model.fit(dc.NoPrivacy(RATINGS))
     mean, bias = item_biases(dc.NoPrivacy(RATINGS), 5.0)
     sums = PairSums(
-        np.arange(120, dtype=np.int32), mean + bias, 1.0, BESIDE, 5.0 if centre == "user" else None, "rating, l2"
+        np.arange(120, dtype=np.int32),
+        mean + bias,
+        1.0,
+        RELATIVE_WEIGHT,
+        5.0 if centre == "user" else None,
+        "rating, l2",
     )
     products, weights = (matrix.astype(float) for matrix in sums.matrices(exact_total(sums.contribution, RATINGS)))
     off = ~np.eye(120, dtype=bool)
@@ -556,5 +561,5 @@ def test_covariances_that_were_asked_for_in_vain():
 def test_whatever_the_audience_averages_keep_a_quarter(audience, unit):
     """What an audience that was told too large can do is bounded."""
     server = dc.TrustedServer(RATINGS, dc.Ledger(1.0, 1e-6, unit))
-    *_, share = dc.CovarianceKNN(audience=audience)._plan(server)
+    *_, share = dc.CovarianceKNN(audience=audience)._queries(server)
     assert share <= 0.75

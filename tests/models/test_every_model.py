@@ -45,15 +45,15 @@ def block_world() -> Ratings:
 
 def perturbed(ratings: Ratings, mechanism: Any) -> Ratings:
     """As users send them, with the promise of their reports; the noise is seeded, so that no test depends on luck."""
-    sent = dc.perturb_ratings(mechanism, ratings, dc.Randomness(seed=4))
+    sent = dc.collect.perturb_ratings(mechanism, ratings, dc.Randomness(seed=4))
     return replace(sent, perturbed=form_of(mechanism, ratings.catalogue.scale))
 
 
 WORLD = block_world()
 WORLDS = {
     "ratings": WORLD,
-    "private reports": perturbed(WORLD, dc.Piecewise(epsilon=2.0)),
-    "uniform reports": perturbed(WORLD, dc.UniformNoise(gamma=1.5)),
+    "private reports": perturbed(WORLD, dc.collect.Piecewise(epsilon=2.0)),
+    "uniform reports": perturbed(WORLD, dc.collect.UniformNoise(gamma=1.5)),
 }
 RELEASES: dict[tuple[str, str], dc.Release] = {}
 

@@ -6,7 +6,7 @@ import pytest
 import discreet as dc
 from discreet.data.features import item_features
 from discreet.models.almanac import AGES_FOR_RANKING
-from discreet.models.home.at_home import FEATURE, GENEROSITY, STRAY
+from discreet.models.home.user_regression import FEATURE, GENEROSITY, RESIDUAL_DEVIATION
 from discreet.models.sums.item_sums import EXPECTED
 
 RATINGS = dc.synthetic(users=40, items=30, ratings=500, seed=3)
@@ -21,7 +21,7 @@ def test_it_is_ridge_regression_on_public_features():
     history = RATINGS.history_at(5)
     own = rows[history.items]
     taste = np.linalg.solve(
-        own.T @ own + (STRAY * width) ** 2 * np.eye(own.shape[1]), own.T @ (history.values - expected)
+        own.T @ own + (RESIDUAL_DEVIATION * width) ** 2 * np.eye(own.shape[1]), own.T @ (history.values - expected)
     )
     items = np.arange(RATINGS.n_items)
     predicted = release.predict(RATINGS, np.full(len(items), 5), items)
@@ -34,7 +34,7 @@ def test_it_costs_nothing_and_holds_nothing(unit):
         population = dc.Terms(epsilon=0.5, unit=unit).population(ratings)
         release = dc.OwnTaste().fit(population)
         assert population.spends == () and dict(release.arrays) == {}
-        assert release.guarantee.proven == dc.Loss(0.0)
+        assert release.guarantee.proven == dc.privacy.Loss(0.0)
         assert "learns nothing about any user: epsilon 0." in str(release.guarantee)
 
 

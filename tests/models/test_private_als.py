@@ -13,9 +13,9 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.kernels.statistics import bounded_statistics
 from discreet.models.denoise import private_als
-from discreet.models.denoise.items_through_noise import NoisyEquations, positive
-from discreet.models.denoise.private_als import Plan, fit_through_noise
-from discreet.models.home.at_home import Covariates
+from discreet.models.denoise.normal_equations import NoisyEquations, positive
+from discreet.models.denoise.private_als import ALSQueries, fit_private
+from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.factor_sums import FactorSums
 from discreet.populations.population import exact_total
 from discreet.populations.rehearsal import rehearse
@@ -30,7 +30,7 @@ def asked(weighting, size=4, listed=None, factors=2, kept=2, spread=1.0, clip=1.
     rng = np.random.default_rng(seed)
     base = rng.uniform(2, 4, size).astype(np.float32)
     rows = np.concatenate([np.ones((size, 1)), spread * rng.normal(size=(size, factors))], axis=1).astype(np.float32)
-    known = Covariates(base, rows, np.ones(size, dtype=np.float32), 0.7)
+    known = UserRegression(base, rows, np.ones(size, dtype=np.float32), 0.7)
     listed = np.arange(size, dtype=np.int32) if listed is None else np.array(listed, dtype=np.int32)
     counts = rng.permutation(size) * 3.0
     return FactorSums(known, base, factors, listed, counts, weighting, kept, 0.25, clip, 0.5, 0.3, 0.6, (7, 0))
@@ -52,21 +52,21 @@ def private(ratings=RATINGS, epsilon=5.0, seed=None, **ledger):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_user_and_no_rating_moves_the_sum_beyond_its_bound(weighting, seed):
     contribution = asked(weighting, size=3, listed=[0, 2] if seed else None, seed=seed).contribution
-    by_user, by_rating = dc.check_sensitivity(contribution, catalogue_of(3), [1, 3, 5], users=1)
+    by_user, by_rating = dc.audit.check_sensitivity(contribution, catalogue_of(3), [1, 3, 5], users=1)
     assert by_user.share == pytest.approx(1, abs=1e-6)  # every user is heard in full
     assert by_rating.share > 0.6  # one rating moves everything that its user says
     if weighting != "uniform":  # that one goes by the names of users, who are renamed there when one leaves
-        dc.check_sensitivity(contribution, catalogue_of(3), [1, 5], users=3, most=60)
+        dc.audit.check_sensitivity(contribution, catalogue_of(3), [1, 5], users=3, most=60)
 
 
 def test_one_rating_can_turn_a_user_almost_around():
     """So nothing smaller than 2 would do for a rating."""
-    sums = replace(asked("adaptive", size=2, factors=1, spread=0.0), beside=0.01, constant=1.0)
+    sums = replace(asked("adaptive", size=2, factors=1, spread=0.0), relative_weight=0.01, constant=1.0)
     sums = replace(
-        sums, known=Covariates(np.full(2, 3.0, np.float32), np.zeros((2, 2), np.float32), sums.known.trust, 1.0)
+        sums, known=UserRegression(np.full(2, 3.0, np.float32), np.zeros((2, 2), np.float32), sums.known.weights, 1.0)
     )
     sums = replace(sums, base=np.full(2, 3.0, np.float32), clip=2.0, counts=np.array([1e12, 1.0]), exponent=1.0)
-    by_user, by_rating = dc.check_sensitivity(sums.contribution, catalogue_of(2), [1, 3.05, 5], users=1)
+    by_user, by_rating = dc.audit.check_sensitivity(sums.contribution, catalogue_of(2), [1, 3.05, 5], users=1)
     assert by_user.furthest <= 1 < 1.3 < by_rating.furthest
 
 
@@ -95,9 +95,11 @@ def test_what_leaves_the_range_of_numbers_at_home_is_not_heard(width):
     sums = asked("adaptive", size=40, clip=0.35 * width)
     base = np.full(40, width / 2, np.float32)
     with np.errstate(all="ignore"):
-        known = Covariates.of(base, 0 * base, 1 + 0 * base, np.zeros((40, 0)), sums.known.rows[:, 1:] * width, width)
+        known = UserRegression.of(
+            base, 0 * base, 1 + 0 * base, np.zeros((40, 0)), sums.known.rows[:, 1:] * width, width
+        )
         sums = replace(sums, known=known, base=base)
-        assert not all(np.isfinite(found).all() for found in known.beliefs(ratings, 2))  # or this tests nothing
+        assert not all(np.isfinite(found).all() for found in known.posteriors(ratings, 2))  # or this tests nothing
         for user in range(5):
             assert 0.99 < np.linalg.norm(sums.contribution.total(ratings.select_users(np.array([user])))) <= 1
 
@@ -119,8 +121,8 @@ def test_the_sum_is_what_its_formula_says(weighting):
     sums = asked(weighting, size=40, listed=range(0, 40, 2), kept=4, clip=0.8)
     grams, moments = sums.normal_equations(sums.contribution.total(RATINGS))
     expected_grams, expected_moments = np.zeros_like(grams), np.zeros_like(moments)
-    own = sums.known.tastes(RATINGS).astype(np.float64)
-    rated, strays = sums.known.rows.astype(np.float64), sums.known.stray
+    own = sums.known.coefficients(RATINGS).astype(np.float64)
+    rated, strays = sums.known.rows.astype(np.float64), sums.known.residual_variance
     position = {item: place for place, item in enumerate(sums.listed)}
     for user in range(RATINGS.n_users):
         history = RATINGS.history_at(user)
@@ -141,7 +143,7 @@ def test_the_sum_is_what_its_formula_says(weighting):
             item = history.items[at]
             y = np.clip(history.values[at] - sums.base[item] - own[user, 0], -0.8, 0.8)
             said.append((position[item], sums.item_weights[position[item]], y))
-        length = np.sqrt(sum(c**2 * (sums.beside**2 * (m**2).sum() + y**2 * (z @ z)) for _, c, y in said))
+        length = np.sqrt(sum(c**2 * (sums.relative_weight**2 * (m**2).sum() + y**2 * (z @ z)) for _, c, y in said))
         for place, c, y in said:
             expected_grams[place] += c / length * m
             expected_moments[place] += c / length * y * z
@@ -191,12 +193,12 @@ def test_the_kernel_rounds_towards_zero_and_sums_exactly():
 
 def test_what_users_do_not_know_of_their_own_factors():
     rng = np.random.default_rng(0)
-    known = Covariates(
+    known = UserRegression(
         np.zeros(40, np.float32), rng.normal(size=(40, 5)).astype(np.float32), np.ones(40, np.float32), 0.7
     )
     nobody = RATINGS.select(RATINGS.user_index != 4)
-    own, unknown = known.beliefs(nobody, 3)
-    np.testing.assert_allclose(own, known.tastes(nobody), rtol=1e-4, atol=1e-5)
+    own, unknown = known.posteriors(nobody, 3)
+    np.testing.assert_allclose(own, known.coefficients(nobody), rtol=1e-4, atol=1e-5)
     for user in (0, 4, 9):
         rows = known.rows[nobody.item_index[nobody.user_index == user]].astype(np.float64)
         expected = 0.7 * np.linalg.inv(rows.T @ rows + 0.7 * np.eye(5))[2:, 2:]
@@ -223,7 +225,7 @@ def equations(noise=0.0, items=30, d=3, seed=0, own=0.3):
 
 def test_without_noise_an_item_solves_its_ridge_problem():
     noisy, grams, _, _ = equations()
-    found = noisy.cleaned()
+    found = noisy.denoised()
     expected, variances = np.full((30, 3), 0.1), np.full((30, 3), 0.5)
     solved, unknown = found.items(expected, variances)
     for item in (0, 11):
@@ -236,16 +238,16 @@ def test_without_noise_an_item_solves_its_ridge_problem():
 
 def test_left_sides_stay_without_noise_and_are_pooled_under_much():
     exact, grams, _, _ = equations()
-    np.testing.assert_allclose(exact.cleaned().grams, grams, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(exact.denoised().grams, grams, rtol=1e-6, atol=1e-6)
     noisy, grams, _, _ = equations(noise=60.0)
-    clean = noisy.cleaned()
+    clean = noisy.denoised()
     assert np.linalg.eigvalsh(clean.grams).min() > -1e-9
     assert ((clean.grams - grams) ** 2).sum() < 0.1 * ((noisy.grams - grams) ** 2).sum()
 
 
 def test_the_map_of_features_solves_its_normal_equations():
     noisy, _, features, _ = equations(noise=2.0)
-    found = noisy.cleaned()
+    found = noisy.denoised()
     variances, start = np.full((30, 3), 0.04), np.full((3, 2), 0.2)
     spreads = np.full((3, 2), 0.7)
     gram, moment = np.diag(1 / spreads.ravel() ** 2), np.zeros(6)
@@ -262,7 +264,7 @@ def test_the_map_of_features_solves_its_normal_equations():
 
 def test_items_are_found_again_through_noise():
     noisy, _, features, truth = equations(noise=4.0, items=400)
-    noisy = noisy.cleaned()
+    noisy = noisy.denoised()
     variances = np.full((400, 3), 0.04)
     mapped = noisy.map_of(features, np.zeros((3, 2)), variances, np.full((3, 2), 1.0))
     solved, unknown = noisy.items(features @ mapped.T, variances)
@@ -367,8 +369,8 @@ def test_it_learns_through_noise():
 
 def test_without_noise_the_private_form_is_as_good_as_alternating():
     train, test = dc.synthetic(users=600, items=100, ratings=20_000, seed=4).split(test=0.2, seed=1)
-    plan = Plan(4, 8, 100, 0.3, "adaptive", 100, 0.25, False, True, 0)
-    arrays = fit_through_noise(plan, dc.NoPrivacy(train), lambda *_: None)
+    plan = ALSQueries(4, 8, 100, 0.3, "adaptive", 100, 0.25, False, True, 0)
+    arrays = fit_private(plan, dc.NoPrivacy(train), lambda *_: None)
     model = dc.ALS(factors=4, features=False)
     release = dc.Release.of(model, dc.NoPrivacy(train), arrays)
     bias = dc.evaluate(dc.Bias().fit(dc.NoPrivacy(train)), train, test)["rmse"]

@@ -114,8 +114,8 @@ def test_a_wrong_name_is_noticed():
         Entry("2", "gone", ["nowhere.nothing"]),
         Entry("3", "renamed", claims=["it is so"]),
         Entry("4", "forgotten"),
-        Entry("5", "there", ["algorithm.Measured.dampings"], ["it was so"]),
+        Entry("5", "there", ["algorithm.PerturbedStatistics.dampings"], ["it was so"]),
     ]
     found = missing(wrong, "hybrid_knn", [Claim(2, "it was so", lambda seen: None)])
     assert found == ["1: algorithm.nothing", "2: nowhere.nothing", "3: it is so", "4: neither a place nor a reason"]
-    assert table_of(wrong).rows[4] == ["5", "there", "algorithm.Measured.dampings; verdict: it was so"]
+    assert table_of(wrong).rows[4] == ["5", "there", "algorithm.PerturbedStatistics.dampings; verdict: it was so"]

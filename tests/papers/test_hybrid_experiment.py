@@ -262,7 +262,7 @@ def test_reports_match_the_perturbation():
 def test_half_stars_are_reported_by_the_piecewise_mechanism():
     prior = {value / 2: 1.0 for value in range(1, 11)}
     reports = Reports(1.0, dc.Scale(0.5, 5), prior)
-    assert isinstance(reports.as_noisy, dc.Piecewise)
+    assert isinstance(reports.as_noisy, dc.collect.Piecewise)
 
 
 def test_at_home_ours_predicts_as_the_model_does():

@@ -199,7 +199,7 @@ def test_perturbs_at_home(ratings):
 
 def test_says_what_is_claimed_and_why_it_is_not_proven(ratings):
     guarantee = HybridKNN(epsilon=1.0, gamma=0.5).fit(ratings).guarantee
-    assert guarantee.proven is None and guarantee.claimed == dc.Loss(1.0)
+    assert guarantee.proven is None and guarantee.claimed == dc.privacy.Loss(1.0)
     assert "epsilon 2.63" in str(guarantee) and "profile" in str(guarantee)
     clamped = HybridKNN(epsilon=1.0, gamma=0.5, clamps_averages=True).fit(ratings)
     assert "epsilon 2.63" in str(clamped.guarantee) and "profile" not in str(clamped.guarantee)

@@ -9,11 +9,11 @@ import subprocess
 import pytest
 
 import discreet as dc
-from discreet.cli.audit import write_page_of
 from discreet.papers.frame.repetitions import run
 from discreet.papers.frame.report import Reproduction
 from discreet.papers.hybrid_knn.experiment import QUICK
 from discreet.papers.hybrid_knn.paper import PAPER
+from discreet.reports.audit_pages import write_audit
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 WIDE, SMALLEST = 360, 9  # pixels: of a small phone, and of the smallest letters that can be read
@@ -98,7 +98,7 @@ def audit(tmp_path_factory) -> str:
     ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     terms = dc.Terms(epsilon=1.0, unit="user", noise_seed=1)
     path = tmp_path_factory.mktemp("audit") / "audit.html"
-    write_page_of(dc.audit_by_runs(dc.Popularity(), ratings, terms, runs=200, randomness=dc.Randomness(1)), path)
+    write_audit(dc.audit.audit_by_runs(dc.Popularity(), ratings, terms, runs=200, randomness=dc.Randomness(1)), path)
     return path.read_text(encoding="utf-8")
 
 

@@ -20,7 +20,7 @@ class Descent:
     wait: bool = False
 
     def asked(self, population):
-        return dc.Steps(
+        return dc.populations.Steps(
             name="gradient of item means",
             shape=(len(population.catalogue),),
             bounds=(dc.Bound("user", "l2", 1.0),),

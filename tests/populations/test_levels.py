@@ -41,7 +41,7 @@ def test_weights_keep_every_level_within_its_epsilon(delta):
     assert [level.weight for level in book.levels] == sorted(level.weight for level in book.levels)
     assert book.levels[-1].weight == 1
     kind, norm, scale = ("laplace", "l1", 1.0) if delta == 0 else ("gaussian", "l2", 1 / 0.2366)
-    book.plan(dc.Spend(what="sum", mechanism=kind, norm=norm, sensitivity=1, scale=scale, weighted=True))
+    book.plan(dc.privacy.Spend(what="sum", mechanism=kind, norm=norm, sensitivity=1, scale=scale, weighted=True))
     for level in book.levels:
         assert 0.8 * level.epsilon < book.cost_of(level) <= level.epsilon
 
@@ -54,14 +54,14 @@ def test_levels_cannot_be_set_afterwards():
 def test_a_look_without_weights_counts_in_full_for_every_level():
     book = ledger(0.0)
     with pytest.raises(dc.OverspentError, match="users of the level 'strict'"):
-        book.charge(dc.Spend(what="sum", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0))
+        book.charge(dc.privacy.Spend(what="sum", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0))
     assert book.spends == ()
-    book.charge(dc.Spend(what="sum", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0, weighted=True))
+    book.charge(dc.privacy.Spend(what="sum", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0, weighted=True))
 
 
 def test_a_choice_pays_in_full_at_every_level():
     server = dc.TrustedServer(RATINGS, ledger(0.0))
-    asked = dc.quantile_of_users("ratings of a user", lambda part: np.diff(part.indptr), 0.5, [5.0, 10.0])
+    asked = dc.populations.quantile_of_users("ratings of a user", lambda part: np.diff(part.indptr), 0.5, [5.0, 10.0])
     with pytest.raises(dc.OverspentError, match="level 'strict'"):
         server.run(asked)
     server.run(asked, share=0.2)
@@ -71,7 +71,7 @@ def test_the_limit_of_a_level_is_kept_by_a_filter():
     book = dc.Ledger(20.0, DELTA, dc.User(), levels={"strict": 1.0})
     looks = {"one": ("gaussian", "l2", 1.0, True), "two": ("pure", "l1", 16.0, False)}
     one, two = (
-        dc.Spend(what=name, mechanism=kind, norm=norm, sensitivity=1, scale=scale, weighted=weighted)
+        dc.privacy.Spend(what=name, mechanism=kind, norm=norm, sensitivity=1, scale=scale, weighted=weighted)
         for name, (kind, norm, scale, weighted) in looks.items()
     )
     book.charge(one)
@@ -90,7 +90,7 @@ def test_levels_are_checked():
 
 def test_a_ledger_with_levels_survives_json():
     book = ledger()
-    book.charge(dc.Spend(what="s", mechanism="gaussian", norm="l2", sensitivity=1, scale=9.0, weighted=True))
+    book.charge(dc.privacy.Spend(what="s", mechanism="gaussian", norm="l2", sensitivity=1, scale=9.0, weighted=True))
     again = dc.Ledger.from_json(json.loads(json.dumps(book.to_json())))
     assert again.levels == book.levels and again.spends == book.spends
     assert book.copy().levels == book.levels
@@ -140,7 +140,7 @@ def test_models_need_not_know():
     """The weighted count of one server, with its noise taken away, is the sum of weights."""
     server = dc.TrustedServer(RATINGS, ledger(), randomness=dc.Randomness(seed=1))
     asked = dc.Contribution("users", (), lambda part: float(part.n_users), (dc.Bound("user", "l2", 1.0),))
-    plan = server.plan(asked)
+    plan = server.calibrate(asked)
     assert plan.spend.weighted
     noisy = dc.TrustedServer(RATINGS, ledger(), randomness=dc.Randomness(seed=1)).sum(asked)
     noise = add_gaussian(np.zeros(()), plan.spend.scale, plan.grid, dc.Randomness(seed=1))
@@ -150,7 +150,9 @@ def test_models_need_not_know():
 
 
 def test_steps_and_devices_are_weighted_too():
-    asked = dc.Steps(name="users", shape=(), bounds=(dc.Bound("user", "l2", 1.0),), count=4, sampling_rate=0.5)
+    asked = dc.populations.Steps(
+        name="users", shape=(), bounds=(dc.Bound("user", "l2", 1.0),), count=4, sampling_rate=0.5
+    )
     server = dc.TrustedServer(RATINGS, ledger())
     server.steps(asked).sum(asked.contribution(lambda part: float(part.n_users)))
     assert server.spends[0].weighted
@@ -219,6 +221,8 @@ def test_from_a_fit_to_the_certificate(tmp_path):
 def test_a_forged_level_is_refused(tmp_path):
     server = dc.TrustedServer(RATINGS, ledger())
     release = dc.Bias().fit(server)
-    forged = tuple(replace(level, loss=dc.Loss(level.loss.epsilon / 2, DELTA)) for level in release.guarantee.levels)
+    forged = tuple(
+        replace(level, loss=dc.privacy.Loss(level.loss.epsilon / 2, DELTA)) for level in release.guarantee.levels
+    )
     with pytest.raises(dc.InputError, match="the promise is false"):
         replace(release, guarantee=replace(release.guarantee, levels=forged)).save(tmp_path / "release")

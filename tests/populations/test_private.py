@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InputError, OverspentError
-from discreet.populations.plan import FLOAT_MARGIN
+from discreet.populations.calibration import FLOAT_MARGIN
 
 RATINGS = dc.synthetic(users=40, items=30, ratings=500, seed=1)
 COUNTS = dc.Contribution(
@@ -63,7 +63,7 @@ def test_refuses_before_it_computes(population):
         "spy", (1,), lambda ratings: looked.extend(ratings.values) or np.zeros(1), (dc.Bound("rating", "l1", 1.0),)
     )
     ledger = dc.Ledger(epsilon=1.0)
-    ledger.charge(dc.Spend(what="before", mechanism="laplace", norm="l1", sensitivity=1, scale=1.25))
+    ledger.charge(dc.privacy.Spend(what="before", mechanism="laplace", norm="l1", sensitivity=1, scale=1.25))
     with pytest.raises(OverspentError):
         population(RATINGS, ledger).sum(spying, share=0.5)
     assert looked == []
@@ -226,7 +226,7 @@ def test_noise_is_planned_for_totals_that_were_rounded_to_the_lattice(noise, nor
     """Rounding moves neighbours apart, by half a step each in every cell; noise must be made for that, too."""
     cells = 4000
     asked = dc.Contribution("many", (cells,), lambda ratings: np.zeros(cells), (dc.Bound("rating", norm, 1.0),))
-    plan = dc.TrustedServer(RATINGS, dc.Ledger(1.0, 1e-6), noise=noise).plan(asked)
+    plan = dc.TrustedServer(RATINGS, dc.Ledger(1.0, 1e-6), noise=noise).calibrate(asked)
     above = 0.5 * plan.grid * (1 + 2.0**-20)  # just above the middle of a step
     one, other = np.full(cells, above), np.full(cells, -1000 * plan.grid - above)
     images = [plan.add_noise(total, dc.Randomness(seed=1)) for total in (one, other)]

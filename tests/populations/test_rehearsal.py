@@ -68,7 +68,7 @@ def test_a_plan_over_the_limit_is_refused():
 def test_what_was_spent_before_is_in_the_plan():
     ledger = dc.Ledger(1.0)
     server = dc.TrustedServer(RATINGS, ledger)
-    before = dc.Spend(what="before", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0)
+    before = dc.privacy.Spend(what="before", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0)
     ledger.charge(before)
     with pytest.raises(OverspentError):
         rehearse(Looks(0.75), server)
@@ -96,8 +96,8 @@ def test_a_plan_is_not_made_for_a_ledger_that_was_used():
 
 def test_gaussian_first_and_laplace_later_is_one_plan():
     """Chosen on the way, Laplace noise after Gaussian costs more; planned together the order does not matter."""
-    late = dc.Spend(what="late", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0)
-    early = dc.Spend(what="early", mechanism="gaussian", norm="l2", sensitivity=1, scale=8.0)
+    late = dc.privacy.Spend(what="late", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0)
+    early = dc.privacy.Spend(what="early", mechanism="gaussian", norm="l2", sensitivity=1, scale=8.0)
     planned, on_the_way = dc.Ledger(1.2, 1e-6), dc.Ledger(1.2, 1e-6)
     planned.plan(early, late)
     for spend in (early, late):

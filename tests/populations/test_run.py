@@ -28,7 +28,7 @@ def lengths(ratings):
 
 
 def median(grid=range(0, 13), quantile=0.5):
-    return dc.quantile_of_users("ratings of a user", lengths, quantile, np.array(grid, dtype=float))
+    return dc.populations.quantile_of_users("ratings of a user", lengths, quantile, np.array(grid, dtype=float))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class LogisticMean:
         left = allowed.epsilon - math.log1p(1 / self.ridge)
         if left <= 0:
             raise dc.InputError("the ridge is too small for so small an epsilon")
-        return dc.Spend(what=self.name, mechanism="pure", norm="l1", sensitivity=allowed.epsilon, scale=1.0)
+        return dc.privacy.Spend(what=self.name, mechanism="pure", norm="l1", sensitivity=allowed.epsilon, scale=1.0)
 
     def noise_scale(self, spend):
         return self.wrong_by / (spend.pure_epsilon - math.log1p(1 / self.ridge))
@@ -116,7 +116,7 @@ EVERY = [
     median(),
     median(quantile=0.9),
     median(grid=[3.0]),
-    dc.Choice(
+    dc.populations.Choice(
         name="item with the most high ratings",
         candidates=12,
         totals=dc.Contribution("high", (12,), lambda r: np.bincount(r.item_index[r.values >= 4], minlength=12)),
@@ -131,7 +131,7 @@ EVERY = [
 
 @pytest.mark.parametrize("mechanism", EVERY, ids=lambda mechanism: mechanism.name)
 def test_every_mechanism_passes_its_own_check(mechanism):
-    assert isinstance(mechanism, dc.Mechanism)
+    assert isinstance(mechanism, dc.populations.Mechanism)
     mechanism.check(CATALOGUE)
 
 
@@ -259,8 +259,8 @@ def test_an_audit_leaves_it_in_peace_and_finds_a_wrong_scale():
     ratings = dc.synthetic(users=5, items=3, ratings=10, seed=1)
     terms = dc.Terms(epsilon=2.0, unit="user", delta=0.0)
     options = {"runs": 400, "randomness": dc.Randomness(seed=5)}
-    honest = dc.audit_by_runs(Chooser(mechanism=LogisticMean()), ratings, terms, **options)
+    honest = dc.audit.audit_by_runs(Chooser(mechanism=LogisticMean()), ratings, terms, **options)
     assert not honest.accuses and honest.faults == (), str(honest)
     options["randomness"] = dc.Randomness(seed=5)
-    wrong = dc.audit_by_runs(Chooser(mechanism=LogisticMean(wrong_by=0.5)), ratings, terms, **options)
+    wrong = dc.audit.audit_by_runs(Chooser(mechanism=LogisticMean(wrong_by=0.5)), ratings, terms, **options)
     assert wrong.accuses and any("times as likely" in fault for fault in wrong.faults), str(wrong)

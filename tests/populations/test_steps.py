@@ -37,7 +37,7 @@ def server(epsilon=1.0, ratings=RATINGS, unit=None, **settings):
 
 
 def count_of(count, rate=1.0, **changes):
-    return dc.Steps(
+    return dc.populations.Steps(
         **{"name": "users", "shape": (), "bounds": (USER,), "count": count, "sampling_rate": rate, **changes}
     )
 
@@ -72,7 +72,7 @@ def test_a_thousand_sampled_steps_cost_what_dp_accounting_says():
 
 def test_planned_together_they_cost_little():
     """The figure of the documentation: 50 steps, each with a fiftieth of delta, or all together."""
-    once = dc.Spend(what="step", mechanism="gaussian", norm="l2", sensitivity=1, scale=1.0, sampling_rate=0.01)
+    once = dc.privacy.Spend(what="step", mechanism="gaussian", norm="l2", sensitivity=1, scale=1.0, sampling_rate=0.01)
     one_by_one = 50 * epsilon_of([once], DELTA / 50)
     together = composed_epsilon([replace(once, times=50)], DELTA)
     print(f"50 sampled steps: one by one epsilon {one_by_one:.1f}, planned together {together:.2f}")
@@ -82,10 +82,10 @@ def test_planned_together_they_cost_little():
 @pytest.mark.parametrize(("rate", "count", "share"), [(1.0, 20, 1.0), (1.0, 20, 0.3), (0.1, 50, 1.0), (0.1, 50, 0.3)])
 def test_steps_fit_beside_gaussian_sums(rate, count, share):
     population = server()
-    plans = [population.plan(count_of(count, rate), share).spend]
+    plans = [population.calibrate(count_of(count, rate), share).spend]
     if share < 1:
         asked = dc.Contribution("sum", (), users, (USER,))
-        plans.append(population.plan(asked, 1 - share).spend)
+        plans.append(population.calibrate(asked, 1 - share).spend)
     cost = composed_epsilon(plans, DELTA)
     assert 0.98 < cost <= 1 + 1e-9
 
@@ -94,10 +94,10 @@ def test_two_sets_of_steps_and_a_pure_choice_share_a_budget():
     from discreet.privacy.selection import pure_share
 
     population = server()
-    half = population.plan(count_of(50, 0.1), 0.5).spend
+    half = population.calibrate(count_of(50, 0.1), 0.5).spend
     assert composed_epsilon([half, half], DELTA) <= 1 + 1e-9
     pure = pure_share(population.ledger, 0.5)
-    chosen = dc.Spend(what="choice", mechanism="pure", norm="l1", sensitivity=1, scale=1 / pure)
+    chosen = dc.privacy.Spend(what="choice", mechanism="pure", norm="l1", sensitivity=1, scale=1 / pure)
     assert composed_epsilon([half, chosen], DELTA) <= 1 + 1e-9
 
 
@@ -205,7 +205,7 @@ def test_ratings_in_parts_are_sampled_too(tmp_path):
     for number in range(2):
         part = RATINGS.select_users(np.arange(100 * number, 100 * number + 100))
         part.to_frame().write_parquet(tmp_path / f"{number}.parquet")
-    parts = dc.RatingsInParts(tmp_path, scale=(1, 5))
+    parts = dc.data.RatingsInParts(tmp_path, scale=(1, 5))
 
     asked = count_of(50, 0.2)
     exact = [dc.NoPrivacy(parts).steps(asked).sum(asked.contribution(users)) for _ in range(2)]
@@ -246,7 +246,7 @@ def test_why_a_sample_of_users_hides_no_rating_better():
     from discreet.privacy.gaussian import delta_of_mu
 
     epsilon, rate = 1.0, 0.1
-    once = dc.Spend(what="step", mechanism="gaussian", norm="l2", sensitivity=1, scale=1.0, sampling_rate=rate)
+    once = dc.privacy.Spend(what="step", mechanism="gaussian", norm="l2", sensitivity=1, scale=1.0, sampling_rate=rate)
     assert rate * delta_of_mu(1.0, epsilon) > 2 * delta_of([once], epsilon)
 
 
@@ -312,7 +312,7 @@ def test_a_replay_finds_what_did_not_go_through_steps():
 
 @pytest.mark.parametrize(("rates", "times"), [((0.001, 0.01), [3, 3, 1]), ((0.0, -0.0), [3, 1])])
 def test_a_search_pays_for_steps(rates, times):
-    search = dc.Search(candidates=[Descent(count=3, rate=rate) for rate in rates], metric="ndcg@5")
+    search = dc.evaluation.Search(candidates=[Descent(count=3, rate=rate) for rate in rates], metric="ndcg@5")
     population = server(epsilon=8.0)
     follow(rehearse(search, population), population)
     release = search.fit(population)

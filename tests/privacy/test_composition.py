@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.data.handling import Handling
 from discreet.errors import OverspentError
-from discreet.populations.plan import plan_noise
+from discreet.populations.calibration import calibrate_noise
 from discreet.privacy.accounting import epsilon_of
 from discreet.privacy.composition import SAMPLER_ODDS, Filter, composed_epsilon, filtered_epsilon
 from discreet.privacy.gaussian import mu_of, mu_of_pure
@@ -185,7 +185,7 @@ def test_shares_fill_a_ledger_exactly(epsilon, shares, delta):
     ):
         ledger = dc.Ledger(epsilon, delta, unit)
         for noise, share in zip(noises, shares, strict=True):
-            ledger.charge(plan_noise(asked(noise), share, ledger, None, Handling()).spend)
+            ledger.charge(calibrate_noise(asked(noise), share, ledger, None, Handling()).spend)
         assert epsilon * (1 - 1e-6) <= ledger.spent <= epsilon * (1 + 1e-9)
         planned = dc.Ledger(epsilon, delta, unit)
         planned.plan(*ledger.spends)
@@ -200,7 +200,7 @@ def test_a_pure_share_fits_before_and_after_gaussian_noise(share):
             if kind == "pure":
                 ledger.charge(pure(pure_share(ledger, share)))
             else:
-                ledger.charge(plan_noise(asked("gaussian"), 1 - share, ledger, None, Handling()).spend)
+                ledger.charge(calibrate_noise(asked("gaussian"), 1 - share, ledger, None, Handling()).spend)
         assert 0.99 <= ledger.spent <= 1.0 + 1e-9
 
 

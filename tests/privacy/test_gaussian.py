@@ -69,8 +69,8 @@ def test_the_slow_library_is_not_loaded():
 import sys, numpy as np, discreet as dc
 from discreet.privacy.composition import composed_epsilon
 ledger = dc.Ledger(2.0, 1e-6)
-ledger.charge(dc.Spend(what="a", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0))
-ledger.charge(dc.Spend(what="b", mechanism="gaussian", norm="l2", sensitivity=1, scale=8.0))
+ledger.charge(dc.privacy.Spend(what="a", mechanism="laplace", norm="l1", sensitivity=1, scale=2.0))
+ledger.charge(dc.privacy.Spend(what="b", mechanism="gaussian", norm="l2", sensitivity=1, scale=8.0))
 ledger.spent, composed_epsilon(ledger.spends, 1e-6), ledger.cost(0.5)
 assert "dp_accounting" not in sys.modules
 """

@@ -55,7 +55,7 @@ def test_the_proof_of_sampling_by_brute_force():
 @given(epsilons=epsilons, base=st.floats(0.05, 10))
 def test_weights_of_laplace_noise(epsilons, base):
     ledger = dc.Ledger(epsilon=base)
-    ledger.charge(dc.Spend(what="sum", mechanism="laplace", norm="l1", sensitivity=3.0, scale=3.0 / base))
+    ledger.charge(dc.privacy.Spend(what="sum", mechanism="laplace", norm="l1", sensitivity=3.0, scale=3.0 / base))
     for epsilon, weight in zip(epsilons, weights_for(epsilons, base), strict=True):
         assert ledger.cost(weight) <= min(epsilon, base) * (1 + 1e-12)
         assert ledger.cost(weight) == pytest.approx(min(epsilon, base), rel=1e-6)

@@ -132,7 +132,7 @@ def test_what_cannot_be_checked_is_said(ratings, tmp_path):
 
 
 def test_a_signature_that_cannot_be_checked_is_said_and_one_that_is_asked_for_is_refused(ratings, tmp_path):
-    key = dc.SigningKey.new()
+    key = dc.privacy.SigningKey.new()
     release = dc.Popularity().fit(dc.NoPrivacy(ratings))
     (tmp_path / "releases").mkdir()
     release.save(tmp_path / "releases" / "signed", sign=key)

@@ -80,13 +80,13 @@ def test_an_absurd_epsilon_promises_nothing():
 
 
 def test_a_claim_is_told_apart_from_a_proof():
-    claim = dc.Guarantee(reason="item means are released without noise", claimed=dc.Loss(1.0), unit=dc.Rating())
+    claim = dc.Guarantee(reason="item means are released without noise", claimed=dc.privacy.Loss(1.0), unit=dc.Rating())
     assert str(claim) == (
         "Claimed, not proven: epsilon 1 for one rating, present or absent. "
         "Why not: item means are released without noise."
     )
     with pytest.raises(InputError, match="a proven guarantee needs"):
-        dc.Guarantee(reason="x", proven=dc.Loss(1.0), unit=dc.Rating(), seeded=True)
+        dc.Guarantee(reason="x", proven=dc.privacy.Loss(1.0), unit=dc.Rating(), seeded=True)
 
 
 # ── What was released stays as it is ──
@@ -132,7 +132,7 @@ def test_what_is_not_covered_is_not_saved_either(private, tmp_path):
 def test_a_release_prints_on_one_line(private):
     assert repr(private) == "Release(Bias, 40 items, proven epsilon 1)"
     assert repr(dc.Cosine().fit(dc.NoPrivacy(RATINGS))) == "Release(Cosine, 40 items, no privacy)"
-    claimed = dc.Guarantee(reason="no noise", claimed=dc.Loss(2.0), unit=dc.Rating())
+    claimed = dc.Guarantee(reason="no noise", claimed=dc.privacy.Loss(2.0), unit=dc.Rating())
     assert repr(replace(private, guarantee=claimed)) == "Release(Bias, 40 items, claimed, not proven: epsilon 2)"
 
 
@@ -144,7 +144,7 @@ def test_where_the_list_of_items_came_from_survives_the_disk(tmp_path):
 
 
 def test_a_promise_that_its_ledger_does_not_add_up_to_is_not_saved(private, tmp_path):
-    forged = replace(private, guarantee=replace(private.guarantee, proven=dc.Loss(0.01, 1e-9)))
+    forged = replace(private, guarantee=replace(private.guarantee, proven=dc.privacy.Loss(0.01, 1e-9)))
     with pytest.raises(InputError, match="its ledger adds up to epsilon 1: the promise is false"):
         forged.save(tmp_path / "release")
     assert list(tmp_path.iterdir()) == []

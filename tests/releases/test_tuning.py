@@ -19,7 +19,9 @@ def tuning(model, ratings, **more):
 
 
 def look(ratings, *models):
-    return dc.compare({repr(model): model for model in models}, ratings, dc.HoldOut(test=0.2, seed=1), metrics=["rmse"])
+    return dc.compare(
+        {repr(model): model for model in models}, ratings, dc.evaluation.HoldOut(test=0.2, seed=1), metrics=["rmse"]
+    )
 
 
 def test_without_a_look_everything_is_as_it_was_said(ratings):
@@ -41,7 +43,7 @@ def test_a_look_is_remembered_by_all_that_comes_of_the_same_ratings(ratings):
 
 
 def test_an_audit_is_a_look(ratings):
-    dc.audit_by_runs(dc.Popularity(), ratings, dc.Terms(epsilon=1.0), runs=200, randomness=dc.Randomness(1))
+    dc.audit.audit_by_runs(dc.Popularity(), ratings, dc.Terms(epsilon=1.0), runs=200, randomness=dc.Randomness(1))
     assert [(entry.what, entry.models[0][0]) for entry in ratings.looks] == [("audit", "Popularity")]
 
 
@@ -58,13 +60,16 @@ def test_a_comparison_measures_what_would_be_promised(ratings):
     """However often it is repeated: what it fits is thrown away."""
     for _ in range(2):
         report = dc.compare(
-            {"bias": dc.Bias(item_damping=2)}, ratings, dc.HoldOut(test=0.2, seed=1), terms=dc.Terms(epsilon=1.0)
+            {"bias": dc.Bias(item_damping=2)},
+            ratings,
+            dc.evaluation.HoldOut(test=0.2, seed=1),
+            terms=dc.Terms(epsilon=1.0),
         )
         assert report.rows[0].promise == "proven"
 
 
 def test_a_search_pays_for_its_choice_and_not_for_its_candidates(ratings):
-    search = dc.Search(candidates=[dc.Bias(item_damping=1), dc.Bias(item_damping=9)])
+    search = dc.evaluation.Search(candidates=[dc.Bias(item_damping=1), dc.Bias(item_damping=9)])
     clean = search.fit(dc.TrustedServer(ratings, dc.Ledger(4.0))).guarantee
     look(ratings, dc.Bias(item_damping=1), dc.Bias(item_damping=9))
     after = search.fit(dc.TrustedServer(ratings, dc.Ledger(4.0))).guarantee
@@ -75,7 +80,7 @@ def test_a_search_pays_for_its_choice_and_not_for_its_candidates(ratings):
 def test_a_look_on_an_account_counts_in_another_process(ratings, tmp_path):
     budget = dc.Budget(tmp_path / "budget.sqlite")
     models = {"bias": dc.Bias(), "more": dc.Bias(item_damping=9)}
-    dc.compare(models, ratings, dc.HoldOut(test=0.2, seed=1), account="films", budget=budget)
+    dc.compare(models, ratings, dc.evaluation.HoldOut(test=0.2, seed=1), account="films", budget=budget)
     fresh = dc.synthetic(users=40, items=30, ratings=500, seed=1)
     assert tuning(dc.Bias(item_damping=9), fresh) == ("unrecorded", True)
     assert tuning(dc.Bias(item_damping=9), fresh, account="films", budget=budget) == ("unpaid", False)

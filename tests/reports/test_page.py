@@ -8,11 +8,11 @@ from html.parser import HTMLParser
 import pytest
 
 import discreet as dc
+from discreet import files
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.errors import InputError
 from discreet.evaluation.results import Estimate, Report, Row
 from discreet.releases.release import Reason, Recommendations, Suggestion
-from discreet.reports import files
 from discreet.reports.page import Facts, Suggestions, Table, Text, render_page, write_page
 from discreet.reports.pictures import inline
 from discreet.reports.style import IN_PICTURES, ROLES, style_sheet
@@ -68,7 +68,7 @@ def ratings():
 @pytest.fixture(scope="module")
 def report(ratings):
     models = {"bias": dc.Bias(), "plain": dc.Bias(item_damping=0), "popularity": dc.Popularity()}
-    return dc.compare(models, ratings, dc.Folds(count=2), data="made-up ratings")
+    return dc.compare(models, ratings, dc.evaluation.Folds(count=2), data="made-up ratings")
 
 
 @pytest.fixture(scope="module")

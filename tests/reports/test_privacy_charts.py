@@ -221,6 +221,8 @@ def test_a_real_comparison_is_drawn(tmp_path):
     ratings = dc.synthetic(users=60, items=40, ratings=900, seed=1)
     terms = [dc.Terms(epsilon=epsilon, unit="user") for epsilon in (1.0, 10.0)]
     models = {"bias": dc.Bias(), "popularity": dc.Popularity(), "own-taste": dc.OwnTaste()}
-    report = dc.compare(models, ratings, dc.HoldOut(), terms=[*terms, dc.Terms()], metrics=["rmse", "ndcg@100"])
+    report = dc.compare(
+        models, ratings, dc.evaluation.HoldOut(), terms=[*terms, dc.Terms()], metrics=["rmse", "ndcg@100"]
+    )
     privacy_chart(report).save(tmp_path / "privacy.png")
     assert (tmp_path / "privacy.png").read_bytes().startswith(b"\x89PNG")

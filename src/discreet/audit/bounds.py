@@ -35,12 +35,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import bdtrc, betaincinv, ndtr, ndtri
 
 from discreet.types import AnyArray, Doubles
 
 CANDIDATES, EXTREMES = 100, 16
 """Thresholds that are tried on the first half."""
+ROOT = 1e-9
+"""More than the root finder errs: so far to the safe side."""
 
 Count = AnyArray | int
 Bound = Callable[[Count, Count, Count, Count], Doubles]
@@ -161,19 +164,15 @@ def mu_beside(pure: float, true_positives: float, false_positives: float) -> flo
         def wrong(threshold: float) -> float:
             return float((1 - right) * ndtr(-threshold) + right * ndtr(-threshold - apart))
 
-        low, high = -apart - 40.0, 40.0
-        for _ in range(100):
-            middle = (low + high) / 2
-            low, high = (middle, high) if wrong(middle) > false_positives else (low, middle)
-        return float(right * ndtr(mu - low) + (1 - right) * ndtr(mu - low - apart))
+        threshold = brentq(lambda threshold: wrong(threshold) - false_positives, -apart - 40.0, 40.0) - ROOT
+        return float(right * ndtr(mu - threshold) + (1 - right) * ndtr(mu - threshold - apart))
 
     least, most = 1e-3, 80.0  # below a thousandth of a deviation nothing is shown
     if best(least) >= true_positives:
         return 0.0
-    for _ in range(60):
-        middle = (least + most) / 2
-        least, most = (middle, most) if best(middle) < true_positives else (least, middle)
-    return least
+    if best(most) <= true_positives:
+        return most
+    return float(brentq(lambda mu: best(mu) - true_positives, least, most)) - ROOT
 
 
 def best_cut(absent: AnyArray, present: AnyArray, bound: Bound) -> tuple[Cut, float]:
@@ -235,13 +234,9 @@ def guessing_bound(right: int, guesses: int, canaries: int, delta: float, risk: 
     3.49
     """
 
-    def refuted(epsilon: float) -> bool:
-        return guessing_probability(right, guesses, canaries, epsilon, delta) <= risk
+    def excess(epsilon: float) -> float:
+        return guessing_probability(right, guesses, canaries, epsilon, delta) - risk
 
-    if not refuted(0.0):
+    if excess(0.0) > 0:
         return 0.0
-    low, high = 0.0, 64.0
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        low, high = (middle, high) if refuted(middle) else (low, middle)
-    return low
+    return max(0.0, float(brentq(excess, 0.0, 64.0)) - ROOT)

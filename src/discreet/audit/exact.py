@@ -7,7 +7,7 @@ import numpy as np
 
 from discreet.audit.recording import Look
 from discreet.data.ratings import Ratings
-from discreet.populations.plan import FLOAT_MARGIN
+from discreet.populations.calibration import FLOAT_MARGIN
 from discreet.populations.population import exact_total
 from discreet.privacy.spend import Spend
 from discreet.types import AnyArray, Doubles

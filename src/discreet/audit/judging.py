@@ -1,6 +1,7 @@
 """From scores of attacks to a verdict: what is chosen on some runs is judged on others."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -114,10 +115,7 @@ and 5 is to be tested: run at least 1103
         most *= 2
         if most > 2**40:
             raise InputError(f"no number of runs can refute {name} {promised:.4g} at delta {delta:g}")
-    least = judged
-    while most - least > 1:
-        middle = (least + most) // 2
-        least, most = (least, middle) if enough(middle) else (middle, most)
+    most = judged + 1 + bisect_left(range(judged + 1, most), True, key=enough)
     raise InputError(
         f"with {runs} runs on each side an audit can show {'an' if name == 'epsilon' else 'a'} {name} of "
         f"{greatest_bound(judged, bound):.3g} at most, and {promised:.4g} is to be tested: run at least {2 * most + 3}"

@@ -8,9 +8,9 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.populations.around import Around
+from discreet.populations.calibration import CalibratedNoise
 from discreet.populations.contribution import Contribution
 from discreet.populations.mechanism import Drawn, Mechanism
-from discreet.populations.plan import Plan
 from discreet.populations.population import Population
 from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.guarantee import Guarantee
@@ -111,9 +111,9 @@ class RecordingPopulation(Around):
         """What a mechanism would cost, where the population can say so."""
         return self._population.price(mechanism, share)  # type: ignore[attr-defined, no-any-return]
 
-    def plan(self, question: Question, share: float = 1.0) -> Plan:
+    def calibrate(self, question: Question, share: float = 1.0) -> CalibratedNoise:
         """What a sum or steps would cost, where the population can say so."""
-        return self._population.plan(question, share)  # type: ignore[attr-defined, no-any-return]
+        return self._population.calibrate(question, share)  # type: ignore[attr-defined, no-any-return]
 
 
 def _nothing(shape: tuple[int, ...], ratings: Ratings) -> Doubles:

@@ -22,7 +22,7 @@ ABSENT = -1
 
 
 @dataclass(frozen=True)
-class Measured:
+class CheckedBound:
     """The furthest that one unit moved a statistic, beside the bound that was declared."""
 
     bound: Bound
@@ -46,7 +46,7 @@ def check_sensitivity(
     neighbours: Neighbours = "add-or-remove",
     most: int = 2_000,
     seed: int = 0,
-) -> list[Measured]:
+) -> list[CheckedBound]:
     """Move every unit of every data set in a universe, and raise if one moves the statistic beyond a declared bound.
 
     The universe is every way in which ``users`` can rate the items of ``catalogue`` with ``values``. If it has more
@@ -100,7 +100,7 @@ the user has 2 ratings
             for other, user in _neighbours(table, worst.bound.unit, neighbours, len(values)):
                 others = np.delete(np.arange(users), user) if len(other) < users else np.arange(users)
                 worst.see(total - totals.of(other, others), int(np.count_nonzero(table[user] != ABSENT)))
-    return [Measured(worst.bound, worst.furthest, worst.cells, worst.pairs, exhaustive) for worst in found]
+    return [CheckedBound(worst.bound, worst.furthest, worst.cells, worst.pairs, exhaustive) for worst in found]
 
 
 class _Worst:

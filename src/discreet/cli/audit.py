@@ -1,20 +1,16 @@
 """``discreet audit``: try to break what is promised, and say how far one got."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.accounts import AccountOption, looking_account
-from discreet.cli.options import BudgetUrl, DataOptions, Json, Settings, grouped
-from discreet.cli.outputs import check_file
-from discreet.cli.private_forms import check_private
+from discreet.cli.options import AccountOption, BudgetUrl, DataOptions, Json, Settings, grouped, this_command
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models
 from discreet.cli.tables import document, facts, say
 from discreet.errors import require
+from discreet.fitting.outputs import check_file
 
 if TYPE_CHECKING:
     from discreet.audit.results import Audit
@@ -78,7 +74,11 @@ def audit(
     for path in (html, picture):
         if path is not None:
             check_file(path)
-    require(picture is None or picture.suffix in (".png", ".svg"), f"--picture must end in .png or .svg, got {picture}")
+    if picture is not None:
+        from discreet.reports.drawing import check_picture
+
+        require(picture.suffix in (".png", ".svg"), f"--picture must end in .png or .svg, got {picture}")
+        check_picture()
     from discreet.cli.options import PrivacyOptions
 
     chosen = parse_models([model], settings)[model]
@@ -94,6 +94,8 @@ def audit(
     from discreet.audit.one_run import audit_in_one_run, check_enough_canaries
     from discreet.audit.runs import audit_by_runs
     from discreet.audit.setting import check_claim, check_confidence
+    from discreet.fitting.accounts import looking_account
+    from discreet.fitting.private_forms import check_private
     from discreet.privacy.randomness import Randomness
 
     if isinstance(chosen, Published):
@@ -140,7 +142,9 @@ def audit(
                 progress=progress,
             )
     if html is not None:
-        write_page_of(found, html)
+        from discreet.reports.audit_pages import write_audit
+
+        write_audit(found, html, this_command())
     if picture is not None:
         from discreet.reports.audits import distributions_chart
 
@@ -191,33 +195,3 @@ def print_audit(found: "Audit", terms: "Terms") -> None:
     if found.guesses is not None:
         rows.append(("guesses", f"{found.guesses[0]:,} of {found.guesses[1]:,} were right"))
     facts(rows)
-
-
-def write_page_of(found: "Audit", path: Path) -> None:
-    """The audit as one page."""
-    from discreet.reports.audits import pictures_of_audit
-    from discreet.reports.page import Facts, Pictures, Text, write_page
-
-    measured = {"measured, at least": f"{found.epsilon_low:.3g}"}
-    if found.proven is not None:
-        measured["proven"] = f"{found.proven.epsilon:.3g}"
-    if found.mu is not None and found.mu_proven is not None:
-        measured |= {"mu, measured": f"{found.mu.estimate:.3g}", "mu, by the ledger": f"{found.mu_proven:.3g}"}
-    write_page(
-        path,
-        title=f"Audit of {found.model} on {found.data}",
-        lead=str(found),
-        sections=[
-            Facts(facts=measured),
-            Pictures(title="Can the two be told apart?", pictures=pictures_of_audit(found), lead=True),
-            Text(
-                title="What this says, and what it does not",
-                paragraphs=(
-                    "An audit attacks. What it finds is true with the stated confidence; that it finds nothing proves "
-                    "nothing, for a better attack or another canary might. What is proven is proven by the ledger.",
-                    "Everything that was fitted for the audit was thrown away, and no budget was charged.",
-                ),
-            ),
-            Text(title="Do it again", code=shlex.join(["discreet", *sys.argv[1:]])),
-        ],
-    )

@@ -1,19 +1,17 @@
 """``discreet budget``: what was spent on a data set, on what and when, and what is left."""
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import Json, with_hint
+from discreet.cli.options import Json
 from discreet.cli.tables import document, facts, say, table
-from discreet.errors import DataError, UnknownNameError, require
+from discreet.errors import require
 
 if TYPE_CHECKING:
     from discreet.looks import Look
     from discreet.privacy.account import Account
-    from discreet.privacy.budget import Budget
 
 Url = Annotated[
     str | None,
@@ -47,6 +45,7 @@ def budget(
     require((data is None) != (account is None), "name either DATA or --account NAME")
     require(unit in (None, "rating", "user"), f"--unit must be rating or user, got {unit!r}")
     require(epsilon is not None or (delta is None and unit is None), "--delta and --unit go with --epsilon, the limit")
+    from discreet.fitting.accounts import account_name, check_known, declare
     from discreet.privacy.budget import Budget
 
     kept = Budget(url)
@@ -61,54 +60,6 @@ def budget(
         document(shown.to_json() | {"looks": [look.to_json() for look in looks], "kept_in": kept.place})
     else:
         print_account(shown, looks, kept.place)
-
-
-def declare(budget: "Budget", account: "Account", epsilon: float, delta: float | None, unit: str | None) -> None:
-    """Set the limit; a first one for the unit user has the delta that fits have, since theirs cannot be 0."""
-    from discreet.populations.terms import DELTA_FOR_USERS
-    from discreet.privacy.unit import Rating, Unit, User
-
-    units: dict[str | None, Unit | None] = {None: account.unit, "rating": Rating(), "user": User()}
-    chosen = units[unit]
-    if delta is None and account.delta is None and chosen is not None and chosen.name == "user":
-        delta = DELTA_FOR_USERS
-    budget.declare(account.data, epsilon, delta, chosen)
-
-
-def account_name(data: str) -> str:
-    """What the budget calls DATA: the name of a data set, or else the full path of its file or folder.
-
-    >>> account_name("ml-100k")
-    'ml-100k'
-    """
-    from discreet.data.datasets import DATA_SETS, locate
-
-    if data in DATA_SETS or _is_name(data):
-        return data
-    place = Path(data).expanduser().resolve()
-    if place.name in ("u.data", "ratings.dat") or (
-        place.name == "ratings.csv" and place.with_name("movies.csv").exists()
-    ):
-        place = place.parent  # as when it is loaded
-    if place.exists():
-        for name, entry in DATA_SETS.items():
-            found = locate(entry)
-            if found is not None and found.resolve() == place:
-                return name
-    return str(place)
-
-
-def check_known(data: str) -> None:
-    """Raise for a name or a path that stands for nothing: it is a slip of the keyboard."""
-    from discreet.data.datasets import find_data_set
-
-    if _is_name(data):
-        try:
-            find_data_set(data)
-        except UnknownNameError as error:
-            raise with_hint(error, "`discreet data list` lists them") from None
-    elif not Path(data).expanduser().exists():
-        raise DataError(f"there is no file or folder {data}")
 
 
 def print_account(account: "Account", looks: "tuple[Look, ...]", place: str) -> None:
@@ -195,8 +146,3 @@ def _spent(part: "Account") -> str:
 
 def _delta(account: "Account") -> str:
     return f", delta {account.accounting_delta:g}" if account.accounting_delta else ""
-
-
-def _is_name(data: str) -> bool:
-    place = Path(data)
-    return not place.exists() and not place.suffix and len(place.parts) <= 1

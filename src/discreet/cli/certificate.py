@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import Json
-from discreet.cli.outputs import check_file
+from discreet.cli.options import Json, OwnModel
+from discreet.cli.settings import own_kind
 from discreet.cli.tables import document, facts, say
+from discreet.fitting.outputs import check_file
 
 if TYPE_CHECKING:
     from discreet.privacy.guarantee import LevelLoss
@@ -23,6 +24,7 @@ def certificate(
     key: Annotated[
         Path | None, typer.Option(metavar="KEY.pub", help="Refuse a release that this public key did not sign.")
     ] = None,
+    model: OwnModel = None,
     json: Json = False,
 ) -> None:
     """Show the certificate of a release: its guarantee, the ledger behind it, and who signed it.
@@ -33,7 +35,7 @@ def certificate(
     from discreet.releases.release import Release
     from discreet.releases.storage import read_card, signer_of
 
-    loaded, card, signer = Release.load(release, key=key), read_card(release), signer_of(release)
+    loaded, card, signer = Release.load(release, key=key, model=own_kind(model)), read_card(release), signer_of(release)
     guarantee = loaded.guarantee
     if json:
         shown = {name: card[name] for name in ("model", "settings", "ledger", "sources", "arrays_sha256")}

@@ -2,7 +2,6 @@
 
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
 
 from discreet.cli.options import Json
 from discreet.cli.tables import document, facts
@@ -21,6 +20,8 @@ def doctor(json: Json = False) -> None:
 
 def diagnosis() -> dict[str, str | int | None]:
     """What a person who reports a problem should send along."""
+    from importlib.metadata import PackageNotFoundError, version
+
     from discreet import __version__
     from discreet.data.datasets import cache_folder
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.accounts import AccountOption, looking_account
-from discreet.cli.audience import AudienceOption, audience_of, takes_audience
 from discreet.cli.options import (
+    AccountOption,
+    AudienceOption,
     BudgetUrl,
     DataOptions,
     Json,
@@ -18,22 +18,17 @@ from discreet.cli.options import (
     SeveralPrivacyOptions,
     SplitOptions,
     grouped,
-    with_hint,
+    this_command,
 )
-from discreet.cli.outputs import check_file
-from discreet.cli.pages import promise, write_report, write_report_and_pictures
-from discreet.cli.private_forms import check_private
 from discreet.cli.progress import bar
-from discreet.cli.settings import parse_models, partial_settings, split_name
+from discreet.cli.settings import names_a_model, parse_models, partial_settings
 from discreet.cli.tables import document, note, say, table_of_numbers
 from discreet.errors import InputError, UnknownNameError, require
+from discreet.fitting.outputs import check_file
 
 if TYPE_CHECKING:
     from discreet.evaluation.results import Estimate, Report
     from discreet.populations.terms import Terms
-
-CEILINGS = ("bayesian-mf", "implicit-als")
-"""What is compared beside private models, without privacy: the best at foreseeing ratings and at ranking."""
 
 Metrics = Annotated[
     str | None, typer.Option(metavar="NAMES", help="What to measure, for example rmse,mae,ndcg@10,recall@50.")
@@ -66,7 +61,9 @@ def evaluate(
     noted = Noted(account, budget)
     report = measure(models, source, splitting, [privacy.terms()], settings, metrics, noted)
     if html:
-        write_report(report, html)
+        from discreet.reports.comparisons import write_comparison
+
+        write_comparison(report, html, this_command())
     if json:
         document(report.to_json() | {"account": noted.name})
         return
@@ -107,17 +104,22 @@ def compare(
     page = output / "report.html"
     check_file(page)
     terms = privacy.terms()
-    names = default_names(terms) if models is None else split_names(models, "--models", "bias,popularity")
+    from discreet.fitting.private_forms import names_to_compare
+
+    names = names_to_compare(terms) if models is None else split_names(models, "--models", "bias,popularity")
     noted = Noted(account, budget)
     report = measure(names, source, splitting, terms, settings, metrics, noted, several=True, audience=audience)
-    pictures = write_report_and_pictures(report, page)
+    from discreet.reports.comparisons import write_comparison
+
+    pictures = write_comparison(report, page, this_command(), pictures_too=True)
     if json:
         written = {"page": str(page), "pictures": [str(picture) for picture in pictures]}
         document(report.to_json() | written | {"account": noted.name})
         return
     print_report(report)
     say(f"The page is {page}")
-    say(f"The pictures are {', '.join(map(str, pictures))}")
+    if pictures:
+        say(f"The pictures are {', '.join(map(str, pictures))}")
 
 
 @dataclass
@@ -144,19 +146,26 @@ def measure(
 
     With ``several`` there may be many terms: models are then fitted on those they have a form for, and without privacy.
     """
+    from discreet.fitting.audience import audience_of, takes_audience
+
     told = audience_of(source.data, audience)
     chosen = parse_models(models, settings, audience=told.users)
     protocol = splitting.protocol()
     names = None if metrics is None else read_metrics(metrics)
     from discreet.evaluation.comparison import compare
     from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS
+    from discreet.fitting.accounts import looking_account
+    from discreet.fitting.private_forms import check_private, without_private_form
     from discreet.populations.terms import Terms
     from discreet.privacy.budget import Budget
 
     sweep = several and len(terms) > 0
     if sweep:
         names = names or [*RATING_METRICS, *RANKING_METRICS]
-        announce_ceilings(chosen, terms)
+        without = without_private_form(chosen, terms)
+        if without:
+            have = "has" if len(without) == 1 else "have"
+            note(f"{', '.join(without)} {have} no private form for this, and will appear without privacy only.")
         if told.known == "assumed" and any(map(takes_audience, chosen.values())):
             note(f"About {told.users:,} users are assumed; --audience N announces how many there are, roughly.")
     else:
@@ -183,42 +192,11 @@ def measure(
         )
 
 
-def default_names(terms: "list[Terms]") -> list[str]:
-    """Which models are compared when nobody says which: all; with privacy those that give it, and the best others."""
-    from discreet.fitting.private_forms import has_private_form
-    from discreet.names import every_model
-
-    if not terms:
-        return list(every_model())
-    private = [name for name, kind in every_model().items() if any(has_private_form(kind(), asked) for asked in terms)]
-    return [*private, *(name for name in CEILINGS if name not in private)]
-
-
-def announce_ceilings(models: "dict[str, Any]", terms: "list[Terms]") -> None:
-    """Say which of the models that were named have no private form, and so appear without privacy only."""
-    from discreet.fitting.private_forms import has_private_form
-    from discreet.releases.published import Published
-
-    without = [
-        name
-        for name, model in models.items()
-        if name not in CEILINGS
-        and not isinstance(model, Published)
-        and not any(has_private_form(model, asked) for asked in terms)
-    ]
-    if without:
-        have = "has" if len(without) == 1 else "have"
-        note(f"{', '.join(without)} {have} no private form for this, and will appear without privacy only.")
-
-
 def check_words(models: Sequence[str], data: str) -> None:
     """Raise if there is only one word: then it is DATA to the parser, whichever it was meant to be."""
     if models:
         return
-    from discreet.names import every_kind
-
-    is_model = split_name(data)[0] in every_kind()
-    missing, usage = ("DATA", f"{data} DATA") if is_model else ("MODEL", f"MODEL... {data}")
+    missing, usage = ("DATA", f"{data} DATA") if names_a_model(data) else ("MODEL", f"MODEL... {data}")
     raise InputError(f"{missing} is missing: write `discreet evaluate {usage}`")
 
 
@@ -230,7 +208,7 @@ def read_metrics(text: str) -> list[str]:
     try:
         return list(check_metrics(names))
     except UnknownNameError as error:
-        raise with_hint(error, "there are rmse, mae, within X, ndcg@K and recall@K, for example ndcg@10") from None
+        raise error.with_hint("there are rmse, mae, within X, ndcg@K and recall@K, for example ndcg@10") from None
 
 
 def split_names(text: str, option: str, example: str) -> list[str]:
@@ -242,6 +220,7 @@ def split_names(text: str, option: str, example: str) -> list[str]:
 
 def print_report(report: "Report") -> None:
     """The report as a table, with how it was made above and what it promises below."""
+    from discreet.reports.comparisons import promise
     from discreet.reports.privacy_charts import is_sweep
 
     if is_sweep(report):

@@ -4,7 +4,6 @@ import inspect
 from typing import Any
 
 from discreet.cli.options import Json
-from discreet.cli.private_forms import private_units
 from discreet.cli.settings import settings_of
 from discreet.cli.tables import document, table
 
@@ -37,6 +36,7 @@ def models(json: Json = False) -> None:
 
 def describe(name: str, kind: Any) -> dict[str, Any]:
     """What is known of a model without fitting it."""
+    from discreet.fitting.private_forms import private_units
     from discreet.releases.contract import needs_raw_ratings
 
     return {
@@ -44,7 +44,7 @@ def describe(name: str, kind: Any) -> dict[str, Any]:
         "does": (inspect.getdoc(kind) or "").partition("\n")[0],
         "kind": "ratings" if hasattr(kind, "predict") else "ranking",
         "explains": hasattr(kind, "explain"),
-        "private": list(private_units(kind)),
+        "private": list(private_units(kind())),
         "needs_raw_ratings": needs_raw_ratings(kind),
         "settings": settings_of(kind),
     }

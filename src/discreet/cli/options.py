@@ -1,6 +1,8 @@
 """The options that several commands share: where the data are and how to read them, ``--set``, ``--json``."""
 
 import inspect
+import shlex
+import sys
 import typing
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -29,9 +31,40 @@ Sign = Annotated[
     Path | None,
     typer.Option("--sign", metavar="KEY", help="Sign the release with this secret key (`discreet keys`)."),
 ]
+OwnModel = Annotated[
+    str | None,
+    typer.Option("--model", metavar="MODULE:CLASS", help="The class of its model, if it is not one of Discreet's."),
+]
 Settings = Annotated[
     list[str],
     typer.Option("--set", metavar="NAME=VALUE", help="A setting of the model, for example neighbours=100; repeatable."),
+]
+
+AccountOption = Annotated[
+    str | None,
+    typer.Option(
+        "--account", metavar="NAME", help="Which account of the budget pays (default: found by DATA and its users)."
+    ),
+]
+TunedOn = Annotated[
+    str | None,
+    typer.Option(
+        "--tuned-on",
+        metavar="DATA",
+        help="On what the settings were chosen, for example ml-1m; nothing: before anyone looked.",
+    ),
+]
+RunId = Annotated[
+    str | None, typer.Option("--run-id", metavar="ID", help="Names this run: tried again, it is paid once.")
+]
+AudienceOption = Annotated[
+    int | None,
+    typer.Option(
+        "--audience",
+        metavar="N",
+        help="About how many users take part, as far as this is publicly known; an order of magnitude is enough "
+        "(default: what the publisher of a data set states, or 1000).",
+    ),
 ]
 
 
@@ -97,7 +130,7 @@ class DataOptions:
         except DataError as error:  # the library speaks of arguments, the command line of options
             raise DataError(str(error).replace("repeats='last'", "--repeats last")) from None
         except UnknownNameError as error:
-            raise with_hint(error, "`discreet data list` lists them") from None
+            raise error.with_hint("`discreet data list` lists them") from None
         require(
             not (merged and ratings.has_repeats),
             f"{self.data} has several ratings of one item by one user: merge them with --repeats last, mean or recency",
@@ -281,9 +314,9 @@ def _numbers(text: str) -> list[float]:
         raise InputError(f"--epsilon must be a number, or several as in .1,1,10, got {text!r}") from None
 
 
-def with_hint(error: UnknownNameError, hint: str) -> UnknownNameError:
-    """The same error; where it has no near names to offer, it says where the names are listed."""
-    return error if "did you mean" in str(error) else UnknownNameError(f"{error}; {hint}")
+def this_command() -> str:
+    """What was typed, for pages that say how to do it again."""
+    return shlex.join(["discreet", *sys.argv[1:]])
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.options import Json, grouped
-from discreet.cli.outputs import check_file
 from discreet.cli.progress import bar
 from discreet.cli.tables import document, facts, note, say
 from discreet.errors import InputError, UnknownNameError, require
+from discreet.fitting.outputs import check_file
 
 if TYPE_CHECKING:
     from discreet.collect.mechanisms import Piecewise, RandomisedResponse, UniformNoise

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.audience import AudienceOption, audience_of
 from discreet.cli.evaluation import split_names
-from discreet.cli.options import DataOptions, Json, Settings, grouped
-from discreet.cli.private_forms import check_private, names_of_private_models
+from discreet.cli.options import AudienceOption, DataOptions, Json, Settings, grouped
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models
 from discreet.cli.tables import document, say, table_of_numbers
@@ -49,6 +47,8 @@ def tables(
     and the delta are the published ones, the unit is the user.
     """
     from discreet.evaluation.published_tables import our_rows, published_table
+    from discreet.fitting.audience import audience_of
+    from discreet.fitting.private_forms import names_of_private_models
 
     asked = published_table(source.name if table is None else table)
     if held_out is not None:
@@ -101,6 +101,7 @@ def read_epsilons(text: str) -> list[float | None]:
 
 def _check(models: Mapping[str, Any], table: "PublishedTable", budgets: Sequence[float | None]) -> None:
     """What can be wrong with the command is found before the data are read."""
+    from discreet.fitting.private_forms import check_private
     from discreet.populations.terms import Terms
     from discreet.releases.contract import RatingModel
 

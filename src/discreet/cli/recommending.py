@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import Json
+from discreet.cli.options import Json, OwnModel
+from discreet.cli.settings import own_kind
 from discreet.cli.tables import document, note, say, table
 from discreet.errors import require
 
@@ -33,6 +34,7 @@ def recommend(
     ] = None,
     k: Annotated[int, typer.Option("-k", metavar="K", help="How many suggestions.")] = 10,
     explain: Annotated[bool, typer.Option("--explain", help="Name the ratings that carried each suggestion.")] = False,
+    model: OwnModel = None,
     json: Json = False,
 ) -> None:
     """Recommend to one person, from that person's own ratings. They stay on this machine."""
@@ -43,7 +45,7 @@ def recommend(
     from discreet.data.history_file import read_history
     from discreet.releases.release import Release
 
-    loaded = Release.load(release)
+    loaded = Release.load(release, model=own_kind(model))
     catalogue = loaded.catalogue
     if history:
         own = read_history(history, catalogue)

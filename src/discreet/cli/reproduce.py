@@ -3,8 +3,6 @@
 There is one command for each line of the table of papers, all of them alike.
 """
 
-import shlex
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import DataOptions, Json, grouped
-from discreet.cli.outputs import check_file
+from discreet.cli.options import DataOptions, Json, grouped, this_command
 from discreet.cli.progress import bar
 from discreet.cli.tables import document, note, say, table
 from discreet.errors import require
+from discreet.fitting.outputs import check_file
 from discreet.papers.names import PAPERS, Listed
 
 if TYPE_CHECKING:
@@ -145,7 +143,7 @@ def command_of(name: str, listed: Listed) -> Callable[..., None]:
             found = Reproduction(paper, _run(paper, source, chosen, seeds, quick, folder / "repetitions", json))
         pictures = []
         if output is not None or stored is None or documents is None:
-            pictures = found.write(folder, shlex.join(["discreet", *sys.argv[1:]]))
+            pictures = found.write(folder, this_command())
         written = None if documents is None else found.write_document(documents)
         if json:
             files = {"page": str(page) if pictures else None, "pictures": [str(picture) for picture in pictures]}

@@ -1,30 +1,26 @@
 """``discreet search``: fit several models or settings, publish the best, and pay for having looked."""
 
-import dataclasses
-import time
 from typing import Annotated
 
 import typer
 
-from discreet.cli.accounts import AccountOption, RunId, paying_account, place_of
-from discreet.cli.audience import AudienceOption, audience_of
-from discreet.cli.budget import account_name, print_left, print_retry
-from discreet.cli.choosing import name_of
-from discreet.cli.fitting import check_folder, check_promise
+from discreet.cli.fitting import print_paid, to_json
 from discreet.cli.options import (
+    AccountOption,
+    AudienceOption,
     BudgetUrl,
     DataOptions,
     Json,
     PrivacyOptions,
     ReleaseFolder,
     Replace,
+    RunId,
     Settings,
     grouped,
 )
-from discreet.cli.private_forms import check_private
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models
-from discreet.cli.tables import document, say
+from discreet.cli.tables import document, note, say
 from discreet.errors import require
 
 
@@ -56,56 +52,39 @@ def search(
     questions share the budget. The defaults were chosen on other data, and cost nothing at all: `discreet fit`.
     """
     require(len(models) >= 2, "a search needs at least two candidates: write `discreet search MODEL MODEL DATA -o DIR`")
-    terms, told = privacy.terms(), audience_of(source.data, audience)
+    terms = privacy.terms()
     require(terms.epsilon is not None, "a search is paid from --epsilon; `discreet evaluate` compares without privacy")
     require(terms.trusted == "server", "a search needs a trusted server: devices would pay for every candidate")
     from discreet.evaluation.search import Search
-    from discreet.fitting.spending import spend_and_release
+    from discreet.fitting.audience import audience_of
+    from discreet.fitting.fit_and_save import fit_and_save
+    from discreet.fitting.private_forms import check_private
     from discreet.privacy.budget import Budget
 
-    candidates = parse_models(models, settings, audience=told.users)
+    candidates, kept = parse_models(models, settings, audience=audience_of(source.data, audience).users), Budget(budget)
     for candidate in candidates.values():
         check_private(candidate, terms)
-    chosen = Search(candidates=list(candidates.values()), metric=metric, share=share)
-    kept = Budget(budget)
-    # A database that is down is found before the data are read.
-    before = kept.report(account or account_name(source.data))
-    again = check_folder(output, before, run_id, replace=replace)
     with bar() as progress:
-        ratings = source.load(progress)
-        started = time.perf_counter()
-        data = paying_account(kept, source.data, account, ratings)
-        population = terms.population(ratings, account=data, budget=kept, place=place_of(source.data))
-        check_promise(population.guarantee)
-        release = spend_and_release(
-            chosen,
-            population,
+        done = fit_and_save(
+            Search(candidates=list(candidates.values()), metric=metric, share=share),
+            lambda: source.load(progress),
             output,
+            data=source.data,
+            terms=terms,
+            account=account,
+            budget=kept,
             run_id=run_id,
+            replace=replace,
             note=f"The best by {metric} of {', '.join(candidates)} on these ratings, which was paid for",
             progress=progress,
+            warn=note,
         )
-        seconds = time.perf_counter() - started
-    summary = kept.report(data)
-    won = next(name for name, candidate in candidates.items() if candidate == release.model)
+    won = next(name for name, candidate in candidates.items() if candidate == done.release.model)
     if json:
-        document(
-            {
-                "release": str(output),
-                "candidates": list(candidates),
-                "chosen": won,
-                "model": name_of(release.model),
-                "settings": dataclasses.asdict(release.model),  # type: ignore[call-overload]
-                "guarantee": str(release.guarantee),
-                "seconds": seconds,
-                "account": data,
-                "run_id": run_id,
-                "booked": "before" if again else "now",
-                "budget": summary.summary() | {"kept_in": kept.place},
-            }
-        )
+        found = {"candidates": list(candidates), "chosen": won, "seconds": done.seconds}
+        document(to_json(done, run_id, kept.place) | found)
         return
-    say(f"Of {len(candidates)} candidates {won} was chosen, in {seconds:.1f} s.")
-    say(str(release.guarantee))
-    print_retry(str(run_id)) if again else print_left(summary)
+    say(f"Of {len(candidates)} candidates {won} was chosen, in {done.seconds:.1f} s.")
+    say(str(done.release.guarantee))
+    print_paid(done, run_id)
     say(f"The release is in {output}; see `discreet show {output}` and `discreet certificate {output}`.")

@@ -1,17 +1,22 @@
 """A model as it is written on the command line: a name, and settings as text.
 
 ``cosine`` is the model with its defaults, ``cosine:neighbours=100,shrinkage=5`` has two settings of its
-own (``paper:hybrid-knn:gamma=1`` is a paper, with one), and ``--set neighbours=100`` or
-``--set cosine.neighbours=100`` change those of the models named.
+own (``paper:hybrid-knn:gamma=1`` is a paper, ``my_models:Taste:strength=2`` a class of one's own, each with one), and
+``--set neighbours=100`` or ``--set cosine.neighbours=100`` change those of the models named.
 """
 
 import dataclasses
+import sys
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
-from discreet.errors import InputError, UnknownNameError
+from discreet.errors import DiscreetError, InputError, UnknownNameError, require
+from discreet.names import MODELS
+
+AUTO = "auto"
 
 
 def parse_models(texts: Sequence[str], settings: Sequence[str] = (), *, audience: int | None = None) -> dict[str, Any]:
@@ -35,15 +40,38 @@ def parse_models(texts: Sequence[str], settings: Sequence[str] = (), *, audience
         owner, _, key = key.rpartition(".")
         takers = [name for name in kinds if name == owner or (not owner and key in _fields(kinds[name]))]
         if not takers:
-            _refuse_setting(owner, key, list(kinds))
+            _refuse_setting(owner, key, kinds)
         for name in takers:
             common[name][key] = parse_setting(name, kinds[name], key, value)
     models = {}
     for text, name in names.items():
         pairs = [_pair(part) for part in split_name(text)[1].split(",") if part]
         own = {key: parse_setting(name, kinds[name], key, value) for key, value in pairs}
-        models[text] = kinds[name](**common[name] | own)  # what is written beside the name wins
+        models[text] = _made(name, kinds[name], common[name] | own)  # what is written beside the name wins
     return models
+
+
+def model_name(words: Sequence[str], option: str | None, data: str) -> str:
+    """The one model of a command, named before DATA or by ``--model``; auto where none was.
+
+    >>> model_name(["bias"], None, "ml-100k"), model_name([], "bias", "ml-100k"), model_name([], None, "ml-100k")
+    ('bias', 'bias', 'auto')
+    """
+    require(len(words) <= 1, f"fit takes one model, got {' '.join(words)}: write `discreet fit MODEL DATA -o DIR`")
+    if words and option is not None:
+        raise InputError(f"the model is named twice, {words[0]} and --model {option}: name it once")
+    named = words[0] if words else option
+    if named is None:  # with a single word that is what the parser takes for DATA, whichever it was meant to be
+        require(not names_a_model(data), f"DATA is missing: write `discreet fit {data} DATA -o DIR`")
+    return AUTO if named is None else named
+
+
+def names_a_model(text: str) -> bool:
+    """Whether a word that stands for DATA was meant to be a model."""
+    from discreet.names import every_kind
+
+    name = split_name(text)[0]
+    return (name in {*every_kind(), AUTO} or _is_class(name)) and not Path(text).exists()
 
 
 def partial_settings(texts: Sequence[str], settings: Sequence[str]) -> list[str]:
@@ -67,25 +95,35 @@ def partial_settings(texts: Sequence[str], settings: Sequence[str]) -> list[str]
 def split_name(text: str) -> tuple[str, str]:
     """The name of a model, and the settings that are written beside it.
 
-    >>> split_name("cosine:power=2"), split_name("paper:hybrid-knn:gamma=1")
-    (('cosine', 'power=2'), ('paper:hybrid-knn', 'gamma=1'))
+    >>> split_name("cosine:power=2"), split_name("paper:hybrid-knn:gamma=1"), split_name("my_models:Taste:strength=2")
+    (('cosine', 'power=2'), ('paper:hybrid-knn', 'gamma=1'), ('my_models:Taste', 'strength=2'))
     """
     first, _, rest = text.partition(":")
-    if first != "paper":
-        return first, rest
-    name, _, settings = rest.partition(":")
-    return f"paper:{name}", settings
+    second, _, settings = rest.partition(":")
+    if first == "paper" or (first not in MODELS and _is_class(f"{first}:{second}")):
+        return f"{first}:{second}", settings
+    return first, rest
 
 
 def model_kind(name: str) -> Any:
     """The class of a model; an unknown name is an error that offers the nearest ones."""
-    from discreet.names import every_kind
+    from discreet.names import every_kind, find_kind
 
-    kinds = every_kind()
-    if name not in kinds:
-        error = UnknownNameError.among("model", name, kinds)
-        raise UnknownNameError(f"{error}; `discreet models` lists them" if "did you mean" not in str(error) else error)
-    return kinds[name]
+    found = find_kind(name)
+    if found is not None:
+        return found
+    if _is_class(name):
+        from discreet.fitting.own_models import import_model
+
+        if str(Path.cwd()) not in sys.path:  # as with `python -m`; only where a class is named
+            sys.path.insert(0, str(Path.cwd()))
+        return import_model(name)
+    raise UnknownNameError.among("model", name, every_kind()).with_hint("`discreet models` lists them")
+
+
+def own_kind(name: str | None) -> Any:
+    """The class that ``--model`` names beside a release; None where it is left out."""
+    return None if name is None else model_kind(name)
 
 
 def parse_setting(name: str, kind: Any, key: str, text: str) -> Any:
@@ -96,8 +134,11 @@ def parse_setting(name: str, kind: Any, key: str, text: str) -> Any:
     2.0
     """
     if key not in _fields(kind):
-        _refuse_setting(name, key, [name])
-    declared = typing.get_type_hints(kind)[key]
+        _refuse_setting(name, key, {name: kind})
+    try:
+        declared = typing.get_type_hints(kind)[key]
+    except NameError as error:
+        raise InputError(f"the types of the settings of {name} cannot be read: {error}") from None
     options = typing.get_args(declared) if _is_union(declared) else (declared,)
     if type(None) in options and text.lower() == "none":
         return None
@@ -150,16 +191,36 @@ def _pair(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _refuse_setting(owner: str, key: str, names: Sequence[str]) -> typing.NoReturn:
-    if owner and owner not in names:
-        raise UnknownNameError.among("model in this command", owner, names)
-    known = sorted({field for name in ([owner] if owner else names) for field in _fields(model_kind(name))})
-    whose = owner or " or ".join(names)
-    error = UnknownNameError.among(f"{whose} setting", key, known)
-    if "did you mean" in str(error):
-        raise error
+def _refuse_setting(owner: str, key: str, kinds: Mapping[str, Any]) -> typing.NoReturn:
+    if owner and owner not in kinds:
+        raise UnknownNameError.among("model in this command", owner, kinds)
+    known = sorted({field for name in ([owner] if owner else kinds) for field in _fields(kinds[name])})
+    whose = owner or " or ".join(kinds)
     has = f"it has {', '.join(known)}" if known else "it has no settings"
-    raise UnknownNameError(f"{error}; {has}")
+    raise UnknownNameError.among(f"{whose} setting", key, known).with_hint(has)
+
+
+def _made(name: str, kind: Any, settings: dict[str, Any]) -> Any:
+    """The model; what a class of somebody else's has against its settings becomes one sentence too."""
+    missing = [
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.init and field.default is field.default_factory is dataclasses.MISSING and field.name not in settings
+    ]
+    if missing:
+        raise InputError(f"{name} has no default for {_and(missing)}: write {name}:{'=VALUE,'.join(missing)}=VALUE")
+    try:
+        return kind(**settings)
+    except DiscreetError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} cannot be made with these settings: {error}") from None
+
+
+def _is_class(name: str) -> bool:
+    """Whether a name is written as ``module:Class``."""
+    module, _, kind = name.partition(":")
+    return all(part.isidentifier() for part in (*module.split("."), *kind.split("."))) and module != "paper"
 
 
 def _and(names: Sequence[str]) -> str:

@@ -32,7 +32,7 @@ DIGITS = 6
 SEEDED = Guarantee.none("the noise was seeded, so whoever knows the seed can take it away")
 
 
-class Mechanism(Protocol):
+class LocalRandomiser(Protocol):
     """How a user perturbs ratings: a frozen dataclass with its settings."""
 
     name: ClassVar[str]
@@ -118,12 +118,12 @@ class Channel:
         return max(DIGITS, math.ceil(-math.log10(self.step)))
 
 
-def form_of(mechanism: Mechanism, scale: Scale, *, seeded: bool = False) -> ReportForm:
+def form_of(mechanism: LocalRandomiser, scale: Scale, *, seeded: bool = False) -> ReportForm:
     """What every report of a mechanism has in common."""
     return ReportForm(mechanism.name, mechanism.settings, scale, mechanism.channel(scale).reported, seeded)
 
 
-def report_of(mechanism: Mechanism, history: History, randomness: Randomness) -> UserReport:
+def report_of(mechanism: LocalRandomiser, history: History, randomness: Randomness) -> UserReport:
     """One user's report: every rating perturbed on its own."""
     scale = history.catalogue.scale
     return UserReport(

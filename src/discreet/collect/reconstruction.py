@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.collect.channel import Mechanism
+from discreet.collect.channel import LocalRandomiser
 from discreet.data.catalogue import Scale
 from discreet.errors import require
 from discreet.types import AnyArray, Doubles
@@ -51,7 +51,7 @@ class Risk:
         return f"right about {shares}, and certain of {_percent(self.certain)}"
 
 
-def risk_of(mechanism: Mechanism, prior: Mapping[float, float] = MOVIELENS, scale: Scale | None = None) -> Risk:
+def risk_of(mechanism: LocalRandomiser, prior: Mapping[float, float] = MOVIELENS, scale: Scale | None = None) -> Risk:
     """What the best attack on a mechanism achieves, exactly.
 
     Parameters
@@ -98,7 +98,7 @@ class Reconstruction:
 
 
 def reconstruct(
-    mechanism: Mechanism,
+    mechanism: LocalRandomiser,
     reported: AnyArray,
     prior: Mapping[float, float] = MOVIELENS,
     scale: Scale | None = None,

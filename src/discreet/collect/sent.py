@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.collect.promise import promise_of
-from discreet.data.report import UserReport, write_whole
+from discreet.data.report import UserReport
 from discreet.errors import DataError, InputError
+from discreet.files import write_whole
 
 SUFFIX = ".sent"
 """What the record is called after the file of ratings. Not ``.json``, which readers of reports look for."""
@@ -115,7 +116,7 @@ def count_report(history: str | Path, report: UserReport, *, again: bool = False
             )
         lines = ",\n    ".join(json.dumps(asdict(line)) for line in after.reports)
         head = f'"format": "{FORMAT}",\n  "version": {VERSION}'
-        write_whole(record_of(history), f'{{\n  {head},\n  "reports": [\n    {lines}\n  ]\n}}\n'.encode())
+        write_whole(record_of(history), f'{{\n  {head},\n  "reports": [\n    {lines}\n  ]\n}}\n'.encode(), private=True)
     return after
 
 

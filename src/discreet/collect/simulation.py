@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.collect.channel import Mechanism, form_of
+from discreet.collect.channel import LocalRandomiser, form_of
 from discreet.data.ratings import Ratings
 from discreet.data.reports import in_32_bits
 from discreet.errors import require
@@ -15,7 +15,7 @@ from discreet.types import Floats
 BLOCK = 1 << 18  # ratings at a time, so that a hundred million need little more memory than they occupy
 
 
-def perturb_ratings(mechanism: Mechanism, ratings: Ratings, randomness: Randomness) -> Ratings:
+def perturb_ratings(mechanism: LocalRandomiser, ratings: Ratings, randomness: Randomness) -> Ratings:
     """Perturb every rating on its own, and declare the scale of what comes out. For experiments.
 
     What comes out says how it was perturbed, as reports do, and if the noise was seeded it says that too: then it
@@ -25,7 +25,7 @@ def perturb_ratings(mechanism: Mechanism, ratings: Ratings, randomness: Randomne
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> perturb_ratings(dc.UniformNoise(gamma=1.5), ratings, dc.Randomness(seed=1))
+    >>> perturb_ratings(dc.collect.UniformNoise(gamma=1.5), ratings, dc.Randomness(seed=1))
     Ratings(600 ratings, 50 users, 30 items, scale -0.5 to 6.5)
     """
     require(hasattr(mechanism, "channel"), f"{type(mechanism).__name__} answers about every item, not about ratings")

@@ -7,12 +7,13 @@ copies that packages on PyPI carry. Sizes and checksums are those that the publi
 
 import logging
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from platformdirs import user_cache_path
 
 from discreet.data import movielens
 from discreet.data.catalogue import Scale
@@ -322,10 +323,4 @@ def cache_folder() -> Path:
     """Where downloads are kept: ``DISCREET_CACHE``, or the user's cache of the operating system."""
     if chosen := os.environ.get("DISCREET_CACHE"):
         return Path(chosen)
-    if base := os.environ.get("XDG_CACHE_HOME"):
-        return Path(base) / "discreet"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "discreet"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "discreet" / "Cache"
-    return Path.home() / ".cache" / "discreet"
+    return user_cache_path("discreet", appauthor=False)

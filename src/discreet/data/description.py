@@ -88,7 +88,7 @@ def describe(ratings: Ratings) -> Description:
     Examples
     --------
     >>> import discreet as dc
-    >>> facts = dc.describe(dc.synthetic(users=50, items=30, ratings=600, seed=1))
+    >>> facts = dc.data.describe(dc.synthetic(users=50, items=30, ratings=600, seed=1))
     >>> facts.users, facts.ratings, facts.density, facts.per_user.mean
     (50, 600, 0.4, 12.0)
     """

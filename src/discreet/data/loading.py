@@ -38,7 +38,7 @@ def load(
     Parameters
     ----------
     data
-        A name (``"ml-100k"``, see :func:`discreet.available`), or a path: a folder or zip archive with MovieLens or
+        A name (``"ml-100k"``, see :func:`discreet.data.available`), or a path: a folder or archive with MovieLens or
         the Netflix Prize in its original format, a folder of users' reports, or a CSV, TSV, Parquet or Arrow file.
     path
         A folder to look for a named data set in first.

@@ -53,7 +53,7 @@ class RatingsInParts:
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     >>> ratings.select_users(range(20)).to_frame().write_parquet(folder / "1.parquet")
     >>> ratings.select_users(range(20, 50)).to_frame().write_parquet(folder / "2.parquet")
-    >>> parts = dc.RatingsInParts(folder, scale=(1, 5))
+    >>> parts = dc.data.RatingsInParts(folder, scale=(1, 5))
     >>> parts
     RatingsInParts(2 parts, 600 ratings, 50 users, 30 items, scale 1 to 5)
     >>> one, other = (dc.Bias().fit(dc.NoPrivacy(data)).arrays["mean"] for data in (parts, ratings))

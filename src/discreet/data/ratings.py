@@ -143,7 +143,7 @@ class Ratings:
     ) -> "Ratings":
         """Perturbed ratings from a folder of reports, on their wider scale; how many were rejected is logged.
 
-        :func:`discreet.read_reports` says which, and why.
+        :func:`discreet.data.read_reports` says which, and why.
         """
         from discreet.data.reports import ratings_of_reports
 

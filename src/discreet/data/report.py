@@ -8,10 +8,8 @@ in it. Nothing heavy is imported to write one.
 import hashlib
 import json
 import math
-import os
 import re
 import secrets
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +18,8 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.data.catalogue import Scale
-from discreet.errors import DataError, InputError
+from discreet.errors import DataError
+from discreet.files import write_whole
 from discreet.types import Doubles
 
 FORMAT = "discreet report"
@@ -169,7 +168,7 @@ class UserReport:
         data = self.to_json()
         entries = ",\n    ".join(json.dumps(entry, ensure_ascii=False) for entry in data.pop("entries"))
         head = "".join(f'  "{name}": {json.dumps(value, ensure_ascii=False)},\n' for name, value in data.items())
-        write_whole(Path(path), f'{{\n{head}  "entries": [\n    {entries}\n  ]\n}}\n'.encode())
+        write_whole(path, f'{{\n{head}  "entries": [\n    {entries}\n  ]\n}}\n'.encode(), private=True)
 
     @classmethod
     def load(cls, path: str | Path) -> "UserReport":
@@ -282,26 +281,3 @@ def _is_number(value: Any) -> bool:
         return math.isfinite(value)
     except OverflowError:  # a whole number of a thousand digits
         return False
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file, whole or not at all, and on the disk when this returns; nobody but its owner can read it."""
-    if path.is_dir():
-        raise InputError(f"{path} is a folder: name a file to write to")
-    try:
-        path.absolute().parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=".discreet-", dir=path.absolute().parent)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}; nothing was written") from None
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise InputError(f"cannot write {path}: {error.strerror}; nothing was written") from None
-        raise

@@ -101,7 +101,7 @@ def read_reports(
     >>> ratings = dc.synthetic(users=3, items=30, ratings=20, seed=1)
     >>> folder = Path(tempfile.mkdtemp())
     >>> for user in range(3):
-    ...     report = dc.UniformNoise(gamma=1.5).perturb(ratings.history_at(user), dc.Randomness())
+    ...     report = dc.collect.UniformNoise(gamma=1.5).perturb(ratings.history_at(user), dc.Randomness())
     ...     report.save(folder / f"{user}.json")
     >>> _ = (folder / "cut.json").write_text('{"format": "discreet re')
     >>> found = read_reports(folder, ratings.catalogue)

@@ -139,7 +139,7 @@ def compare(
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> report = dc.compare({"popularity": dc.Popularity()}, ratings, dc.EachUser(seed=1))
+    >>> report = dc.compare({"popularity": dc.Popularity()}, ratings, dc.evaluation.EachUser(seed=1))
     >>> 0 < report["ndcg@10"] < 1
     True
     """

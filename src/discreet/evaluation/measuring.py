@@ -18,7 +18,7 @@ CDF_STEPS = 80  # the CDF of absolute errors is kept at this many steps over the
 
 
 @dataclass(frozen=True)
-class Measured:
+class MetricEstimates:
     """What was found on one split: an estimate for each metric that the release can answer, and the CDF of errors."""
 
     estimates: dict[str, Estimate]
@@ -27,7 +27,7 @@ class Measured:
 
 def measure(
     release: Release, histories: Ratings, test: Ratings, mask: Ratings | None, names: Sequence[str]
-) -> Measured:
+) -> MetricEstimates:
     """Predict and rank for the users of ``test`` from their histories, and compare."""
     for part in (test,) if mask is None else (test, mask):
         if part.users is not histories.users and not np.array_equal(part.users.names, histories.users.names):
@@ -42,7 +42,7 @@ def measure(
         estimates |= found
     if on_ranks:
         estimates |= _measure_ranks(release, histories, test, mask, on_ranks)
-    return Measured({name: estimates[name] for name in names if name in estimates}, cdf)
+    return MetricEstimates({name: estimates[name] for name in names if name in estimates}, cdf)
 
 
 def _measure_ratings(

@@ -67,9 +67,9 @@ class Folds:
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> [len(split.test) for split in dc.Folds(count=3, seed=1).splits(ratings)]
+    >>> [len(split.test) for split in dc.evaluation.Folds(count=3, seed=1).splits(ratings)]
     [200, 200, 200]
-    >>> print(dc.Folds(count=3, seed=1).describe())
+    >>> print(dc.evaluation.Folds(count=3, seed=1).describe())
     3 folds of all ratings, seed 1
     """
 
@@ -134,7 +134,7 @@ class HoldOut(_Repeated):
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> [len(split.test) for split in dc.HoldOut(test=0.2, repeats=2).splits(ratings)]
+    >>> [len(split.test) for split in dc.evaluation.HoldOut(test=0.2, repeats=2).splits(ratings)]
     [120, 120]
     """
 
@@ -168,7 +168,7 @@ class EachUser(_Repeated):
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> split = next(dc.EachUser(seed=1).splits(ratings))
+    >>> split = next(dc.evaluation.EachUser(seed=1).splits(ratings))
     >>> len(split.train) + len(split.mask) + len(split.test)
     600
     """
@@ -212,7 +212,7 @@ class HeldOutUsers(_Repeated):
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> split = next(dc.HeldOutUsers(test=0.1, seed=1).splits(ratings))
+    >>> split = next(dc.evaluation.HeldOutUsers(test=0.1, seed=1).splits(ratings))
     >>> split.train.n_users, split.histories.n_users, split.test.n_users
     (45, 5, 5)
     """

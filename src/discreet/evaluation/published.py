@@ -40,7 +40,7 @@ class PublishedRatings:
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> split = next(dc.PublishedRatings().splits(ratings))
+    >>> split = next(dc.evaluation.PublishedRatings().splits(ratings))
     >>> len(split.train), len(split.histories), len(split.test)
     (480, 540, 60)
     """
@@ -93,7 +93,7 @@ class PublishedRanking:
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=90, items=40, ratings=1800, seed=1)
-    >>> split = next(dc.PublishedRanking(held_out=10).splits(ratings))
+    >>> split = next(dc.evaluation.PublishedRanking(held_out=10).splits(ratings))
     >>> split.histories.n_users, split.train.values.min() > 3.5
     (10, np.True_)
     """

@@ -150,7 +150,8 @@ class Report:
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> report = dc.compare({"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}, ratings, dc.Folds(count=2))
+    >>> models = {"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}
+    >>> report = dc.compare(models, ratings, dc.evaluation.Folds(count=2))
     >>> report["bias"]["rmse"] < report["plain"]["rmse"]
     True
     >>> sorted(report.to_json())
@@ -209,7 +210,8 @@ class Report:
         >>> import discreet as dc
         >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
         >>> terms = [dc.Terms(epsilon=epsilon, unit="user") for epsilon in (1.0, 10.0)]
-        >>> report = dc.compare({"popularity": dc.Popularity()}, ratings, dc.HoldOut(), terms=[*terms, dc.Terms()])
+        >>> models, terms = {"popularity": dc.Popularity()}, [*terms, dc.Terms()]
+        >>> report = dc.compare(models, ratings, dc.evaluation.HoldOut(), terms=terms)
         >>> report.epsilons, report.at(10.0)["ndcg@10"] > 0
         ((1.0, 10.0), True)
         """

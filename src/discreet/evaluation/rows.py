@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.evaluation.measuring import Measured
+from discreet.evaluation.measuring import MetricEstimates
 from discreet.evaluation.results import Estimate, Row
 from discreet.evaluation.trials import Trial
 from discreet.privacy.guarantee import Guarantee
@@ -18,7 +18,7 @@ from discreet.releases.release import Release
 class Run:
     """One model on one split."""
 
-    measured: Measured
+    measured: MetricEstimates
     fit_seconds: float
     predict_seconds: float
     peak_memory_mb: float | None
@@ -48,7 +48,7 @@ def row_of(trial: Trial, runs: Sequence[Run]) -> Row:
     )
 
 
-def row_of_release(release: Release, measured: Measured, seconds: float, peak_memory_mb: float | None) -> Row:
+def row_of_release(release: Release, measured: MetricEstimates, seconds: float, peak_memory_mb: float | None) -> Row:
     """How one release did."""
     promised = release.guarantee.proven or release.guarantee.claimed
     return Row(

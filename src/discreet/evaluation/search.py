@@ -86,7 +86,7 @@ class Search:
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=300, items=60, ratings=9000, seed=1)
-    >>> search = dc.Search(candidates=[dc.Bias(item_damping=1), dc.Bias(item_damping=1000)])
+    >>> search = dc.evaluation.Search(candidates=[dc.Bias(item_damping=1), dc.Bias(item_damping=1000)])
     >>> release = search.fit(dc.TrustedServer(ratings, dc.Ledger(epsilon=4.0)))
     >>> [spend.what for spend in release.spends][-1]
     'which candidate foresees held-out ratings best'

@@ -12,6 +12,8 @@ many items there are, on what terms, and whether the items have public features.
 
 import math
 
+from discreet.data.catalogue import Catalogue
+from discreet.data.features import item_features
 from discreet.errors import require, require_type, require_whole
 from discreet.models.almanac import Almanac
 from discreet.models.own_taste import OwnTaste
@@ -78,3 +80,8 @@ def choose(users: int, items: int, terms: Terms, features: bool) -> tuple[Model,
         )
     known = "with genres or years of the items" if features else "without genres and years of the items"
     return Almanac(audience=users), f"With {asked}, {known}, Almanac gets the most out of one publication"
+
+
+def choose_for(catalogue: Catalogue, users: int, terms: Terms) -> tuple[Model, str]:
+    """What the rule chooses for these items."""
+    return choose(users, len(catalogue), terms, features=item_features(catalogue).shape[1] > 0)

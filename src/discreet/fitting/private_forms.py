@@ -4,6 +4,7 @@ A rehearsal asks for the sums that a fit would ask for. Where one of them has no
 form; no table of names has to be kept up to date.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,17 @@ from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, OverspentError
+from discreet.names import every_model
 from discreet.populations.rehearsal import rehearse
 from discreet.populations.terms import Terms
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.unit import UnitName
 from discreet.releases.contract import needs_raw_ratings
+from discreet.releases.published import Published
 
+CEILINGS = ("bayesian-mf", "implicit-als")
+"""What is compared beside private models, without privacy: the best at foreseeing ratings and at ranking."""
+UNITS: tuple[UnitName, ...] = ("rating", "user")
 ITEMS = 64  # of the made-up catalogue: enough for any model to have neighbours and factors
 
 
@@ -52,3 +59,65 @@ def try_out(model: Any, terms: Terms) -> Ledger:
     catalogue = Catalogue.of([str(item) for item in range(ITEMS)], Scale(1, 5), declared=True)
     nobody = Ratings.of_columns(catalogue, Labels.of(["0"], what="user"), *np.zeros((3, 0)))
     return rehearse(model, terms.population(nobody))
+
+
+def private_units(model: Any) -> tuple[str, ...]:
+    """The units that a model can keep secret with its settings; empty where it has no private form.
+
+    >>> import discreet as dc
+    >>> private_units(dc.Popularity()), private_units(dc.MF())
+    (('rating', 'user'), ())
+    """
+    return tuple(unit for unit in UNITS if has_private_form(model, Terms(epsilon=1.0, unit=unit)))
+
+
+def names_of_private_models(unit: str | None = None) -> list[str]:
+    """Every model that has a private form: for this unit, or for any.
+
+    >>> {"bias", "popularity"} <= set(names_of_private_models("user"))
+    True
+    """
+    units = {name: private_units(kind()) for name, kind in every_model().items()}
+    return [name for name, private in units.items() if unit in private or (unit is None and private)]
+
+
+def names_to_compare(terms: Sequence[Terms]) -> list[str]:
+    """Which models are compared when nobody says which: all; with privacy those that give it, and the best others."""
+    if not terms:
+        return list(every_model())
+    private = [name for name, kind in every_model().items() if any(has_private_form(kind(), asked) for asked in terms)]
+    return [*private, *(name for name in CEILINGS if name not in private)]
+
+
+def without_private_form(models: Mapping[str, Any], terms: Sequence[Terms]) -> list[str]:
+    """Which of the models can be compared without privacy only, other than those that are there for that."""
+    return [
+        name
+        for name, model in models.items()
+        if name not in CEILINGS
+        and not isinstance(model, Published)
+        and not any(has_private_form(model, asked) for asked in terms)
+    ]
+
+
+def check_private(model: Any, terms: Terms) -> None:
+    """Raise if privacy is asked for that this model cannot give; no rating is needed to tell."""
+    if terms.epsilon is None:
+        return
+    kind = type(model).__name__
+    if isinstance(model, Published):
+        raise InputError(
+            f"{kind} claims its epsilon and keeps no limit: write --set epsilon={terms.epsilon:g} for the claim, and "
+            "leave out --epsilon"
+        )
+    try:
+        usual = type(model)()
+    except TypeError:  # it has settings without a default
+        usual = model
+    if not private_units(usual):  # else its settings are to blame, and trying says which
+        *names, last = names_of_private_models()
+        raise InputError(
+            f"{kind} has no private form yet; {', '.join(names)} and {last} have: "
+            "choose one of them, or leave out --epsilon"
+        )
+    try_out(model, terms)

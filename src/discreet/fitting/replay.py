@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import InputError
-from discreet.kernels.remembering import remembering
+from discreet.kernels.memoizing import memoizing
 from discreet.populations.population import Population
 from discreet.populations.replayed import Recorded, Replayed
 from discreet.releases.releasable import CHECKED, NOT_REPEATABLE, TOO_LARGE, with_note_on_replay
@@ -46,7 +46,7 @@ def fit_and_replay(model: Any, population: Population, progress: Progress = no_p
     'That it was made of the answers to these looks alone was checked by replay.'
     """
     fresh, recorded = copy.deepcopy(model), Recorded(population)
-    with remembering():
+    with memoizing():
         release: Release = model.fit(recorded, progress)
         note = found_by_replay(fresh, recorded, release)
     return replace(release, guarantee=with_note_on_replay(release.guarantee, note))

@@ -27,7 +27,7 @@ from discreet.populations.rehearsal import follow, rehearse
 from discreet.privacy.budget import Budget, Reservation
 from discreet.privacy.ledger import Ledger
 from discreet.releases.release import Release
-from discreet.releases.storage import read_card, save
+from discreet.releases.storage import load, read_card, save
 from discreet.releases.tuning import settings_hash, tuned
 from discreet.types import Progress, no_progress
 
@@ -102,7 +102,7 @@ def spend_and_release(
             raise InputError(f"{promised.reason}; nothing was computed or spent")
     reservation = booking.reserve(plan, repr(model), settings=settings_hash(model), run_id=run_id)
     if reservation.published is not None:
-        return _published(Path(folder), str(run_id), reservation.published)
+        return _published(Path(folder), str(run_id), reservation.published, model)
     follow(plan, population)
     try:
         release = fit_and_replay(model, population, progress)
@@ -159,8 +159,9 @@ def is_published(folder: Path, arrays: str) -> bool:
         return False
 
 
-def _published(folder: Path, run_id: str, arrays: str) -> Release:
+def _published(folder: Path, run_id: str, arrays: str, model: Any) -> Release:
     """The release of a run that is done. If it is lost it stays so: another draw of the noise is another spend."""
+    own = [type(candidate) for candidate in getattr(model, "candidates", [model])]
     if not is_published(folder, arrays):
         left = [place for place in folder.parent.glob(f".{folder.name}.*") if is_published(place, arrays)]
         if not left or folder.exists():
@@ -168,6 +169,6 @@ def _published(folder: Path, run_id: str, arrays: str) -> Release:
                 f"the run {run_id} was released before, and {folder} does not hold that release: find it where it was "
                 "written, or pay for a new run under another name; nothing was computed or spent"
             )
-        Release.load(left[0])  # raises if it is damaged
+        load(left[0], own=own)  # raises if it is damaged
         left[0].replace(folder)
-    return Release.load(folder)
+    return load(folder, own=own)

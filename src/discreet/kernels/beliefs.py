@@ -31,7 +31,7 @@ def message_width(d: int) -> int:
 
 
 @njit(cache=True, fastmath=REORDER)
-def _listen(
+def _add_messages(
     first: int, last: int, senders: Indices, values: Floats, messages: Floats, d: int, statistic: Doubles
 ) -> None:
     """Add up what the senders say."""
@@ -49,7 +49,7 @@ def _listen(
 
 
 @njit(cache=True, fastmath=REORDER)
-def _believe(
+def _update_belief(
     statistic: Doubles, precision: Doubles, noise: float, matrix: Doubles, mean: Floats, covariance: Floats
 ) -> None:
     """From a statistic to a belief; ``precision`` is the prior's, times the noise. ``matrix`` is scratch space."""
@@ -88,7 +88,7 @@ def _believe(
 
 
 @njit(cache=True, fastmath=REORDER)
-def _tell(mean: Floats, covariance: Floats, message: Floats) -> None:
+def _message_of(mean: Floats, covariance: Floats, message: Floats) -> None:
     """From a belief to the message about it."""
     d = len(mean) - 1
     place = 0
@@ -110,31 +110,31 @@ def _tell(mean: Floats, covariance: Floats, message: Floats) -> None:
 
 
 @njit(cache=True, parallel=True, fastmath=REORDER)
-def tell(means: Floats, covariances: Floats) -> Floats:
+def messages_of(means: Floats, covariances: Floats) -> Floats:
     """The messages about many beliefs (covariances packed)."""
     rows, size = means.shape
     messages = np.empty((rows, size * (size + 1) // 2 + size + 1), dtype=np.float32)
     for row in prange(rows):
-        _tell(means[row], covariances[row], messages[row])
+        _message_of(means[row], covariances[row], messages[row])
     return messages
 
 
 @njit(cache=True, parallel=True, fastmath=REORDER)
-def listen(indptr: Offsets, senders: Indices, values: Floats, messages: Floats, d: int) -> Doubles:
+def add_messages(indptr: Offsets, senders: Indices, values: Floats, messages: Floats, d: int) -> Doubles:
     """The statistic of every row from the messages of its senders."""
     rows = len(indptr) - 1
     statistics = np.zeros((rows, (d + 1) * (d + 2) // 2 + d + 2))
     for row in prange(rows):
-        _listen(indptr[row], indptr[row + 1], senders, values, messages, d, statistics[row])
+        _add_messages(indptr[row], indptr[row + 1], senders, values, messages, d, statistics[row])
     return statistics
 
 
 @njit(cache=True, parallel=True, fastmath=REORDER)
-def believe(statistics: Doubles, precision: Doubles, noise: float) -> tuple[Floats, Floats]:
+def update_beliefs(statistics: Doubles, precision: Doubles, noise: float) -> tuple[Floats, Floats]:
     """Means and packed covariances of every row, from its statistic; without messages it is the prior."""
     rows, size = len(statistics), len(precision)
     means = np.empty((rows, size), dtype=np.float32)
     covariances = np.empty((rows, size * (size + 1) // 2), dtype=np.float32)
     for row in prange(rows):
-        _believe(statistics[row], precision, noise, np.empty((size, size)), means[row], covariances[row])
+        _update_belief(statistics[row], precision, noise, np.empty((size, size)), means[row], covariances[row])
     return means, covariances

@@ -64,10 +64,10 @@ def similar_sums(
     return sums
 
 
-def tilt_rows(
+def fit_logit_rows(
     scores: Floats, indptr: Offsets, items: Indices, features: Floats, precision: Floats, steps: int
 ) -> Floats:
-    """As :func:`discreet.kernels.tilt.tilt_rows`. Tiles serve here too: a tile's products are made in the cache."""
+    """As :func:`discreet.kernels.conditional_logit.fit_logit_rows`. Tiles serve here too: a tile's products are made in the cache."""
     count, width, tile = features.shape
     found = np.zeros((len(scores), width), dtype=np.float32)
     start, weighted = np.full((count, tile), -np.inf, dtype=np.float32), np.empty_like(features)
@@ -148,7 +148,7 @@ def improve_rows(
     return solved
 
 
-def tell(means: Floats, covariances: Floats) -> Floats:
+def messages_of(means: Floats, covariances: Floats) -> Floats:
     """As :func:`discreet.kernels.beliefs.tell`."""
     d = means.shape[1] - 1
     rows, columns = np.tril_indices(d)
@@ -160,8 +160,8 @@ def tell(means: Floats, covariances: Floats) -> Floats:
     )
 
 
-def listen(indptr: Offsets, senders: Indices, values: Floats, messages: Floats, d: int) -> Doubles:
-    """As :func:`discreet.kernels.beliefs.listen`."""
+def add_messages(indptr: Offsets, senders: Indices, values: Floats, messages: Floats, d: int) -> Doubles:
+    """As :func:`discreet.kernels.beliefs.add_messages`."""
     packed = (d + 1) * (d + 2) // 2
     design = packed - d - 1
     statistics = np.zeros((len(indptr) - 1, packed + d + 2))
@@ -174,8 +174,8 @@ def listen(indptr: Offsets, senders: Indices, values: Floats, messages: Floats, 
     return statistics
 
 
-def believe(statistics: Doubles, precision: Doubles, noise: float) -> tuple[Floats, Floats]:
-    """As :func:`discreet.kernels.beliefs.believe`."""
+def update_beliefs(statistics: Doubles, precision: Doubles, noise: float) -> tuple[Floats, Floats]:
+    """As :func:`discreet.kernels.beliefs.update_beliefs`."""
     size = len(precision)
     rows, columns = np.tril_indices(size)
     matrices = np.zeros((len(statistics), size, size))

@@ -86,11 +86,11 @@ def interpolated(
     positions: Indices,
     covariance: Floats,
     k: int,
-    stray: float,
+    residual_variance: float,
 ) -> Floats:
     """For each pair the expected residual by interpolation weights; 0 where no rated item is correlated with it.
 
-    ``positions`` says where an item stands in ``covariance``, and is −1 for those that do not; ``stray`` is s².
+    ``positions`` says where an item stands in ``covariance``, and is −1 for those that do not; ``residual_variance`` is s².
 
     >>> one = np.ones(1, dtype=np.int32)
     >>> own = np.array([0, 0, 1]), np.array([0], dtype=np.int32), np.array([3], dtype=np.float32)
@@ -108,7 +108,7 @@ def interpolated(
         for place in range(indptr[user], indptr[user + 1]):
             other = positions[rated[place]]
             if other >= 0 and other != item:
-                nearness = covariance[item, other] / np.sqrt(covariance[other, other] + stray)
+                nearness = covariance[item, other] / np.sqrt(covariance[other, other] + residual_variance)
                 kept = keep_nearest(nearness, place, sizes, places, kept)
         if kept == 0:
             continue
@@ -118,7 +118,7 @@ def interpolated(
             weights[a] = covariance[own, item]
             for b in range(a + 1):
                 gram[a, b] = covariance[own, positions[rated[places[b]]]]
-            gram[a, a] += np.float32(stray)
+            gram[a, a] += np.float32(residual_variance)
         cholesky(gram)
         substitute(gram, weights)
         total = np.float32(0)

@@ -8,7 +8,7 @@
          A_ij = Σ_u w_u x_ui x_uj  with x_ui = r_ui − base_i, cut        in one sum with W
 
 Which of them, with what share of the budget and among how many items is settled beforehand from public facts alone
-(:mod:`~discreet.models.sums.almanac_plan`): where noise would hide the pairs, all of the budget goes to the items;
+(:mod:`~discreet.models.sums.almanac_queries`): where noise would hide the pairs, all of the budget goes to the items;
 where it would hide products of ratings but not that two items are rated together, only the latter is asked for.
 
 What follows looks at no rating again, and costs nothing:
@@ -17,13 +17,13 @@ What follows looks at no rating again, and costs nothing:
                    features of the item (:mod:`~discreet.data.features`); with v_i, what is not known of it
     item_factors   L, with A ≈ W ∘ (L Lᵀ): those of its patterns that stand above the noise edge, refined by a
                    factorisation that weighs each pair by its noise (:mod:`~discreet.models.denoise.spectral`)
-    taste_factors  the patterns of W that stand above its own edge: who rates what (:mod:`~discreet.models.home.tilt`)
+    taste_factors  the patterns of W that stand above its own edge: who rates what (:mod:`~discreet.models.home.conditional_logit`)
     counts         the noisy counts behind their noise, and where there are pairs, as the first pattern of W tells them
 
 **At home** a rating is expected to be base_i + z_iᵀ a_u, where z_i are covariates made of public features, popularity
-and factors, and a_u is what a user's own ratings leave most likely (:mod:`~discreet.models.home.at_home`). A ranking is
+and factors, and a_u is what a user's own ratings leave most likely (:mod:`~discreet.models.home.user_regression`). A ranking is
 by how likely an item is to be rated next: popularity, moved by the user's own place among the patterns of taste and
-tilted by public features (:mod:`~discreet.models.home.tilt`). Whoever has rated nothing gets base_i, and what is
+tilted by public features (:mod:`~discreet.models.home.conditional_logit`). Whoever has rated nothing gets base_i, and what is
 popular.
 
 **Guarantee.** The release is a function of the noisy sums and of public facts; both sums are booked, with the
@@ -40,11 +40,11 @@ from discreet.data.features import AGES, item_features
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number, require_whole
-from discreet.models.denoise.spectral import factors_through_noise, likely_weights
-from discreet.models.home.at_home import Covariates
-from discreet.models.home.tilt import Popular, Tilt, taste_factors
-from discreet.models.sums.almanac_plan import CLIP, plan_for
-from discreet.models.sums.item_sums import likely_biases, likely_counts
+from discreet.models.denoise.spectral import denoised_factors, denoised_weights
+from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel, taste_factors
+from discreet.models.home.user_regression import UserRegression
+from discreet.models.sums.almanac_queries import CLIP, queries_for
+from discreet.models.sums.item_sums import posterior_biases, posterior_counts
 from discreet.models.sums.pair_sums import Weighting
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
@@ -118,14 +118,14 @@ class Almanac:
         check_population(self, population)
         catalogue = population.catalogue
         features = self._features(catalogue)
-        plan = plan_for(population, self.audience, self.items, self.pair_share, features.shape[1] > 0)
+        queries = queries_for(population, self.audience, self.items, self.pair_share, features.shape[1] > 0)
         size, width = len(catalogue), catalogue.scale.width
-        sums, asked = plan.item_sums(population)
-        count_noise = population.deviation(asked, 1 - plan.share)
-        noisy_counts, noisy_sums = population.sum(asked, 1 - plan.share)
-        counts = likely_counts(noisy_counts, count_noise)
+        sums, asked = queries.item_sums(population)
+        count_noise = population.deviation(asked, 1 - queries.share)
+        noisy_counts, noisy_sums = population.sum(asked, 1 - queries.share)
+        counts = posterior_counts(noisy_counts, count_noise)
         weight = sums.typical_weight
-        bias, unknown = likely_biases(
+        bias, unknown = posterior_biases(
             counts, noisy_sums * sums.points, count_noise * sums.points, weight, features, width
         )
         mean = float(sums.base[0] + bias @ counts / max(counts.sum(), 1e-9))
@@ -137,23 +137,23 @@ class Almanac:
             "counts": (counts / weight).astype(np.float32),
         }
         progress(1, 3, "item sums")
-        rows = np.sort(np.argsort(-noisy_counts, kind="stable")[: plan.items]).astype(np.int32)
-        factors, tastes = np.zeros((plan.items, 0), dtype=np.float32), np.zeros((plan.items, 0), dtype=np.float32)
-        if plan.share > 0:
-            pairs, asked = plan.pair_sums(population, rows, base)
-            products, weights = pairs.matrices(population.sum(asked, plan.share))
-            noise, weight_noise = pairs.deviations(population.deviation(asked, plan.share))
+        rows = np.sort(np.argsort(-noisy_counts, kind="stable")[: queries.items]).astype(np.int32)
+        factors, tastes = np.zeros((queries.items, 0), dtype=np.float32), np.zeros((queries.items, 0), dtype=np.float32)
+        if queries.share > 0:
+            pairs, asked = queries.pair_sums(population, rows, base)
+            products, weights = pairs.matrices(population.sum(asked, queries.share))
+            noise, weight_noise = pairs.deviations(population.deviation(asked, queries.share))
             progress(2, 3, "pairs of items")
-            added = _weight_of_a_rating(weights, counts[rows], plan.weighting)
+            added = _weight_of_a_rating(weights, counts[rows], queries.weighting)
             tastes, known = taste_factors(weights, counts[rows], weight_noise, count_noise, added, self.taste_factors)
             arrays["counts"][rows] = known / weight
-            weights = likely_weights(weights, counts[rows], weight_noise, PATTERNS)
-            if plan.products:
+            weights = denoised_weights(weights, counts[rows], weight_noise, PATTERNS)
+            if queries.products:
                 chance = (
-                    CHANCE_OF_USERS if plan.weighting == "user, l2" else CHANCE_BESIDE_NOISE if noise > 0 else CHANCE
+                    CHANCE_OF_USERS if queries.weighting == "user, l2" else CHANCE_BESIDE_NOISE if noise > 0 else CHANCE
                 )
-                chance *= _weight_of_a_rating(weights, counts[rows], plan.weighting)
-                factors = factors_through_noise(products, weights, noise, chance, FACTOR_SPREAD, self.factors)
+                chance *= _weight_of_a_rating(weights, counts[rows], queries.weighting)
+                factors = denoised_factors(products, weights, noise, chance, FACTOR_SPREAD, self.factors)
                 factors = factors * np.float32(CLIP * width)
         for name, found, most in (
             ("item_factors", factors, self.factors),
@@ -195,18 +195,18 @@ class Prepared:
     release: Release
 
     @cached_property
-    def ranking(self) -> Tilt:
+    def ranking(self) -> ConditionalLogit:
         """For rankings."""
         arrays, catalogue = self.release.arrays, self.release.catalogue
         liked = (arrays["item_bias"] * (4 / catalogue.scale.width)).astype(np.float32)
         features = self.model._features(catalogue, ages=AGES_FOR_RANKING)
-        return Tilt.of(Popular.of(arrays["counts"], arrays["taste_factors"]), liked, features)
+        return ConditionalLogit.of(InteractionModel.of(arrays["counts"], arrays["taste_factors"]), liked, features)
 
     @cached_property
-    def regression(self) -> Covariates:
+    def regression(self) -> UserRegression:
         """For ratings."""
         arrays = self.release.arrays
-        return Covariates.of(
+        return UserRegression.of(
             arrays["mean"][0] + arrays["item_bias"],
             arrays["unknown"],
             arrays["counts"],

@@ -29,9 +29,9 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
 from discreet.kernels.statistics import item_statistics, packed_width, solve_items
 from discreet.models.denoise.item_biases import item_biases
-from discreet.models.denoise.private_als import Plan, covariates, factor_sums_for_plan, fit_through_noise
-from discreet.models.home.at_home import Covariates
+from discreet.models.denoise.private_als import ALSQueries, covariates, fit_private, sample_factor_sums
 from discreet.models.home.fold_in import FAINT_PENALTY, FoldIn, fixed, fold_in, rating_offsets, with_ones
+from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.factor_sums import Weighting
 from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
@@ -137,7 +137,7 @@ class ALS:
             return self._fit_exactly(population, progress)
         if not self.biased:
             raise InputError("ALS has a private form only with biases: leave out biased=False")
-        return Release.of(self, population, fit_through_noise(self._plan(population), population, progress))
+        return Release.of(self, population, fit_private(self._queries(population), population, progress))
 
     # ── Without privacy ──
 
@@ -180,9 +180,9 @@ class ALS:
 
     # ── With privacy ──
 
-    def _plan(self, population: Population) -> Plan:
+    def _queries(self, population: Population) -> ALSQueries:
         """What will be asked for. Public: no rating is looked at."""
-        plan = Plan(
+        queries = ALSQueries(
             factors=self.factors or 1,
             sweeps=self.sweeps or 1,
             items=min(len(population.catalogue), self.items or MOST_ITEMS),
@@ -194,18 +194,18 @@ class ALS:
             free=self.free,
             seed=self.seed,
         )
-        noise = population.deviation(factor_sums_for_plan(plan, population.catalogue).contribution)
-        clarity = self.audience / noise / CLEAR
+        noise = population.deviation(sample_factor_sums(queries, population.catalogue).contribution)
+        signal_to_noise = self.audience / noise / CLEAR
         return replace(
-            plan,
-            factors=self.factors or int(np.clip(round(clarity**0.7), 1, MOST_FACTORS)),
-            sweeps=self.sweeps or int(np.clip(round(4 + 2 * np.log2(clarity)), 1, MOST_SWEEPS)),
-            item_sums_share=self.item_sums_share or float(np.clip(0.2 / clarity**0.5, 0.15, 0.5)),
+            queries,
+            factors=self.factors or int(np.clip(round(signal_to_noise**0.7), 1, MOST_FACTORS)),
+            sweeps=self.sweeps or int(np.clip(round(4 + 2 * np.log2(signal_to_noise)), 1, MOST_SWEEPS)),
+            item_sums_share=self.item_sums_share or float(np.clip(0.2 / signal_to_noise**0.5, 0.15, 0.5)),
         )
 
     # ── At home ──
 
-    def prepare(self, release: Release) -> FoldIn | Covariates:
+    def prepare(self, release: Release) -> FoldIn | UserRegression:
         """The item side: with what is not known of it, where it was learned through noise."""
         arrays, offsets = release.arrays, rating_offsets(release)
         design = arrays["item_factors"]
@@ -216,10 +216,10 @@ class ALS:
         factors = design.shape[1]
         return FoldIn(with_ones(design) if self.biased else design, offsets, self._penalty(factors))
 
-    def predict(self, prepared: FoldIn | Covariates, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    def predict(self, prepared: FoldIn | UserRegression, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """Expected ratings, each user's own side solved from their history."""
         return prepared.predict(histories, users, items)
 
-    def score(self, prepared: FoldIn | Covariates, histories: Ratings) -> Floats:
+    def score(self, prepared: FoldIn | UserRegression, histories: Ratings) -> Floats:
         """Expected ratings of all items."""
         return prepared.scores(histories)

@@ -27,7 +27,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import require_seed, require_whole
 from discreet.kernels import few_users
-from discreet.kernels.beliefs import believe, listen, message_width, tell
+from discreet.kernels.beliefs import add_messages, message_width, messages_of, update_beliefs
 from discreet.kernels.compiling import chosen
 from discreet.kernels.statistics import unpack
 from discreet.models.denoise.item_biases import item_biases
@@ -91,7 +91,7 @@ class BayesianMF:
             answer = population.sum(contribution)
             statistics, everyone = answer[:-1], answer[-1]
             user_precision = _precision(everyone[: -d - 2], everyone[-1])
-            means, covariances = believe(statistics, noise * item_precision, noise)
+            means, covariances = update_beliefs(statistics, noise * item_precision, noise)
             seen = statistics[:, -d - 3] > 0
             second = _second_moments(means[seen], covariances[seen])
             item_precision = _precision(second.sum(axis=0), seen.sum())
@@ -111,7 +111,7 @@ class BayesianMF:
         arrays, unit = release.arrays, release.catalogue.scale.width / 4
         mean, noise, item_means = float(arrays["mean"][0]), float(arrays["noise"][0]), arrays["item_means"]
         return Prepared(
-            messages=few_users.tell(item_means, arrays["item_covariances"]),
+            messages=few_users.messages_of(item_means, arrays["item_covariances"]),
             design=with_ones(item_means[:, :-1]),
             offsets=(mean + unit * item_means[:, -1]).astype(np.float32),
             mean=mean,
@@ -152,9 +152,9 @@ def _beliefs_at_home(
 ) -> tuple[Floats, Floats]:
     """Step 1: each user's mean and covariance."""
     values = (ratings.values - np.float32(mean)) / np.float32(unit)
-    listening = chosen(ratings.n_users, few_users.listen, listen)
+    listening = chosen(ratings.n_users, few_users.add_messages, add_messages)
     statistics = listening(ratings.indptr, ratings.item_index, values, messages, len(precision) - 1)
-    return chosen(ratings.n_users, few_users.believe, believe)(statistics, precision, noise)
+    return chosen(ratings.n_users, few_users.update_beliefs, update_beliefs)(statistics, precision, noise)
 
 
 def _what_users_say(
@@ -166,7 +166,7 @@ def _what_users_say(
 
     def total(ratings: Ratings) -> Doubles:
         answer = np.zeros(shape)
-        messages = tell(fixed(means), fixed(covariances))
+        messages = messages_of(fixed(means), fixed(covariances))
         for first in range(0, ratings.n_users, USERS_AT_ONCE):
             some = ratings
             if ratings.n_users > USERS_AT_ONCE:
@@ -174,7 +174,9 @@ def _what_users_say(
             own = _beliefs_at_home(some, messages, mean, unit, precision, noise)
             by_item = some.by_item
             values = (by_item.values - np.float32(mean)) / np.float32(unit)
-            answer[:-1] += listen(by_item.indptr, by_item.users, values, tell(fixed(own[0]), fixed(own[1])), d)
+            answer[:-1] += add_messages(
+                by_item.indptr, by_item.users, values, messages_of(fixed(own[0]), fixed(own[1])), d
+            )
             active = np.diff(some.indptr) > 0
             answer[-1, : -d - 2] += _second_moments(own[0][active], own[1][active]).sum(axis=0)
             answer[-1, -1] += active.sum()

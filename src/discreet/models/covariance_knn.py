@@ -24,10 +24,10 @@ Without noise ρ comes from A_ij / (W_ij + shrinkage), with noise from the clean
 **Never worse than the averages.** What is asked for is settled beforehand, from the deviation of the noise and from
 the publicly known order of magnitude of the audience:
 
-    clarity  =  audience / deviation of the noise on A        (on the scale of one rating and Gaussian noise)
+    signal_to_noise  =  audience / deviation of the noise on A        (on the scale of one rating and Gaussian noise)
 
 Below 380 the covariances cannot stand out: they are not asked for, and the whole budget buys averages. Above, the
-averages get 300/clarity of the budget (within 25% and 45%), and clarity/2 items take part. Where the covariances then
+averages get 300/signal_to_noise of the budget (within 25% and 45%), and signal_to_noise/2 items take part. Where the covariances then
 do not stand above the noise edge after all, there are no factors, and the averages answer. No rating is looked at
 again to decide it.
 """
@@ -46,7 +46,7 @@ from discreet.kernels.compiling import chosen
 from discreet.kernels.neighbours import nearest
 from discreet.kernels.ridge_knn import interpolated, listed_means
 from discreet.models.denoise.item_biases import item_biases_and_weights
-from discreet.models.denoise.spectral import factors_through_noise, likely_weights
+from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.home import neighbourhood
 from discreet.models.home.fold_in import FoldIn, fixed, rating_offsets
 from discreet.models.home.user_bias import user_biases
@@ -62,15 +62,15 @@ from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_prog
 Form = Literal["factors", "interpolation", "neighbours"]
 
 # Public constants, chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported.
-BESIDE = 0.1
+RELATIVE_WEIGHT = 0.1
 """How much weights count beside products in the one sum of both: κ² in :mod:`~discreet.models.sums.pair_sums`."""
-STRAY, BIAS_SPREAD = 0.22, 0.1
+RESIDUAL_DEVIATION, BIAS_SPREAD = 0.22, 0.1
 """How far a rating strays from its expectation, and how far users' biases spread, in widths of the scale."""
 FACTOR_SPREAD, CHANCE = 0.1, 2.0
 """The t of :mod:`~discreet.models.denoise.spectral`, in units of the clip, and its v, in weights of a rating."""
 PATTERNS = 6
 """How many patterns of who rates what together are looked for in the weights."""
-LEAST_CLARITY, AVERAGES_AT, ITEMS_AT = 380.0, 300.0, 0.5
+LEAST_SIGNAL_TO_NOISE, AVERAGES_AT, ITEMS_AT = 380.0, 300.0, 0.5
 AVERAGES_WITHIN = 0.25, 0.45
 """The averages' least share bounds the harm of an audience that was told too large, and costs next to nothing: on
 MovieLens 1M a quarter comes within .001 of the best share, at epsilon 3 and 10 for a rating and 20 for a user."""
@@ -171,7 +171,7 @@ class CovarianceKNN:
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for averages and, unless noise would hide them, for covariances; and clean these."""
         check_population(self, population)
-        weighting, items, share = self._plan(population)
+        weighting, items, share = self._queries(population)
         mean, item_bias, counts = item_biases_and_weights(population, self.item_damping, 1 - share)
         arrays: dict[str, AnyArray] = {
             "mean": np.array([mean], dtype=np.float32),
@@ -186,13 +186,13 @@ class CovarianceKNN:
             products, weights = asked.matrices(population.sum(asked.contribution, share))
             noise, weight_noise = asked.deviations(population.deviation(asked.contribution, share))
             progress(2, 3, "covariances")
-            weights = likely_weights(weights, np.maximum(counts[rows], 0), weight_noise, PATTERNS)
+            weights = denoised_weights(weights, np.maximum(counts[rows], 0), weight_noise, PATTERNS)
             if self.form == "neighbours" and noise == 0:
                 similarities = _shrunk_correlations(products, weights, self.shrinkage)
             else:
                 chance = CHANCE * _weight_of_a_rating(weights, counts[rows], weighting)
-                factors = factors_through_noise(products, weights, noise, chance, FACTOR_SPREAD, self.factors)
-                similarities = _cleaned_correlations(factors, weights, (STRAY / self.clip) ** 2)
+                factors = denoised_factors(products, weights, noise, chance, FACTOR_SPREAD, self.factors)
+                similarities = _cleaned_correlations(factors, weights, (RESIDUAL_DEVIATION / self.clip) ** 2)
         if self.form == "neighbours":
             arrays["neighbours"], arrays["similarities"] = _lists(similarities, rows, len(counts), self.listed)
         else:
@@ -218,18 +218,18 @@ class CovarianceKNN:
             return remark
         nobody = Ratings.of_history(History(release.catalogue, np.zeros(0, np.int32), np.zeros(0, np.float32)))
         ledger = Ledger(proven.epsilon, DELTA_FOR_USERS, unit)
-        if proven.delta < DELTA_FOR_USERS and self._plan(TrustedServer(nobody, ledger))[2] > 0:
+        if proven.delta < DELTA_FOR_USERS and self._queries(TrustedServer(nobody, ledger))[2] > 0:
             remark += f"; with a delta of {DELTA_FOR_USERS:g} it could be smaller, and they would be published"
         return remark
 
-    def _plan(self, population: Population) -> tuple[Weighting, int, float]:
+    def _queries(self, population: Population) -> tuple[Weighting, int, float]:
         """How users are weighted, how many items take part and the covariances' share of the budget. All public."""
         size = len(population.catalogue)
         if population.unit is None:
             return "rating, l2", min(size, self.items or MOST_ITEMS), 0.5
         base = np.full(size, population.catalogue.scale.middle, dtype=np.float32)
 
-        def clarity(weighting: Weighting, items: int) -> float:
+        def signal_to_noise(weighting: Weighting, items: int) -> float:
             asked = self._sums(population, np.arange(items, dtype=np.int32), base, weighting)
             noise, _ = asked.deviations(population.deviation(asked.contribution))
             return self.audience / (noise if weighting == "rating, l2" else noise * TYPICAL_LENGTH)
@@ -240,21 +240,21 @@ class CovarianceKNN:
             weighting = "user, l2"
         else:
             try:
-                clarity(weighting, wanted)
+                signal_to_noise(weighting, wanted)
             except InputError:  # without a delta there is no Gaussian noise, and Laplace noise goes by another bound
                 weighting = "rating, l1"
-        clear = clarity(weighting, wanted)
+        clear = signal_to_noise(weighting, wanted)
         if self.items is None:
             wanted = int(np.clip(ITEMS_AT * clear, min(200, size), wanted))
         share = self.covariance_share
         if share is None:
-            share = 0.0 if clear < LEAST_CLARITY else 1 - float(np.clip(AVERAGES_AT / clear, *AVERAGES_WITHIN))
+            share = 0.0 if clear < LEAST_SIGNAL_TO_NOISE else 1 - float(np.clip(AVERAGES_AT / clear, *AVERAGES_WITHIN))
         return weighting, wanted, share
 
     def _sums(self, population: Population, rows: Indices, base: Floats, weighting: Weighting) -> PairSums:
         clip = self.clip * population.catalogue.scale.width
         damping = self.user_damping if self.centre == "user" else None
-        return PairSums(rows, base, clip, BESIDE, damping, weighting, self.engine)
+        return PairSums(rows, base, clip, RELATIVE_WEIGHT, damping, weighting, self.engine)
 
     # ── Prediction, at home ──
 
@@ -275,9 +275,9 @@ class CovarianceKNN:
             position = np.full(len(base), -1, dtype=np.int32)
             position[involved] = np.arange(len(involved), dtype=np.int32)
             own_factors = arrays["item_factors"][involved]
-            stray = float((STRAY * prepared.width) ** 2)
+            residual_variance = float((RESIDUAL_DEVIATION * prepared.width) ** 2)
             mean = chosen(histories.n_users, few_pairs.interpolated, interpolated)
-            expected = mean(*own_ratings, residuals, position, own_factors @ own_factors.T, self.k, stray)
+            expected = mean(*own_ratings, residuals, position, own_factors @ own_factors.T, self.k, residual_variance)
             return np.asarray(base[items] + own[users] + expected, dtype=np.float32)
         lists = fixed(arrays["neighbours"]), fixed(arrays["similarities"])
         listed = chosen(histories.n_users, few_pairs.listed_means, listed_means)
@@ -301,7 +301,7 @@ class CovarianceKNN:
             return prepared.neighbourhood.shares(history, item)
         design, width = prepared.fold_in.factors, prepared.width
         rated = design[history.items].astype(np.float64)
-        gram = rated.T @ rated + (STRAY * width) ** 2 * np.eye(design.shape[1])
+        gram = rated.T @ rated + (RESIDUAL_DEVIATION * width) ** 2 * np.eye(design.shape[1])
         of_item = design[item].astype(np.float64) * np.sqrt(prepared.release.arrays["counts"][item]) / width
         of_item[-1] = 0  # the user's bias lifts all items alike
         weights = rated @ np.linalg.solve(gram, of_item)
@@ -335,7 +335,7 @@ class Prepared:
         """F above, in the other forms."""
         biases = np.full((len(self.base), 1), BIAS_SPREAD * self.width, dtype=np.float32)
         design = np.concatenate([self.release.arrays["item_factors"], biases], axis=1)
-        penalty = np.full(design.shape[1], (STRAY * self.width) ** 2, dtype=np.float32)
+        penalty = np.full(design.shape[1], (RESIDUAL_DEVIATION * self.width) ** 2, dtype=np.float32)
         return FoldIn(design, self.base, np.zeros_like(penalty), penalty)
 
 
@@ -359,11 +359,11 @@ def _shrunk_correlations(products: Floats, weights: Floats, shrinkage: float) ->
     return np.asarray(correlations)
 
 
-def _cleaned_correlations(factors: Floats, weights: Floats, stray: float) -> Floats:
+def _cleaned_correlations(factors: Floats, weights: Floats, residual_variance: float) -> Floats:
     """``L Lᵀ`` as correlations of what ratings show, less what all pairs have in common."""
     covariance = factors @ factors.T
     common = float((weights * covariance).sum() / max(float(weights.sum()), 1e-9))
-    roots = np.sqrt(np.diag(covariance) + np.float32(stray))
+    roots = np.sqrt(np.diag(covariance) + np.float32(residual_variance))
     correlations = (covariance - np.float32(common)) / (roots[:, None] * roots[None, :])
     correlations[np.diag(covariance) <= 0] = 0
     np.fill_diagonal(correlations, 0)

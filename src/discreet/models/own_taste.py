@@ -2,8 +2,8 @@
 
     rating of item i  =  expected + generosity + taste for the item's genres and age
 
-Generosity and taste come from the user's own ratings by the regression of :mod:`~discreet.models.home.at_home`, on
-public features alone; what they will choose by the tilt of :mod:`~discreet.models.home.tilt`, of items that are all as
+Generosity and taste come from the user's own ratings by the regression of :mod:`~discreet.models.home.user_regression`, on
+public features alone; what they will choose by the tilt of :mod:`~discreet.models.home.conditional_logit`, of items that are all as
 popular:
 
     P(i)  ∝  exp(ηᵀf_i)        η the likeliest for what the user rated before
@@ -21,8 +21,8 @@ from discreet.data.features import item_features
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.models.almanac import AGES_FOR_RANKING
-from discreet.models.home.at_home import Covariates
-from discreet.models.home.tilt import Popular, Tilt
+from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
+from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.item_sums import expected_rating
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
@@ -76,19 +76,19 @@ class Prepared:
     release: Release
 
     @cached_property
-    def ranking(self) -> Tilt:
+    def ranking(self) -> ConditionalLogit:
         """For rankings: all items as popular."""
         size = len(self.release.catalogue)
-        alike = Popular.of(np.ones(size, dtype=np.float32), np.zeros((size, 0), dtype=np.float32))
+        alike = InteractionModel.of(np.ones(size, dtype=np.float32), np.zeros((size, 0), dtype=np.float32))
         features = item_features(self.release.catalogue, AGES_FOR_RANKING)
-        return Tilt.of(alike, np.zeros(size, dtype=np.float32), features)
+        return ConditionalLogit.of(alike, np.zeros(size, dtype=np.float32), features)
 
     @cached_property
-    def regression(self) -> Covariates:
+    def regression(self) -> UserRegression:
         """For ratings: of every item the same is expected."""
         catalogue = self.release.catalogue
         size, width = len(catalogue), catalogue.scale.width
         base = np.full(size, expected_rating(catalogue.scale), dtype=np.float32)
         nothing, alike = np.zeros(size, dtype=np.float32), np.ones(size, dtype=np.float32)
         none = np.zeros((size, 0), dtype=np.float32)
-        return Covariates.of(base, nothing, alike, item_features(catalogue), none, width)
+        return UserRegression.of(base, nothing, alike, item_features(catalogue), none, width)

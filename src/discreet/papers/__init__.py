@@ -12,18 +12,6 @@ which knows nothing of the gallery.
 (True, Loss(epsilon=1.0, delta=0.0))
 """
 
-from typing import TYPE_CHECKING, Any
+import lazy_loader
 
-from discreet.papers.names import PAPERS
-
-if TYPE_CHECKING:
-    from discreet.papers.hybrid_knn.algorithm import HybridKNN as HybridKNN
-
-__all__ = ["HybridKNN"]
-
-
-def __getattr__(name: str) -> Any:
-    for listed in PAPERS.values():  # only when it is asked for: the command line lists papers without loading one
-        if listed.system == name:
-            return listed.kind()
-    raise AttributeError(f"module 'discreet.papers' has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,11 +7,11 @@ import numpy as np
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
+from discreet.populations.calibration import CalibratedNoise
 from discreet.populations.contribution import Contribution
 from discreet.populations.held import held_by
 from discreet.populations.mechanism import Drawn, Mechanism
 from discreet.populations.paying import Paying
-from discreet.populations.plan import Plan
 from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.ledger import Ledger
@@ -102,13 +102,13 @@ class LocalDevices(Paying):
             f"{steps.name!r} samples users, and whoever receives messages sees which devices send them, so that hides "
             "nothing: ask devices with sampling_rate=1, or a TrustedServer",
         )
-        plan = self._charged_steps(steps, share)
+        noise = self._charged_steps(steps, share)
 
         def answer(contribution: Contribution) -> Doubles:
             self._check_step(contribution)
-            return self._received(contribution, plan)
+            return self._received(contribution, noise)
 
-        return StepSums(steps, plan.deviation * float(np.sqrt(held_by(self).n_users)), answer)
+        return StepSums(steps, noise.deviation * float(np.sqrt(held_by(self).n_users)), answer)
 
     def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
         """Refused: a device has its own ratings only, and what a mechanism draws from these adds up to nothing."""
@@ -117,13 +117,13 @@ class LocalDevices(Paying):
             "a TrustedServer, or ask devices for sums"
         )
 
-    def _received(self, contribution: Contribution, plan: Plan) -> Doubles:
+    def _received(self, contribution: Contribution, noise: CalibratedNoise) -> Doubles:
         received = np.zeros(contribution.shape)
         for part in held_by(self).parts():
             for position in range(part.n_users):
-                received += self._noisy(contribution, part.select_users(np.array([position])), plan)
+                received += self._noisy(contribution, part.select_users(np.array([position])), noise)
         return received
 
     def deviation(self, question: Question, share: float = 1.0) -> float:
         """Standard deviation of all devices' noise together on each cell."""
-        return self.plan(question, share).deviation * float(np.sqrt(held_by(self).n_users))
+        return self.calibrate(question, share).deviation * float(np.sqrt(held_by(self).n_users))

@@ -12,12 +12,12 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
 from discreet.looks import Look, Looks
 from discreet.populations.bounded import needs_rating_bound, prepared
+from discreet.populations.calibration import CalibratedNoise, Noise, calibrate_noise, calibrate_steps
 from discreet.populations.contribution import Contribution
 from discreet.populations.guarded import check_before_charging, check_users, nobody
 from discreet.populations.handled import not_hidden, notes_on
 from discreet.populations.held import given_to, held_by, hold
 from discreet.populations.mechanism import Allowance, Mechanism
-from discreet.populations.plan import Noise, Plan, plan_noise, plan_steps
 from discreet.populations.population import InParts, check_ratings_of_population, exact_total
 from discreet.populations.steps import Question, Steps
 from discreet.populations.weighted import check_levels, weighted_total
@@ -150,16 +150,16 @@ class Paying:
         """The shapes of all sums so far. Public: a shape may depend on the catalogue and on settings alone."""
         return tuple(self._answered)
 
-    def plan(self, question: Question, share: float = 1.0) -> Plan:
+    def calibrate(self, question: Question, share: float = 1.0) -> CalibratedNoise:
         """The noise that a sum, or each of several steps, would get, and what it would cost. Public."""
         handling, seeded = held_by(self).handling, self._randomness.is_seeded
         if isinstance(question, Steps):
             require(self._noise != "laplace", f"{question.name!r} has Gaussian noise: leave out noise='laplace'")
-            return plan_steps(question, share * self._share, self.ledger, handling, seeded=seeded)
+            return calibrate_steps(question, share * self._share, self.ledger, handling, seeded=seeded)
         check_users(question, held_by(self))
         if needs_rating_bound(question, self.unit):
             self._check_nobody_counts_nothing(question)
-        return plan_noise(question, share * self._share, self.ledger, self._noise, handling, seeded=seeded)
+        return calibrate_noise(question, share * self._share, self.ledger, self._noise, handling, seeded=seeded)
 
     def price(self, mechanism: Mechanism, share: float = 1.0) -> Spend:
         """What running a mechanism would cost. Public."""
@@ -187,16 +187,16 @@ class Paying:
         """Whether who takes part is hidden, and may change with one rating."""
         return self.unit.name == "rating"
 
-    def _charged(self, contribution: Contribution, share: float) -> Plan:
-        plan = self.plan(contribution, share)
+    def _charged(self, contribution: Contribution, share: float) -> CalibratedNoise:
+        noise = self.calibrate(contribution, share)
         check_before_charging(contribution, held_by(self), users_may_leave=self._users_may_leave)
-        self._pay(plan.spend, contribution.shape)
-        return plan
+        self._pay(noise.spend, contribution.shape)
+        return noise
 
-    def _charged_steps(self, steps: Steps, share: float) -> Plan:
-        plan = self.plan(steps, share)
-        self._pay(plan.spend, steps.shape)
-        return plan
+    def _charged_steps(self, steps: Steps, share: float) -> CalibratedNoise:
+        noise = self.calibrate(steps, share)
+        self._pay(noise.spend, steps.shape)
+        return noise
 
     def _pay(self, spend: Spend, *shapes: tuple[int, ...]) -> None:
         self.ledger.charge(spend)  # which lets an account pay first
@@ -209,6 +209,6 @@ class Paying:
             self._check_nobody_counts_nothing(contribution)
         check_before_charging(contribution, held_by(self), users_may_leave=self._users_may_leave)
 
-    def _noisy(self, contribution: Contribution, ratings: InParts | None, plan: Plan) -> Doubles:
+    def _noisy(self, contribution: Contribution, ratings: InParts | None, noise: CalibratedNoise) -> Doubles:
         total = weighted_total(contribution, ratings, self.ledger.levels, self._level_fact)
-        return plan.add_noise(total, self._randomness)
+        return noise.add_noise(total, self._randomness)

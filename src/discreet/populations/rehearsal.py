@@ -10,9 +10,9 @@ import numpy as np
 
 from discreet.errors import InputError
 from discreet.populations.around import Around
+from discreet.populations.calibration import CalibratedNoise
 from discreet.populations.contribution import Contribution
 from discreet.populations.mechanism import Drawn, Mechanism
-from discreet.populations.plan import Plan
 from discreet.populations.population import Population
 from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.guarantee import Guarantee
@@ -30,7 +30,7 @@ class PayingPopulation(Population, Protocol):
         """What may be spent, and what was."""
         ...
 
-    def plan(self, question: Question, share: float = 1.0) -> Plan:
+    def calibrate(self, question: Question, share: float = 1.0) -> CalibratedNoise:
         """The noise that a sum or steps would get, and what it would cost. Public: no rating is looked at."""
         ...
 
@@ -47,7 +47,7 @@ class Rehearsal(Around):
         self._before = population.ledger
         self._asked: tuple[Spend, ...] = ()
         self.ledger = self._before.copy()
-        self._plan, self._price = population.plan, population.price
+        self._calibrate, self._price = population.calibrate, population.price
 
     @property
     def spends(self) -> tuple[Spend, ...]:
@@ -61,14 +61,14 @@ class Rehearsal(Around):
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """Zeros, charged as the sum itself. No answer came before, so all that was asked is one plan."""
-        self._charge(self._plan(contribution, share).spend)
+        self._charge(self._calibrate(contribution, share).spend)
         return np.zeros(contribution.shape)
 
     def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
         """Zeros in every step, all of them charged as the steps themselves; the noise is told as it will be."""
-        plan = self._plan(steps, share)
-        self._charge(plan.spend)
-        return StepSums(steps, plan.deviation, lambda contribution: np.zeros(contribution.shape))
+        noise = self._calibrate(steps, share)
+        self._charge(noise.spend)
+        return StepSums(steps, noise.deviation, lambda contribution: np.zeros(contribution.shape))
 
     def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
         """Zeros, charged as the mechanism itself."""

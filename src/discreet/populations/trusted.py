@@ -18,7 +18,7 @@ class TrustedServer(Paying):
     Parameters
     ----------
     ratings
-        What the server holds, in memory or, as :class:`~discreet.RatingsInParts`, in files.
+        What the server holds, in memory or, as :class:`~discreet.data.RatingsInParts`, in files.
     ledger
         What may be spent, and where every sum is booked before it is computed.
     noise
@@ -83,14 +83,14 @@ class TrustedServer(Paying):
 
     def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
         """Noisy totals over secret samples of the users; all of them are booked before the first is computed."""
-        plan = self._charged_steps(steps, share)
+        noise = self._charged_steps(steps, share)
 
         def answer(contribution: Contribution) -> Doubles:
             self._check_step(contribution)
             sample = sampled_users(held_by(self), steps.sampling_rate, self._randomness)
-            return self._noisy(contribution, some_users(held_by(self), sample), plan)
+            return self._noisy(contribution, some_users(held_by(self), sample), noise)
 
-        return StepSums(steps, plan.deviation, answer)
+        return StepSums(steps, noise.deviation, answer)
 
     def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
         """What the mechanism draws; booked before it looks at a rating."""
@@ -103,4 +103,4 @@ class TrustedServer(Paying):
 
     def deviation(self, question: Question, share: float = 1.0) -> float:
         """Standard deviation of the noise on each cell."""
-        return self.plan(question, share).deviation
+        return self.calibrate(question, share).deviation

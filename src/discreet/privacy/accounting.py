@@ -1,7 +1,7 @@
 """What a list of spends costs together, where the list was fixed before any answer.
 
-The one home of dp-accounting, which is slow to load and is needed only for distributions of the privacy loss: noise on
-samples, and Laplace noise at a delta. Pure losses add up, and Gaussian noise has its closed form. What spends cost
+Pure losses add up, and Gaussian noise has its closed form. Distributions of the privacy loss are needed only for noise
+on samples of the users; for them this is the one home of dp-accounting, an extra that is slow to load. What spends cost
 that were chosen on the way is in :mod:`discreet.privacy.composition`.
 
 Every mechanism is described to the library under the add-or-remove relation with its true sensitivity: with the
@@ -15,12 +15,12 @@ from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
 from discreet.errors import InputError
+from discreet.extras import load_extra
+from discreet.privacy.searching import least_noise
 from discreet.privacy.spend import Spend, amplified
 
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
-
-CALIBRATION_TOLERANCE = 1e-4
 
 
 def epsilon_of(spends: Sequence[Spend], delta: float) -> float:
@@ -96,22 +96,10 @@ def calibrate(spends: Callable[[float], Sequence[Spend]], epsilon: float, delta:
     ``spends(noise)`` describes what would be done with noise multiplied by ``noise``; more must not cost more.
     The result costs between 99.9% of ``epsilon`` and all of it, never more.
     """
-    low, high = 1.0, 1.0
-    while epsilon_of(spends(high), delta) > epsilon:
-        low, high = high, high * 2
-        if high > 2.0**40:
-            raise InputError(f"no amount of noise meets epsilon {epsilon} at delta {delta}")
-    while epsilon_of(spends(low), delta) <= epsilon:
-        low, high = low / 2, low
-        if low < 2.0**-40:
-            return high
-    while high / low - 1 > CALIBRATION_TOLERANCE:
-        middle = math.sqrt(low * high)
-        if epsilon_of(spends(middle), delta) > epsilon:
-            low = middle
-        else:
-            high = middle
-    return high
+    try:
+        return least_noise(lambda noise: epsilon_of(spends(noise), delta) / epsilon)
+    except InputError:
+        raise InputError(f"no amount of noise meets epsilon {epsilon} at delta {delta}") from None
 
 
 @lru_cache(maxsize=64)
@@ -140,7 +128,10 @@ def sampled_noise_multiplier(
 
     # Many steps are close to Gaussian noise of μ = q·√(T·(e^(1/σ²) − 1)): there the search begins.
     guess = 1 / math.sqrt(math.log1p(mu * mu * share / (sampling_rate**2 * times)))
-    return _least_noise(cost, guess)
+    try:
+        return least_noise(lambda noise: cost(noise) * (1 + 1e-7), guess)
+    except InputError:
+        raise InputError("no amount of noise makes these steps cost their share") from None
 
 
 def _gaussian(noise_multiplier: float, sampling_rate: float = 1.0, times: int = 1) -> Spend:
@@ -153,37 +144,6 @@ def _gaussian(noise_multiplier: float, sampling_rate: float = 1.0, times: int = 
         sampling_rate=sampling_rate,
         times=times,
     )
-
-
-def _least_noise(cost: Callable[[float], float], guess: float) -> float:
-    """Where a falling cost comes down to 1, on the safe side; few steps, since each composes distributions."""
-    low, high, step = (0.0, math.inf), (math.inf, 0.0), 1.03  # noise and its cost on either side
-    noise = guess
-    while high[0] / max(low[0], 1e-300) - 1 > CALIBRATION_TOLERANCE:
-        found = cost(noise)
-        if found <= 1 - 1e-7:
-            high = noise, found
-        else:
-            low = noise, found
-        if low[0] == 0:
-            noise, step = high[0] / step, step * step
-        elif not math.isfinite(high[0]):
-            noise, step = low[0] * step, step * step
-        else:
-            noise = _between(low, high)
-        if not 2.0**-40 < noise < 2.0**40:
-            raise InputError("no amount of noise makes these steps cost their share")
-    return high[0]
-
-
-def _between(low: tuple[float, float], high: tuple[float, float]) -> float:
-    """The root on the line through both points in logarithms, a hair to the safe side; never too close to an end."""
-    width = math.log(high[0] / low[0])
-    place = 0.5
-    if math.isfinite(low[1]) and high[1] > 0:
-        place = math.log(low[1]) / math.log(low[1] / high[1])
-    margin = min(0.4, CALIBRATION_TOLERANCE / 3 / width)
-    return low[0] * math.exp(width * min(max(place + margin, margin), 1 - margin))
 
 
 def _all_gaussian(spends: Sequence[Spend]) -> bool:
@@ -241,13 +201,12 @@ def _width(spends: tuple[tuple[Spend, int], ...]) -> float:
 
 
 def _loss_of_one(spend: Spend, width: float) -> "PrivacyLossDistribution":
-    from dp_accounting.pld import privacy_loss_distribution as pld
-    from dp_accounting.pld.common import DifferentialPrivacyParameters
-
+    needs = "what noise on samples of the users costs"
+    pld = load_extra("dp_accounting.pld.privacy_loss_distribution", "accounting", needs)
     if spend.mechanism == "pure":  # dominated by randomised response between two answers
         once = amplified(1 / spend.noise_multiplier, spend.sampling_rate)
         return pld.from_privacy_parameters(
-            DifferentialPrivacyParameters(once, 0.0), value_discretization_interval=width
+            pld.common.DifferentialPrivacyParameters(once, 0.0), value_discretization_interval=width
         )
     build = pld.from_gaussian_mechanism if spend.mechanism == "gaussian" else pld.from_laplace_mechanism
     return build(

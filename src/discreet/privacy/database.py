@@ -2,18 +2,19 @@
 
 import os
 import secrets
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_data_path
 from sqlalchemy import Connection, Engine, Row, Table, create_engine, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from discreet.errors import BudgetError, InputError, require
+from discreet.extras import load_extra
 from discreet.privacy.schema import KEYS, LOCK, bring_up_to_date, is_current
 
 KEY_BYTES = 32
@@ -134,15 +135,7 @@ class Database:
 
 def default_path() -> Path:
     """The SQLite file in the user's data folder of the operating system."""
-    if base := os.environ.get("XDG_DATA_HOME"):
-        folder = Path(base)
-    elif sys.platform == "darwin":
-        folder = Path.home() / "Library" / "Application Support"
-    elif sys.platform == "win32":
-        folder = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    else:
-        folder = Path.home() / ".local" / "share"
-    return folder / "discreet" / "budget.sqlite"
+    return user_data_path("discreet", appauthor=False) / "budget.sqlite"
 
 
 def _read_url(place: str) -> URL:
@@ -167,13 +160,11 @@ def _connect_later(url: URL, patience: float) -> Engine:
     if url.get_backend_name() == "sqlite":
         # With isolation level None Python leaves transactions to us.
         return create_engine(url, poolclass=NullPool, connect_args={"timeout": patience, "isolation_level": None})
-    try:
-        # Read committed, whatever the server's default: after waiting for a lock the next statement must see
-        # what the one before us booked, not how things were when we started.
-        options = {"connect_timeout": 10, "client_encoding": "utf8"}
-        return create_engine(url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args=options)
-    except ModuleNotFoundError:
-        raise InputError("a budget in PostgreSQL needs psycopg: pip install 'discreet[postgres]'") from None
+    load_extra("psycopg", "postgres", "a budget in PostgreSQL")
+    # Read committed, whatever the server's default: after waiting for a lock the next statement must see
+    # what the one before us booked, not how things were when we started.
+    options = {"connect_timeout": 10, "client_encoding": "utf8"}
+    return create_engine(url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args=options)
 
 
 def _key_file(file: Path) -> Path:

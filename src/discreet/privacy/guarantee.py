@@ -177,7 +177,7 @@ class Guarantee:
         kind, tuned_on = read_tuning(tuning)
         require(
             kind != "paid" or chosen,
-            "tuning='paid' needs a choice that this ledger paid for: see discreet.choose",
+            "tuning='paid' needs a choice that this ledger paid for: see discreet.privacy.choose",
         )
         epsilon, delta = ledger.epsilon if ledger.planned is None else ledger.spent, 0.0
         if ledger.spends:

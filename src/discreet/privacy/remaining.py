@@ -1,16 +1,17 @@
 """What can still be spent of a limit: how large one more fit can be, and how many more there can be."""
 
 import math
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import replace
 
-from discreet.errors import require
+from discreet.errors import InputError, require
 from discreet.privacy.composition import Filter, composed_epsilon
 from discreet.privacy.ledger import ROUNDING
+from discreet.privacy.searching import least_noise
 from discreet.privacy.spend import Spend
 
 MOST_FITS = 10**9
-_MOST_NOISE = 2.0**40
 
 
 def greatest_epsilon(used: Filter, spends: Sequence[Spend], price: int, delta: float) -> float:
@@ -25,24 +26,13 @@ def greatest_epsilon(used: Filter, spends: Sequence[Spend], price: int, delta: f
     def scaled(noise: float) -> list[Spend]:
         return [replace(spend, scale=spend.scale * noise) for spend in spends]
 
-    def allowed(noise: float) -> bool:
-        return _accepts(used, scaled(noise), price)
-
-    low, high = 1.0, 1.0
-    while not allowed(high):
-        low, high = high, high * 2
-        if high > _MOST_NOISE:
-            return 0.0
-    while allowed(low):
-        low, high = low / 2, low
-        if low < 1 / _MOST_NOISE:
-            break
     # Distributions of the loss are slow to compose, and known to two digits only.
     tolerance = 1e-2 if any(spend.sampling_rate < 1 for spend in spends) else 1e-9
-    while high / low - 1 > tolerance:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if allowed(middle) else (middle, high)
-    return composed_epsilon(scaled(high), delta)
+    try:
+        noise = least_noise(lambda noise: _share(used, scaled(noise), price), tolerance=tolerance)
+    except InputError:
+        return 0.0
+    return composed_epsilon(scaled(noise), delta)
 
 
 def how_often(used: Filter, spends: Sequence[Spend], price: int) -> int:
@@ -61,17 +51,21 @@ def how_often(used: Filter, spends: Sequence[Spend], price: int) -> int:
     def allowed(fits: int) -> bool:
         return _accepts(used, [replace(spend, times=spend.times * fits) for spend in spends], price)
 
-    low, high = 0, 1
-    while high < MOST_FITS and allowed(high):
-        low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if allowed(middle) else (low, middle)
-    return 1 + low
+    most = 1
+    while most < MOST_FITS and allowed(most):
+        most *= 2
+    return 1 + bisect(range(1, most), False, key=lambda fits: not allowed(fits))
 
 
 def _accepts(used: Filter, spends: Sequence[Spend], price: int) -> bool:
-    return used.after([spend.for_group(price) for spend in spends]).spent <= _limit(used) * (1 + ROUNDING)
+    return _share(used, spends, price) <= 1
+
+
+def _share(used: Filter, spends: Sequence[Spend], price: int) -> float:
+    """What would be spent with these, as a share of the limit."""
+    limit = _limit(used) * (1 + ROUNDING)
+    spent = used.after([spend.for_group(price) for spend in spends]).spent
+    return spent / limit if limit > 0 else math.inf if spent > 0 else 0.0
 
 
 def _limit(used: Filter) -> float:

@@ -37,7 +37,7 @@ class Spend:
     seeded
         Whether the noise can be drawn again by whoever knows its seed; then nothing is proven.
     chooses
-        Whether a setting was chosen by it (see :func:`discreet.choose`).
+        Whether a setting was chosen by it (see :func:`discreet.privacy.choose`).
     weighted
         Whether every user's part in it was multiplied by the weight of their privacy level.
 

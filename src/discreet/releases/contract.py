@@ -15,10 +15,13 @@ own device, and a new user is no special case. They are called by :class:`~discr
 checks the arguments and prepares once.
 """
 
+import dataclasses
+import json
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.errors import InputError
 from discreet.types import Floats, Indices
 
 if TYPE_CHECKING:
@@ -64,3 +67,22 @@ class PreparingModel(Model, Protocol):
 def needs_raw_ratings(model: Any) -> bool:
     """Whether ``model.fit`` takes ``Ratings`` itself rather than a population."""
     return bool(getattr(model, "raw_ratings", False))
+
+
+def check_settings(model: Any) -> None:
+    """Raise unless a card can hold the settings of a model: numbers, text, true, false, none, and lists of these."""
+    kind = type(model).__name__
+    if not dataclasses.is_dataclass(model):
+        raise InputError(f"{kind} cannot be saved: its settings must be fields of a dataclass; nothing was written")
+    for field in dataclasses.fields(model):
+        value = getattr(model, field.name)
+        value = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value  # numpy's numbers
+        try:
+            same = json.loads(json.dumps(value)) == value
+        except (TypeError, ValueError, RecursionError):
+            same = False
+        if not same:
+            raise InputError(
+                f"{kind} cannot be saved: its setting {field.name} is a {type(value).__name__}, and a card holds "
+                "numbers, text, true, false, none and lists of these; nothing was written"
+            )

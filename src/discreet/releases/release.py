@@ -10,7 +10,7 @@ from discreet.collect.promise import promise_of, spends_of
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, library_for
+from discreet.errors import InputError, ReleaseError, library_for
 from discreet.looks import Looks
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
@@ -286,11 +286,13 @@ class Release:
         save(self, Path(folder), sign)
 
     @staticmethod
-    def load(folder: str | Path, *, key: "PublicKey | str | Path | None" = None) -> "Release":
+    def load(
+        folder: str | Path, *, key: "PublicKey | str | Path | None" = None, model: "type[Model] | None" = None
+    ) -> "Release":
         """Read a release that :meth:`save` wrote; checks version, names, shapes, types and checksum.
 
         What it promises is recomputed from its ledger, and a signature must fit. ``key`` is a public key, or its file:
-        a release that this very key did not sign is refused.
+        a release that this very key did not sign is refused. ``model`` is the class of a model that is not Discreet's.
         """
         from discreet.releases.storage import load
 
@@ -299,4 +301,7 @@ class Release:
                 from discreet.privacy.signing import PublicKey
 
             key = PublicKey.read(key)
-        return load(Path(folder), key)
+        release = load(Path(folder), key, () if model is None else (model,))
+        if model is not None and type(release.model) is not model:
+            raise ReleaseError(f"{folder} holds a model {type(release.model).__name__}, not {model.__name__}")
+        return release

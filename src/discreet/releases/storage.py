@@ -8,9 +8,7 @@ import dataclasses
 import hashlib
 import json
 import logging
-import shutil
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +18,11 @@ import discreet
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels
 from discreet.errors import InputError, MissingLibraryError, ReleaseError, library_for
-from discreet.names import every_kind, kind_of
+from discreet.files import beside, replace_folder
+from discreet.names import find_kind, name_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
+from discreet.releases.contract import check_settings
 from discreet.releases.release import Release
 from discreet.releases.tuning import unpaid_reason
 from discreet.types import AnyArray
@@ -49,24 +49,19 @@ def save(
     """
     check_promise(release)
     check_looks(release)
-    name = next((name for name, kind in every_kind().items() if type(release.model) is kind), None)
-    if name is None:
-        raise InputError(f"{type(release.model).__name__} is not one of Discreet's models and cannot be saved")
+    check_settings(release.model)
     if folder.exists() and not (folder / CARD).exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} exists and is not a release; nothing was written")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    except OSError as error:
-        raise InputError(f"cannot write to {folder.parent}: {error.strerror}; nothing was written") from None
-    try:
+    with beside(folder) as scratch:
+        temporary = scratch / "release"
+        temporary.mkdir()
         arrays = dict(release.arrays)
         arrays |= {CATALOGUE_PREFIX + key: column for key, column in release.catalogue.columns().items()}
         np.savez_compressed(temporary / ARRAYS, allow_pickle=False, **arrays)
         card = {
             "format": FORMAT,
             "discreet": discreet.__version__,
-            "model": name,
+            "model": name_of(type(release.model)),
             "settings": dataclasses.asdict(release.model),  # type: ignore[call-overload]
             "note": release.note,
             "guarantee": release.guarantee.to_json(),
@@ -86,22 +81,14 @@ def save(
         temporary.chmod(0o755)
         if publishing is not None:
             publishing(str(card["arrays_sha256"]))
-        if folder.exists():
-            previous = temporary.with_name(temporary.name + ".previous")
-            folder.replace(previous)
-            temporary.replace(folder)
-            shutil.rmtree(previous)
-        else:
-            temporary.replace(folder)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
+        replace_folder(temporary, folder)
 
 
-def load(folder: Path, key: "PublicKey | None" = None) -> Release:
+def load(folder: Path, key: "PublicKey | None" = None, own: Collection[Any] = ()) -> Release:
     """Read a release, and refuse one that is damaged, from another version, or that promises more than it paid for.
 
-    A signature that is there must fit; with ``key`` there must be one, and by this key.
+    A signature that is there must fit; with ``key`` there must be one, and by this key. ``own`` are classes of models
+    that are not Discreet's: a card names one of them, and never code to import.
     """
     content = _content(folder)
     try:
@@ -116,17 +103,15 @@ def load(folder: Path, key: "PublicKey | None" = None) -> Release:
     if key is not None and signer != key:
         raise ReleaseError(f"{folder} is signed by the key {signer}, and it should be by {key}")
     try:
-        return _load(folder, _parsed(folder, content))
+        return _load(folder, _parsed(folder, content), own)
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError, InputError) as error:
         raise ReleaseError(f"{folder / CARD} is incomplete or damaged: {error}") from None
 
 
-def _load(folder: Path, card: dict[str, Any]) -> Release:
+def _load(folder: Path, card: dict[str, Any], own: Collection[Any]) -> Release:
     if card.get("format") != FORMAT:
         raise ReleaseError(f"{folder} has format {card.get('format')!r}, this version of Discreet reads {FORMAT}")
-    kind = kind_of(str(card.get("model")))
-    if kind is None:
-        raise ReleaseError(f"{folder} holds a model {card.get('model')!r} that this version does not know")
+    kind = _kind(folder, card.get("model"), own)
     path = folder / ARRAYS
     if not path.is_file() or _checksum(path) != card["arrays_sha256"]:
         raise ReleaseError(f"{path} is missing or damaged: its checksum is not the one in the card")
@@ -168,6 +153,21 @@ def _load(folder: Path, card: dict[str, Any]) -> Release:
     if card["discreet"] == discreet.__version__ and card["guarantee"]["sentence"] != str(release.guarantee):
         raise ReleaseError(f"{folder / CARD} promises something else in words than in numbers")
     return release
+
+
+def _kind(folder: Path, name: object, own: Collection[Any]) -> Any:
+    """The class of a model: ours by its name, another only if whoever loads the release has passed it."""
+    _, colon, last = str(name).partition(":")
+    found = find_kind(str(name)) or next((kind for kind in own if colon and kind.__qualname__ == last), None)
+    if found is None and colon and not str(name).startswith("paper:"):
+        given = f", and {' and '.join(kind.__name__ for kind in own)} is another" if own else ""
+        raise ReleaseError(
+            f"{folder} holds the model {name!r}, which is not one of Discreet's{given}: if you trust its code, pass "
+            "the class (Release.load(folder, model=Class), on the command line --model module:Class)"
+        )
+    if found is None:
+        raise ReleaseError(f"{folder} holds a model {name!r} that this version does not know")
+    return found
 
 
 def check_promise(release: Release) -> None:

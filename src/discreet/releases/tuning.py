@@ -11,7 +11,8 @@ the ratings are on record (:mod:`discreet.looks`). From these follows what the g
     other settings, and no look on record    unrecorded
 
 Which model it is, is a choice like any other, once models of another kind were looked at. Almanac is what is fitted
-when nobody chooses, so it needs no word. What is announced to a model (its audience) is no setting, unless several such
+when nobody chooses, so it needs no word. The defaults of a model that is not ours are known to nobody: once it was
+looked at, they need a word too. What is announced to a model (its audience) is no setting, unless several such
 numbers were tried.
 """
 
@@ -26,6 +27,7 @@ from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.looks import Look, Looks
+from discreet.names import is_listed
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
 
@@ -137,6 +139,8 @@ def unpaid_reason(model: Any, looks: Iterable[Look]) -> str:
         subject = f"{own} was looked at with several settings, and what was announced to it may be one of them"
     elif others and own != DEFAULT_KIND:
         subject = f"{own} may have been chosen among several kinds of models"
+    elif tried and not is_listed(type(model)):
+        subject = f"{own} is not one of Discreet's models, so its defaults may have been chosen by what came out"
     else:
         return ""
     return (

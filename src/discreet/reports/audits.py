@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.results import Audit
-from discreet.reports.drawing import NARROW, NARROW_DOTS, WIDTH, Picture, plot, styled
+from discreet.reports.drawing import NARROW, NARROW_DOTS, WIDTH, Picture, altair, needs_altair, plot, styled
 from discreet.reports.style import INK, LINE, QUIET, SERIES
 
 BINS = 48
@@ -17,17 +17,17 @@ def pictures_of_audit(audit: Audit) -> list[Picture]:
 
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> audit = dc.audit_by_runs(dc.Popularity(), ratings, dc.Terms(epsilon=1.0), runs=100)
+    >>> audit = dc.audit.audit_by_runs(dc.Popularity(), ratings, dc.Terms(epsilon=1.0), runs=100)
     >>> [picture.name for picture in pictures_of_audit(audit)]
     ['audit', 'audit-epsilon']
     """
     return [distributions_chart(audit), epsilon_chart(audit)]
 
 
+@needs_altair
 def distributions_chart(audit: Audit) -> Picture:
     """How the scores of the attack fall without and with the canary, as two outlines."""
-    import altair as alt
-
+    alt = altair()
     low, high = _range(audit)
     edges = np.linspace(low, high, BINS + 1)
     values, middles = [], (edges[:-1] + edges[1:]) / 2
@@ -91,10 +91,10 @@ def distributions_chart(audit: Audit) -> Picture:
     )
 
 
+@needs_altair
 def epsilon_chart(audit: Audit) -> Picture:
     """What was measured, proven and allowed, on one axis of epsilon."""
-    import altair as alt
-
+    alt = altair()
     rows = [("measured, at least", audit.epsilon_low, SERIES[1])]
     if audit.epsilon_of_mu is not None:
         rows.append(("measured by mu, at least", audit.epsilon_of_mu, SERIES[1]))

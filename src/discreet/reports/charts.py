@@ -13,7 +13,9 @@ from discreet.reports.drawing import (
     NARROW_DOTS,
     WIDTH,
     Picture,
+    altair,
     colours,
+    needs_altair,
     plot,
     shapes,
     styled,
@@ -30,7 +32,8 @@ def pictures_of(report: Report) -> list[Picture]:
 
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> report = dc.compare({"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}, ratings, dc.Folds(count=2))
+    >>> models = {"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}
+    >>> report = dc.compare(models, ratings, dc.evaluation.Folds(count=2))
     >>> [picture.name for picture in pictures_of(report)]
     ['rmse', 'rmse-and-time', 'errors']
     """
@@ -56,17 +59,18 @@ def pictures_for(report: Report, metric: str) -> list[Picture]:
     return pictures
 
 
+@needs_altair
 def metric_chart(report: Report, metric: str, *, width: int = WIDTH) -> Picture:
     """A dot and its interval for each model, best first.
 
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> report = dc.compare({"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}, ratings, dc.Folds(count=2))
+    >>> models = {"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}
+    >>> report = dc.compare(models, ratings, dc.evaluation.Folds(count=2))
     >>> metric_chart(report, "mae").title
     'bias comes first by MAE'
     """
-    import altair as alt
-
+    alt = altair()
     rows, label = ordered_rows(report, metric), display_name(metric)
     if not rows:
         raise InputError(f"no model of the report has the metric {metric!r}")
@@ -121,10 +125,10 @@ def metric_chart(report: Report, metric: str, *, width: int = WIDTH) -> Picture:
     )
 
 
+@needs_altair
 def speed_chart(report: Report, metric: str, *, width: int = HALF) -> Picture:
     """Accuracy against the time that the fit took."""
-    import altair as alt
-
+    alt = altair()
     label = display_name(metric)
     rows = [row for row in ordered_rows(report, metric) if row.fit_seconds is not None]
     require(len(rows) > 0, f"no model of the report has both {metric!r} and a fit time")
@@ -195,10 +199,10 @@ def speed_chart(report: Report, metric: str, *, width: int = HALF) -> Picture:
     )
 
 
+@needs_altair
 def error_chart(report: Report) -> Picture:
     """The share of predicted ratings that are off by at most x, one line for each model."""
-    import altair as alt
-
+    alt = altair()
     rows = [row for row in report.rows if row.cdf]
     require(len(rows) > 0, "no model of the report predicts ratings")
     # Beyond the point where everybody has arrived there is nothing to see.
@@ -249,8 +253,7 @@ def error_chart(report: Report) -> Picture:
 
 def _model_colour(report: Report, named: Sequence[str] = (), columns: int = 4) -> Any:
     """One colour for each model, the same in every picture of a report; a legend of the ones to be named."""
-    import altair as alt
-
+    alt = altair()
     models = [row.model for row in report.rows]
     scale = alt.Scale(domain=models, range=colours(len(models)))
     return alt.Color("model:N", scale=scale, legend=_legend(named, columns))
@@ -258,24 +261,21 @@ def _model_colour(report: Report, named: Sequence[str] = (), columns: int = 4) -
 
 def _model_shape(report: Report) -> Any:
     """After ten models the colours come again, in another shape."""
-    import altair as alt
-
+    alt = altair()
     models = [row.model for row in report.rows]
     return alt.Shape("model:N", scale=alt.Scale(domain=models, range=shapes(len(models))), legend=None)
 
 
 def _model_dash(report: Report, named: Sequence[str], columns: int) -> Any:
     """The same for lines."""
-    import altair as alt
-
+    alt = altair()
     models = [row.model for row in report.rows]
     dashes = [DASHES[position // len(SERIES) % len(DASHES)] for position in range(len(models))]
     return alt.StrokeDash("model:N", scale=alt.Scale(domain=models, range=dashes), legend=_legend(named, columns))
 
 
 def _legend(named: Sequence[str], columns: int) -> Any:
-    import altair as alt
-
+    alt = altair()
     if not named:
         return None
     return alt.Legend(title=None, orient="bottom", columns=columns, symbolType="stroke", values=list(named))

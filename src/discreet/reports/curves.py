@@ -3,11 +3,11 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from discreet.errors import require
-from discreet.reports.drawing import HALF, NARROW, Picture, colours, plot, styled
+from discreet.reports.drawing import HALF, NARROW, Picture, altair, colours, needs_altair, plot, styled
+from discreet.reports.rendering import render
 from discreet.reports.style import QUIET
 
 STACKED = 12
@@ -28,6 +28,7 @@ class Point:
     high: float
 
 
+@needs_altair
 def curves_chart(
     curves: Mapping[str, Sequence[Point]],
     *,
@@ -63,8 +64,7 @@ def curves_chart(
     >>> curves_chart({"a": points}, name="n", title="t", caption="c", x="x", y="y").alt
     'y by x. a: 2.000 at 1, 3.000 at 2'
     """
-    import altair as alt
-
+    alt = altair()
     drawn = [(series, point) for series, points in curves.items() for point in points]
     require(len(drawn) > 0, "there is nothing to draw")
     values = [
@@ -157,48 +157,16 @@ class Rows:
         >>> "1 &lt; 2</td>" in Rows(title="t", columns=["a", "b"], rows=[["x", "1 < 2"]]).html()
         True
         """
-        looks = [_look(column) for column in zip(*self.rows, strict=True)]
-        head = "".join(
-            f'<th scope="col"{_LEFT if look == _WORDS else ""}>{escape(column)}</th>'
-            for column, look in zip(self.columns, looks or [""] * len(self.columns), strict=True)
+        wordy = [max(map(len, column)) > SENTENCE for column in zip(*self.rows, strict=True)]
+        return render(
+            "rows.html",
+            title=self.title,
+            paragraphs=[self.text],
+            columns=self.columns,
+            rows=self.rows,
+            wordy=wordy or [False] * len(self.columns),
+            stacks=len(self.rows) <= STACKED,
         )
-        body = "".join(
-            f'<tr><th scope="row"{_label(self.columns[0])}>{_name(row[0])}</th>'
-            + "".join(
-                f"<td{look}{_label(column)}>{escape(cell)}</td>"
-                for cell, column, look in zip(row[1:], self.columns[1:], looks[1:], strict=True)
-            )
-            + "</tr>"
-            for row in self.rows
-        )
-        kind = ' class="stacks"' if len(self.rows) <= STACKED else ""
-        lead = f"<p>{escape(self.text)}</p>" if self.text else ""
-        return (
-            f"<section><h2>{escape(self.title)}</h2>{lead}"
-            f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(self.title)}">'
-            f"<table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
-        )
-
-
-def _name(text: str) -> str:
-    first, _, rest = text.partition("\n")
-    if not rest:
-        return escape(first)
-    small = "display:block;font-weight:400;white-space:normal;margin:.3em 0 0;color:var(--quiet)"
-    return f'<span style="white-space:normal">{escape(first)}</span><small style="{small}">{escape(rest)}</small>'
-
-
-_LEFT = ' style="text-align:left"'
-_WORDS = ' style="white-space:normal;text-align:left;min-width:min(15em,40vw)"'
-
-
-def _look(column: Sequence[str]) -> str:
-    """Sentences are broken into lines and begin on the left; numbers and short words stay on one line."""
-    return _WORDS if max(map(len, column)) > SENTENCE else ' style="white-space:nowrap"'
-
-
-def _label(column: str) -> str:
-    return f' data-label="{escape(column)}"'
 
 
 def _domain(low: float, high: float, log: bool) -> list[float]:

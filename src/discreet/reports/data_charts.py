@@ -4,10 +4,11 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import require
-from discreet.reports.drawing import HALF, Picture, plot, styled
+from discreet.reports.drawing import HALF, Picture, altair, needs_altair, plot, styled
 from discreet.reports.style import INK, PALE, SERIES
 
 
+@needs_altair
 def popularity_chart(ratings: Ratings, most: int = 300) -> Picture:
     """How often items are rated, most rated first: the long tail.
 
@@ -15,8 +16,7 @@ def popularity_chart(ratings: Ratings, most: int = 300) -> Picture:
     >>> popularity_chart(dc.synthetic(users=50, items=30, ratings=600, seed=1)).name
     'popularity'
     """
-    import altair as alt
-
+    alt = altair()
     counts = np.sort(np.bincount(ratings.item_index, minlength=ratings.n_items))[::-1]
     counts = counts[counts > 0]
     require(len(counts) > 0, "there are no ratings to draw")
@@ -50,10 +50,10 @@ def popularity_chart(ratings: Ratings, most: int = 300) -> Picture:
     )
 
 
+@needs_altair
 def values_chart(ratings: Ratings) -> Picture:
     """How often each rating was given."""
-    import altair as alt
-
+    alt = altair()
     given, counts = np.unique(ratings.values, return_counts=True)
     require(len(given) > 0, "there are no ratings to draw")
     if len(given) > 20:  # a continuous scale: twenty bins

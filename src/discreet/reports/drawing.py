@@ -5,15 +5,20 @@ one of ten series), so that a page can give each role another colour in the dark
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 from discreet.errors import require
-from discreet.reports.files import write_whole
+from discreet.extras import load_extra
+from discreet.files import write_whole
 from discreet.reports.style import FONT, INK, LINE, QUIET, SERIES, SHAPES
 
 WIDTH, HALF = 620, 430  # a picture across the page, and one of two beside each other
+P = ParamSpec("P")
 NARROW, NARROW_DOTS = 250, 150  # on a phone: where nothing, and where names and numbers stand beside the drawing
 
 
@@ -49,6 +54,11 @@ class Picture:
     wide: bool = False
     narrow: Any = None
 
+    @property
+    def drawn(self) -> bool:
+        """Whether there is a chart: there is none where the extra ``pictures`` is not installed."""
+        return self.chart is not None
+
     def svg(self) -> str:
         """The picture as SVG text, without a background."""
         return self._svg(self.chart)
@@ -58,30 +68,60 @@ class Picture:
         return None if self.narrow is None else self._svg(self.narrow)
 
     def _svg(self, chart: Any) -> str:
-        import vl_convert
-
-        return str(vl_convert.vegalite_to_svg(chart.properties(background="transparent").to_dict()))
+        return str(vl_convert().vegalite_to_svg(chart.properties(background="transparent").to_dict()))
 
     def png(self) -> bytes:
         """The picture as PNG on white, two pixels to a point."""
-        import vl_convert
-
-        return bytes(vl_convert.vegalite_to_png(self._spec("white"), scale=2))
+        return bytes(vl_convert().vegalite_to_png(self._spec("white"), scale=2))
 
     def save(self, path: str | Path) -> None:
         """Write the picture as ``.svg`` or ``.png``, whole or not at all."""
-        import vl_convert
-
         path = Path(path)
         require(path.suffix in (".svg", ".png"), f"a picture is saved as .svg or .png, got {path.name!r}")
         if path.suffix == ".svg":
-            write_whole(path, str(vl_convert.vegalite_to_svg(self._spec("white"))).encode())
+            write_whole(path, str(vl_convert().vegalite_to_svg(self._spec("white"))).encode())
         else:
             write_whole(path, self.png())
 
     def _spec(self, background: str) -> dict[str, Any]:
+        vl_convert()  # first, since there may be no chart
         spec: dict[str, Any] = self.chart.properties(background=background).to_dict()
         return spec
+
+
+UNDRAWN = Picture(name="undrawn", title="", caption="", alt="", chart=None)
+"""In place of every picture where the extra ``pictures`` is not installed: pages leave it out, and say so."""
+
+
+def altair() -> Any:
+    """The library that describes charts."""
+    return load_extra("altair", "pictures", "a picture")
+
+
+def vl_convert() -> Any:
+    """The library that draws them."""
+    altair()  # which made the chart, or could not
+    return load_extra("vl_convert", "pictures", "a picture")
+
+
+def check_picture() -> None:
+    """Raise, before the work starts, where a picture could not be drawn at its end."""
+    vl_convert()
+
+
+def can_draw() -> bool:
+    """Whether both are installed; neither is loaded for that."""
+    return all(find_spec(name) is not None for name in ("altair", "vl_convert"))
+
+
+def needs_altair(chart: Callable[P, Picture]) -> Callable[P, Picture]:
+    """Let a function that makes a picture return :data:`UNDRAWN` where pictures cannot be drawn."""
+
+    @wraps(chart)
+    def drawn(*arguments: P.args, **named: P.kwargs) -> Picture:
+        return chart(*arguments, **named) if can_draw() else UNDRAWN
+
+    return drawn
 
 
 def colours(count: int) -> list[str]:
@@ -100,9 +140,8 @@ def shapes(count: int) -> list[str]:
 
 def plot(values: list[dict[str, Any]]) -> Any:
     """A chart of these rows, nothing drawn yet."""
-    import altair as alt
-
-    return alt.Chart(alt.Data(values=values))  # type: ignore[no-untyped-call]
+    alt = altair()
+    return alt.Chart(alt.Data(values=values))
 
 
 def styled(chart: Any) -> Any:

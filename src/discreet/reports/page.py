@@ -6,21 +6,25 @@ are inline too, and the page asks the network for nothing.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
+
+from markupsafe import Markup
 
 import discreet
 from discreet.data.history import History
 from discreet.evaluation.results import Report, Row
+from discreet.files import write_whole
 from discreet.releases.release import Recommendations
 from discreet.reports.drawing import Picture
-from discreet.reports.files import write_whole
-from discreet.reports.pictures import inline
+from discreet.reports.rendering import render
 from discreet.reports.style import SERIES, SHAPES, script, style_sheet
 from discreet.reports.words import display_name, is_error
 
 TIMES = (("fit_seconds", "fit, s", 3), ("predict_seconds", "predict, s", 3), ("peak_memory_mb", "memory, MB", 0))
+
+
+LEFT_OUT = "The pictures are left out, since what draws them is not installed: pip install 'discreet[pictures]'."
 
 
 class Section(Protocol):
@@ -39,11 +43,7 @@ class Facts:
 
     def html(self) -> str:
         """Tiles."""
-        tiles = "".join(
-            f"<div><dt>{escape(name)}</dt><dd{' class=long' if len(value) > 9 else ''}>{escape(value)}</dd></div>"
-            for name, value in self.facts.items()
-        )
-        return f'<dl class="facts">{tiles}</dl>'
+        return render("facts.html", facts=self.facts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +57,7 @@ class Text:
 
     def html(self) -> str:
         """Plain text."""
-        return _section(
-            self.title,
-            *self.paragraphs,
-            more=(f'<p class="note">{escape(self.note)}</p>' if self.note else "")
-            + (f"<pre><code>{escape(self.code)}</code></pre>" if self.code else ""),
-        )
+        return render("text.html", title=self.title, paragraphs=self.paragraphs, note=self.note, code=self.code)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,12 +71,24 @@ class Pictures:
 
     def html(self) -> str:
         """Figures with captions."""
-        figures = "".join(
-            f'<figure class="{"wide" if self.lead and picture.wide else "half"}"><h3>{escape(picture.title)}</h3>'
-            f"{_drawing(picture)}<figcaption>{escape(picture.caption)}</figcaption></figure>"
-            for picture in self.pictures
+        drawn = [picture for picture in self.pictures if picture.drawn]
+        return render(
+            "pictures.html",
+            title=self.title,
+            paragraphs=[self.text],
+            pictures=drawn,
+            lead=self.lead,
+            missing="" if len(drawn) == len(self.pictures) else LEFT_OUT,
         )
-        return _section(self.title, self.text, more=f'<div class="pictures">{figures}</div>')
+
+
+class Cell(NamedTuple):
+    """A cell of a table: what is shown, what it is sorted by, what stands small beside it, and its look."""
+
+    text: str
+    value: object
+    small: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,18 +114,18 @@ class Table:
         kinds = ["text", *["number"] * (len(several) + len(names) + len(TIMES))]
         if self._promised:
             columns, kinds = [*columns, "guarantee"], [*kinds, "text"]
-        head = "".join(
-            f'<th scope="col" data-kind="{kind}"><button type="button">{escape(column)}</button></th>'
-            for column, kind in zip(columns, kinds, strict=True)
-        )
-        body = "".join(self._row(row, report.models.index(row.model), names, best) for row in report.rows)
-        caption = f"{report.data}: {report.split}. " + (f"±: {report.interval}. " if report.interval else "")
-        return _section(
-            self.title,
-            self.text,
-            more='<div class="scroll" tabindex="0" role="region" aria-label="Table of results">'
-            f'<table class="sortable"><caption>{escape(caption)}Choose a column to sort by it.</caption>'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>" + self._settings(),
+        known = {row.model: row.settings for row in report.rows if row.settings}
+        return render(
+            "table.html",
+            title=self.title,
+            paragraphs=[self.text],
+            caption=f"{report.data}: {report.split}. " + (f"±: {report.interval}. " if report.interval else ""),
+            columns=list(zip(columns, kinds, strict=True)),
+            rows=[self._row(row, report.models.index(row.model), names, best) for row in report.rows],
+            settings=[
+                (model, ", ".join(f"{name} = {value}" for name, value in settings.items()))
+                for model, settings in known.items()
+            ],
         )
 
     @property
@@ -129,50 +136,36 @@ class Table:
     def _promised(self) -> bool:
         return any(row.guarantee for row in self.report.rows)
 
-    def _settings(self) -> str:
-        """What every model was set to, folded away."""
-        known = list({row.model: row for row in self.report.rows if row.settings}.values())
-        entries = "".join(
-            f"<dt>{escape(row.model)}</dt><dd>"
-            + escape(", ".join(f"{name} = {value}" for name, value in row.settings.items()))
-            + "</dd>"
-            for row in known
-        )
-        return f"<details><summary>Settings of every model</summary><dl>{entries}</dl></details>" if known else ""
-
-    def _row(self, row: Row, place: int, names: Sequence[str], best: Mapping[tuple[str, float | None], float]) -> str:
-        cells = []
+    def _row(
+        self, row: Row, place: int, names: Sequence[str], best: Mapping[tuple[str, float | None], float]
+    ) -> dict[str, Any]:
+        cells: list[Cell | None] = []  # None where nothing was measured
         if self._several:
             value = "Infinity" if row.epsilon is None else f"{row.epsilon:g}"
-            cells.append(f'<td data-value="{value}">{"none" if row.epsilon is None else value}</td>')
+            cells.append(Cell("none" if row.epsilon is None else value, value))
         for name in names:
             if name not in row.metrics:
-                cells.append('<td aria-label="not measured">·</td>')
+                cells.append(None)
                 continue
             estimate = row.metrics[name]
             first = len(self.report.rows) > 1 and estimate.mean == best[name, row.epsilon]
-            chosen = ' class="best"' if first else ""
             half = f"{(estimate.high - estimate.low) / 2:.4f}".removeprefix("0")
-            cells.append(f'<td{chosen} data-value="{estimate.mean}">{estimate.mean:.4f}<small>±{half}</small></td>')
+            cells.append(Cell(f"{estimate.mean:.4f}", estimate.mean, f"±{half}", "best" if first else ""))
         for attribute, _, digits in TIMES:
-            value = getattr(row, attribute)
-            cells.append(
-                '<td aria-label="not measured">·</td>'
-                if value is None
-                else f'<td data-value="{value}">{value:,.{digits}f}</td>'
-            )
+            number = getattr(row, attribute)
+            cells.append(None if number is None else Cell(f"{number:,.{digits}f}", number))
         if self._promised:
-            promise = escape(row.guarantee or "none")
+            promise = row.guarantee or "none"
             if self._several:  # sentences that differ in a number only would fill the page
                 promise = {"proven": "proven", "claimed": "only claimed", None: "none"}[row.promise]
                 promise = "asks for nothing" if row.epsilon == 0 else promise
-            cells.append(f'<td class="words" data-value="{promise}">{promise}</td>')
-        return (
-            f'<tr data-model="{escape(row.model)}"><th scope="row" data-value="{escape(row.model)}">'
-            f'<span class="dot {SHAPES[place // len(SERIES) % len(SHAPES)]}" '
-            f'style="background:var(--series{place % len(SERIES)})"></span>'
-            f"{escape(row.model)}</th>{''.join(cells)}</tr>"
-        )
+            cells.append(Cell(promise, promise, kind="words"))
+        return {
+            "model": row.model,
+            "colour": place % len(SERIES),
+            "shape": SHAPES[place // len(SERIES) % len(SHAPES)],
+            "cells": cells,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,31 +180,22 @@ class Suggestions:
 
     def html(self) -> str:
         """Two panels."""
-        items = "".join(
-            f'<li><span class="place">{place}</span><div><div class="title">{escape(suggestion.title)}</div>'
-            + self._because(place - 1)
-            + "</div></li>"
-            for place, suggestion in enumerate(self.recommendations, start=1)
-        )
-        panels = f'<div class="panel"><h3>Recommended next</h3><ol class="suggested">{items}</ol></div>'
         own = self._own()
-        return _section(self.title, self.text, more=f'<div class="shelf{"" if own else " alone"}">{own}{panels}</div>')
-
-    def _because(self, position: int) -> str:
-        reasons = self.recommendations[position].because
-        if not reasons:
-            return ""
-        parts = "".join(
-            f'<li><span class="bar" aria-hidden="true"><b style="width:{100 * reason.share:.0f}%"></b></span>'
-            f"{escape(reason.title)} <span>{reason.share:.0%}</span></li>"
-            for reason in reasons
+        return render(
+            "suggestions.html",
+            title=self.title,
+            paragraphs=[self.text],
+            suggestions=self.recommendations,
+            own=own,
+            rest=0 if self.history is None else len(self.history) - len(own),
+            highest=None if self.history is None else self.history.catalogue.scale.high,
         )
-        return f'<ul class="because" aria-label="because of">{parts}</ul>'
 
-    def _own(self) -> str:
-        if self.history is None or len(self.history) == 0:
-            return ""
-        history, scale = self.history, self.history.catalogue.scale
+    def _own(self) -> list[tuple[str, float]]:
+        """Some of the user's own ratings, the highest first."""
+        if self.history is None:
+            return []
+        history = self.history
         # The reasons come first: they are what a reader will look for; then the highest rated.
         named = {reason.item for suggestion in self.recommendations for reason in suggestion.because}
         order = sorted(
@@ -219,14 +203,7 @@ class Suggestions:
             key=lambda row: (history.catalogue.items[int(history.items[row])] not in named, -history.values[row]),
         )[: self.shown]
         order.sort(key=lambda row: -history.values[row])
-        rows = "".join(
-            f"<li><span>{escape(str(history.catalogue.titles[history.items[row]]))}</span>"
-            f"{_value(float(history.values[row]), scale.high)}</li>"
-            for row in order
-        )
-        rest = len(history) - len(order)
-        more = f'<li class="more">and {rest} more</li>' if rest else ""
-        return f'<div class="panel own"><h3>What this user rated</h3><ul>{rows}{more}</ul></div>'
+        return [(str(history.catalogue.titles[history.items[row]]), float(history.values[row])) for row in order]
 
 
 def write_page(path: str | Path, *, title: str, sections: Sequence[Section], lead: str = "") -> Path:
@@ -257,45 +234,15 @@ def write_page(path: str | Path, *, title: str, sections: Sequence[Section], lea
 def render_page(*, title: str, sections: Sequence[Section], lead: str = "") -> str:
     """The page as text."""
     body = list(sections)
-    top = ""
-    if body and isinstance(body[0], Facts):  # numbers that come first belong under the headline
-        top = body.pop(0).html()
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        '<link rel="icon" href="data:,">\n'
-        f'<meta name="generator" content="Discreet {discreet.__version__}">\n'
-        f"<title>{escape(title)}</title>\n<style>{style_sheet()}</style>\n</head>\n<body>\n"
-        f'<header><p class="name">Discreet</p><h1>{escape(title)}</h1>'
-        + (f'<p class="lead">{escape(lead)}</p>' if lead else "")
-        + '<button class="theme" type="button" hidden aria-label="Change between light and dark">◐</button>'
-        f"{top}</header>\n<main>\n"
-        + "\n".join(section.html() for section in body)
-        + f"\n</main>\n<footer><p>Written by Discreet {discreet.__version__}. "
-        "This page is one file and asks the network for nothing.</p></footer>\n"
-        f"<script>{script()}</script>\n</body>\n</html>\n"
+    # Numbers that come first belong under the headline.
+    top = body.pop(0).html() if body and isinstance(body[0], Facts) else ""
+    return render(
+        "page.html",
+        title=title,
+        lead=lead,
+        version=discreet.__version__,
+        style_sheet=Markup(style_sheet()),
+        script=Markup(script()),
+        top=Markup(top),
+        sections=[Markup(section.html()) for section in body],
     )
-
-
-def _drawing(picture: Picture) -> str:
-    """The picture; where it has another form for narrow pages both, of which the style sheet shows one."""
-    narrow, drawn = picture.narrow_svg(), inline(picture.svg(), picture.alt)
-    if narrow is None:
-        return f'<div class="drawing scrolls">{drawn}</div>'
-    return (
-        f'<div class="drawing on-wide">{drawn}</div><div class="drawing on-narrow">{inline(narrow, picture.alt)}</div>'
-    )
-
-
-def _section(title: str, *paragraphs: str, more: str = "") -> str:
-    text = "".join(f"<p>{escape(paragraph)}</p>" for paragraph in paragraphs if paragraph)
-    return f"<section><h2>{escape(title)}</h2>{text}{more}</section>"
-
-
-def _value(value: float, highest: float) -> str:
-    """Stars where the scale has five, the number otherwise."""
-    if highest != 5:
-        return f'<span class="value">{value:g}</span>'
-    full = round(value)
-    return f'<span class="value" role="img" aria-label="{value:g} of 5">{"★" * full}<i>{"★" * (5 - full)}</i></span>'

@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.errors import InputError
 from discreet.evaluation.results import Report, Row
-from discreet.reports.drawing import NARROW, Picture, colours, plot, styled
+from discreet.reports.drawing import NARROW, Picture, altair, colours, needs_altair, plot, styled
 from discreet.reports.style import INK, QUIET
 from discreet.reports.words import display_name, is_error, leading_metrics, meaning, ordered_rows
 
@@ -82,6 +82,7 @@ class Panel:
         )
 
 
+@needs_altair
 def privacy_chart(report: Report, metrics: Sequence[str] | None = None) -> Picture:
     """Accuracy over epsilon: a panel for each metric, a curve with intervals for each model, its promise in the legend.
 
@@ -89,13 +90,12 @@ def privacy_chart(report: Report, metrics: Sequence[str] | None = None) -> Pictu
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     >>> terms = [dc.Terms(epsilon=1.0), dc.Terms(epsilon=10.0), dc.Terms()]
     >>> models = {"bias": dc.Bias(), "own-taste": dc.OwnTaste()}
-    >>> report = dc.compare(models, ratings, dc.HoldOut(), terms=terms, metrics=["rmse"])
+    >>> report = dc.compare(models, ratings, dc.evaluation.HoldOut(), terms=terms, metrics=["rmse"])
     >>> picture = privacy_chart(report)
     >>> picture.name, "own-taste" in picture.alt
     ('privacy', True)
     """
-    import altair as alt
-
+    alt = altair()
     panels = [Panel.of(report, metric) for metric in metrics or leading_metrics(report)]
     panels = [panel for panel in panels if panel.private]
     if not panels:
@@ -138,8 +138,7 @@ def legend_names(report: Report) -> dict[str, str]:
 
 
 def _panel(report: Report, panel: Panel, names: dict[str, str], width: int, height: int, columns: int) -> Any:
-    import altair as alt
-
+    alt = altair()
     label, (worst, best) = display_name(panel.metric), panel.domain
     epsilons = [epsilon for epsilon in report.epsilons if epsilon > 0]
     step = math.sqrt(epsilons[-1] / epsilons[0]) if len(epsilons) > 1 else 4.0
@@ -227,8 +226,7 @@ def _panel(report: Report, panel: Panel, names: dict[str, str], width: int, heig
 
 def _across(panel: Panel, scale: Any, curves: list[list[tuple[float, float]]], width: int, height: int) -> list[Any]:
     """The ceiling and what is free, as lines across, each named where its name covers least."""
-    import altair as alt
-
+    alt = altair()
     layers, (worst, best) = [], panel.domain
     for row, text, dash in ((panel.ceiling, "without privacy", [5, 4]), (panel.free, "costs nothing", [1.5, 3])):
         if row is None:

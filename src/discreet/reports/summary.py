@@ -50,7 +50,8 @@ def write_report(
     --------
     >>> import discreet as dc, tempfile
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> report = dc.compare({"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}, ratings, dc.Folds(count=2))
+    >>> models = {"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}
+    >>> report = dc.compare(models, ratings, dc.evaluation.Folds(count=2))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_report(Path(folder) / "page.html", report, ratings=ratings).stat().st_size < 1_500_000
     True

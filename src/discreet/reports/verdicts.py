@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+
+from discreet.reports.rendering import render
 
 SIGNS: dict[bool | None, tuple[str, str, str]] = {
     True: ("✓", "reproduces", "holds"),
@@ -32,23 +33,6 @@ class Entry:
     answers: Sequence[Answer]
     question: bool = False
 
-    def html(self) -> str:
-        """One block; the other readings follow, each with its sign, their numbers folded away."""
-        first, *others = self.answers
-        rest = ""
-        if others:
-            chips = "".join(f"<li>{_chip(answer, self.question, short=True)}</li>" for answer in others)
-            told = "".join(f"<dt>{escape(answer.name)}</dt><dd>{escape(answer.text)}</dd>" for answer in others)
-            rest = (
-                f'<ul class="others" aria-label="in other readings">{chips}</ul>'
-                f"<details><summary>Their numbers</summary><dl>{told}</dl></details>"
-            )
-        return (
-            f'<li class="{LOOKS[first.holds]}">'
-            f'<p class="claim"><span>{escape(self.where)}</span> {escape(self.text)}</p>'
-            f'<p class="answer">{_chip(first, self.question)} {escape(first.text)}</p>{rest}</li>'
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class Verdicts:
@@ -65,18 +49,5 @@ class Verdicts:
         >>> "✓" in Verdicts(title="Claims", entries=[entry]).html()
         True
         """
-        lead = f"<p>{escape(self.text)}</p>" if self.text else ""
-        body = "".join(entry.html() for entry in self.entries)
-        return f'<section><h2>{escape(self.title)}</h2>{lead}<ol class="verdicts">{body}</ol></section>'
-
-
-def _chip(answer: Answer, question: bool, *, short: bool = False) -> str:
-    sign, reproduces, holds = SIGNS[answer.holds]
-    word = holds if question else reproduces
-    shown = answer.name if short else word
-    return (
-        f'<span class="chip {LOOKS[answer.holds]}" title="{escape(answer.name)}: {word}">'
-        f'<b aria-hidden="true">{sign}</b> {escape(shown)}'
-        + (f'<span class="unseen">: {word}</span>' if short else "")
-        + "</span>"
-    )
+        values = {"entries": self.entries, "signs": SIGNS, "looks": LOOKS}
+        return render("verdicts.html", title=self.title, paragraphs=[self.text], **values)

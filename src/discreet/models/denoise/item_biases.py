@@ -31,18 +31,18 @@ def item_biases_and_weights(
     weights, sums = population.sum(asked, share)
     stars = scale.width / 2 / SUM_WEIGHT
     sums = sums * stars
-    mean = scale.middle + _mean_through_noise(weights.sum(), sums.sum(), np.sqrt(sums.size) * noise * stars, scale)
+    mean = scale.middle + _shrunk_mean(weights.sum(), sums.sum(), np.sqrt(sums.size) * noise * stars, scale)
     centred = sums - weights * (mean - scale.middle)
     if population.unit is not None and population.unit.name == "user":
         damping *= TYPICAL_USER_WEIGHT
     if noise == 0:
         bias = np.divide(centred, weights + damping, out=np.zeros_like(weights), where=weights + damping > 0)
     else:
-        bias = _biases_through_noise(weights, centred, damping, noise, noise * stars, BIAS_DEVIATION * scale.width)
+        bias = _shrunk_biases(weights, centred, damping, noise, noise * stars, BIAS_DEVIATION * scale.width)
     return mean, bias.astype(np.float32), weights
 
 
-def _mean_through_noise(weight: float, total: float, total_noise: float, scale: Scale) -> float:
+def _shrunk_mean(weight: float, total: float, total_noise: float, scale: Scale) -> float:
     """How far the mean rating lies from the middle of the scale, where it is expected to within a quarter width."""
     if weight <= 0:
         return 0.0
@@ -50,7 +50,7 @@ def _mean_through_noise(weight: float, total: float, total_noise: float, scale: 
     return float(np.clip(shrunk, -scale.width / 2, scale.width / 2))
 
 
-def _biases_through_noise(
+def _shrunk_biases(
     weights: Doubles, centred: Doubles, damping: float, weight_noise: float, sum_noise: float, spread: float
 ) -> Doubles:
     """Empirical Bayes, from noisy values and public constants alone."""

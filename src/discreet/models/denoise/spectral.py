@@ -26,7 +26,7 @@ their noise edge.
 import numpy as np
 
 from discreet.errors import library_for
-from discreet.kernels.remembering import remembered
+from discreet.kernels.memoizing import memoized
 from discreet.types import AnyArray, Doubles, Floats
 
 FAINT = 1e-6  # keeps a division by a variance possible where there is no noise and nobody was counted
@@ -36,19 +36,19 @@ CHANCE_OF_PRODUCTS = 0.15
 """The part of v that chance has in a product; the rest is caution against factors that fit it."""
 
 
-def noise_edge(deviation: float, size: int) -> float:
+def spectral_threshold(deviation: float, size: int) -> float:
     """The largest eigenvalue that noise alone reaches, in a symmetric matrix with this deviation off its diagonal.
 
-    >>> noise_edge(0.5, 100)
+    >>> spectral_threshold(0.5, 100)
     10.0
     """
     return float(2 * deviation * np.sqrt(size))
 
 
-def above_the_edge(matrix: AnyArray, most: int, edge: float) -> tuple[Doubles, Doubles]:
+def above_threshold(matrix: AnyArray, most: int, edge: float) -> tuple[Doubles, Doubles]:
     """Eigenvalues above the edge, the largest first and at most so many, shrunk; and their eigenvectors.
 
-    >>> values, vectors = above_the_edge(np.diag([5.0, 3.0, 1.0, 0.0]), 2, edge=4.0)
+    >>> values, vectors = above_threshold(np.diag([5.0, 3.0, 1.0, 0.0]), 2, edge=4.0)
     >>> values.tolist(), vectors.shape
     ([4.0], (4, 1))
     """
@@ -58,7 +58,7 @@ def above_the_edge(matrix: AnyArray, most: int, edge: float) -> tuple[Doubles, D
     return (values + np.sqrt(values**2 - edge**2)) / 2, vectors
 
 
-def likely_weights(weights: Floats, counts: AnyArray, deviation: float, most: int) -> Floats:
+def denoised_weights(weights: Floats, counts: AnyArray, deviation: float, most: int) -> Floats:
     """The matrix W behind its noise: a multiple of ``counts countsᵀ`` and what else stands out; never negative."""
     if deviation == 0:
         return weights
@@ -67,13 +67,13 @@ def likely_weights(weights: Floats, counts: AnyArray, deviation: float, most: in
     scale = max(float((weights * expected)[off].sum() / max((expected**2)[off].sum(), FAINT)), 0.0)
     rest = weights - scale * expected
     np.fill_diagonal(rest, 0)
-    values, vectors = above_the_edge(rest, most, noise_edge(deviation, len(counts)))
+    values, vectors = above_threshold(rest, most, spectral_threshold(deviation, len(counts)))
     likely = scale * expected + ((vectors * values) @ vectors.T).astype(np.float32)
     return np.asarray(np.maximum(likely, 0), dtype=np.float32)
 
 
-@remembered
-def factors_through_noise(
+@memoized
+def denoised_factors(
     products: Floats, weights: Floats, deviation: float, chance: float, spread: float, most: int, sweeps: int = 10
 ) -> Floats:
     """L above: one row an item, as many columns as stand above the noise edge, at most ``most``.
@@ -90,17 +90,17 @@ def factors_through_noise(
         How often all rows are solved.
     """
     size = len(products)
-    trust = weights / (np.float32(deviation**2 + FAINT) + np.float32(chance) * weights)
-    np.fill_diagonal(trust, 0)
-    pull = products * trust
-    strays = np.sqrt(np.float32(deviation**2) + np.float32(CHANCE_OF_PRODUCTS * chance) * weights)
-    values, vectors = above_the_edge(pull, most, MARGIN * simulated_edge(trust * strays))
+    precision = weights / (np.float32(deviation**2 + FAINT) + np.float32(chance) * weights)
+    np.fill_diagonal(precision, 0)
+    pull = products * precision
+    deviations = np.sqrt(np.float32(deviation**2) + np.float32(CHANCE_OF_PRODUCTS * chance) * weights)
+    values, vectors = above_threshold(pull, most, MARGIN * simulated_threshold(precision * deviations))
     rank = len(values)
     if rank == 0:
         return np.zeros((size, 0), dtype=np.float32)
-    trust *= weights
+    precision *= weights
     start = ((vectors * values) @ vectors.T).astype(np.float32)
-    scale = max(float((pull * start).sum()) / max(float((trust * start**2).sum()), FAINT), 0.0)
+    scale = max(float((pull * start).sum()) / max(float((precision * start**2).sum()), FAINT), 0.0)
     factors = (vectors * np.sqrt(scale * values)).astype(np.float32)
     rows, columns = np.triu_indices(rank)
     # Where the start is far above what is expected of factors, half of it is: strong patterns are not held down.
@@ -108,16 +108,16 @@ def factors_through_noise(
     penalty = np.diag(np.maximum(own / 2, spread) ** -2.0).astype(np.float32)
     grams = np.empty((size, rank, rank), dtype=np.float32)
     for _ in range(sweeps):
-        grams[:, rows, columns] = grams[:, columns, rows] = trust @ (factors[:, rows] * factors[:, columns])
+        grams[:, rows, columns] = grams[:, columns, rows] = precision @ (factors[:, rows] * factors[:, columns])
         solved = np.linalg.solve(grams + penalty, (pull @ factors)[:, :, None])[:, :, 0]
         factors = np.asarray((factors + solved) / 2, dtype=np.float32)  # half a step: all rows move at once
     return factors
 
 
-def simulated_edge(deviations: Floats) -> float:
+def simulated_threshold(deviations: Floats) -> float:
     """The largest eigenvalue of symmetric noise with these deviations: noise drawn for the purpose, at no cost.
 
-    >>> round(simulated_edge(np.full((400, 400), 0.5, dtype=np.float32)) / noise_edge(0.5, 400), 1)
+    >>> round(simulated_threshold(np.full((400, 400), 0.5, dtype=np.float32)) / spectral_threshold(0.5, 400), 1)
     1.0
     """
     noise = np.random.default_rng(0).standard_normal(deviations.shape, dtype=np.float32) * deviations
@@ -125,7 +125,7 @@ def simulated_edge(deviations: Floats) -> float:
     return float(_leading(noise + noise.T, 1)[0][0])
 
 
-@remembered
+@memoized
 def _leading(matrix: AnyArray, most: int) -> tuple[Doubles, Doubles]:
     """The largest eigenvalues, in falling order, and their eigenvectors."""
     size = len(matrix)

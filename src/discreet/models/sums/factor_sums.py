@@ -42,8 +42,8 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.kernels.pairs import pair_products
 from discreet.kernels.statistics import bounded_statistics
-from discreet.models.home.at_home import Covariates
 from discreet.models.home.fold_in import fixed
+from discreet.models.home.user_regression import UserRegression
 from discreet.populations.bounded import tags_of
 from discreet.populations.contribution import Contribution
 from discreet.privacy.bounding import keep_at_most
@@ -79,13 +79,13 @@ class FactorSums:
         How a user's ratings are weighted; ``kept`` is the k above.
     clip
         The furthest that y counts, in points of the scale.
-    constant, beside, caution
+    constant, relative_weight, caution
         The B, the κ and the a above.
     draw
         Which random ratings are kept.
     """
 
-    known: Covariates
+    known: UserRegression
     base: Floats
     factors: int
     listed: Indices
@@ -95,7 +95,7 @@ class FactorSums:
     exponent: float
     clip: float
     constant: float
-    beside: float
+    relative_weight: float
     caution: float
     draw: tuple[int, int] = (0, 0)
 
@@ -119,7 +119,7 @@ class FactorSums:
     def normal_equations(self, sums: AnyArray) -> tuple[Doubles, Doubles]:
         """The (noisy) left and right sides ``(items × d × d, items × d)`` of a total, without the factors κ and c."""
         d = self.factors + 1
-        packed = sums[:, :-d] / self.beside
+        packed = sums[:, :-d] / self.relative_weight
         rows, columns = np.tril_indices(d)
         packed = packed / np.where(rows == columns, 1.0, np.sqrt(2))
         grams = np.empty((len(sums), d, d))
@@ -127,7 +127,7 @@ class FactorSums:
         return grams, np.asarray(sums[:, -d:])
 
     def _total(self, ratings: Ratings) -> Doubles:
-        own, unknown = self.known.beliefs(ratings, self.factors)  # from all own ratings, whatever is kept below
+        own, unknown = self.known.posteriors(ratings, self.factors)  # from all own ratings, whatever is kept below
         position = np.full(ratings.n_items, -1, dtype=np.int32)
         position[self.listed] = np.arange(len(self.listed), dtype=np.int32)
         kept = np.flatnonzero(self._keeps(ratings, position))
@@ -153,7 +153,7 @@ class FactorSums:
         rows, columns = np.tril_indices(self.factors + 1)
         squares = factors[:, rows] * factors[:, columns]
         squares[:, columns > 0] += self.caution * unknown  # the triangle without its first column, row by row
-        return np.asarray(squares * np.where(rows == columns, self.beside, self.beside * np.sqrt(2)))
+        return np.asarray(squares * np.where(rows == columns, self.relative_weight, self.relative_weight * np.sqrt(2)))
 
     def _weights_of_users(
         self, factors: Doubles, squares: Doubles, targets: Doubles, users: Indices, item_weights: Doubles

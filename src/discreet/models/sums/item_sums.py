@@ -47,7 +47,7 @@ SUMS_BESIDE = 1.5
 TYPICAL_WEIGHT = 0.1
 """What a rating of a user with some 60 ratings weighs where users are scaled."""
 
-STRAY = 0.235
+RESIDUAL_DEVIATION = 0.235
 """How far a rating strays from what is expected of its item, in widths of the scale."""
 SPREADS = np.geomspace(0.02, 0.3, 25)
 """The grid of t, in widths of the scale."""
@@ -68,7 +68,7 @@ class ItemSums:
         The expected rating of every item. Public.
     scale
         The declared scale.
-    beside
+    relative_weight
         The c above: how finely sums are told beside counts.
     scaling
         How users are weighted.
@@ -76,7 +76,7 @@ class ItemSums:
 
     base: Floats
     scale: Scale
-    beside: float
+    relative_weight: float
     scaling: Scaling
 
     @classmethod
@@ -93,7 +93,7 @@ class ItemSums:
     @property
     def contribution(self) -> Contribution:
         """The sum, for a population."""
-        c = self.beside
+        c = self.relative_weight
         bounds: tuple[Bound, ...] = (Bound("user", "l2" if self.scaling == "user, l2" else "l1", 1.0),)
         if self.scaling == "rating":
             bounds = (
@@ -106,11 +106,11 @@ class ItemSums:
     @property
     def points(self) -> float:
         """What one unit of a sum is in points of the scale."""
-        return self.scale.width / 2 / self.beside
+        return self.scale.width / 2 / self.relative_weight
 
     def _total(self, ratings: Ratings) -> Doubles:
         residuals = (ratings.values.astype(np.float64) - self.base[ratings.item_index]) / (self.scale.width / 2)
-        residuals = self.beside * np.clip(residuals, -1, 1)
+        residuals = self.relative_weight * np.clip(residuals, -1, 1)
         weights = np.ones(len(ratings))
         if self.scaling != "rating":
             size = 1 + (residuals**2 if self.scaling == "user, l2" else np.abs(residuals))
@@ -131,10 +131,10 @@ def expected_rating(scale: Scale) -> float:
     return scale.low + EXPECTED * scale.width
 
 
-def likely_counts(noisy: Doubles, deviation: float) -> Doubles:
+def posterior_counts(noisy: Doubles, deviation: float) -> Doubles:
     """The counts behind noise: never negative, and pulled to where counts are.
 
-    >>> likely_counts(np.array([-3.0, 0.0, 50.0]), 0.0).tolist()
+    >>> posterior_counts(np.array([-3.0, 0.0, 50.0]), 0.0).tolist()
     [0.0, 0.0, 50.0]
     """
     if deviation == 0:
@@ -153,7 +153,7 @@ def likely_counts(noisy: Doubles, deviation: float) -> Doubles:
     return counts
 
 
-def likely_biases(
+def posterior_biases(
     counts: Doubles, sums: Doubles, deviation: float, weight: float, features: Floats, width: float
 ) -> tuple[Doubles, Doubles]:
     """The biases behind noisy sums about one base, and the variance of what remains unknown of each.
@@ -171,7 +171,7 @@ def likely_biases(
     width
         Of the scale.
     """
-    stray = (STRAY * width) ** 2 * weight * counts + deviation**2 + 1e-12
+    residual_variance = (RESIDUAL_DEVIATION * width) ** 2 * weight * counts + deviation**2 + 1e-12
     popularity = np.log(counts / weight + 1)
     popularity = (popularity - popularity @ counts / max(counts.sum(), 1e-9)) / 2
     line = np.concatenate([np.ones((len(counts), 1)), popularity[:, None], features], axis=1)
@@ -179,7 +179,7 @@ def likely_biases(
     penalty = np.diag(1 / spreads**2)
     best: tuple[float, Doubles, float] | None = None
     for spread in SPREADS * width:
-        variance = counts**2 * spread**2 + stray
+        variance = counts**2 * spread**2 + residual_variance
         rows = line * (counts / np.sqrt(variance))[:, None]
         target = sums / np.sqrt(variance)
         gram = rows.T @ rows + penalty
@@ -191,6 +191,6 @@ def likely_biases(
     assert best is not None
     _, beta, spread = best
     expected = line @ beta
-    precision = spread**2 * counts**2 + stray
+    precision = spread**2 * counts**2 + residual_variance
     biases = expected + spread**2 * counts * (sums - counts * expected) / precision
-    return np.asarray(biases), np.asarray(spread**2 * stray / precision)
+    return np.asarray(biases), np.asarray(spread**2 * residual_variance / precision)

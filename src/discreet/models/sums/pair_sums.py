@@ -98,7 +98,7 @@ class PairSums:
         The expected rating of every item of the catalogue. Public.
     clip
         The unit of residuals, and the furthest one counts, in points of the scale.
-    beside
+    relative_weight
         The κ² above, between 1/256 and 1: how much the weights count beside the products.
     user_damping
         The β above, to centre by the user's own mean; None not to.
@@ -111,13 +111,16 @@ class PairSums:
     listed: Indices
     base: Floats
     clip: float
-    beside: float
+    relative_weight: float
     user_damping: float | None
     weighting: Weighting
     engine: Engine = "numba"
 
     def __post_init__(self) -> None:
-        require(2.0**-8 <= self.beside <= 1, f"beside must lie between 1/256 and 1, got {self.beside}")
+        require(
+            2.0**-8 <= self.relative_weight <= 1,
+            f"relative_weight must lie between 1/256 and 1, got {self.relative_weight}",
+        )
 
     @property
     def contribution(self) -> Contribution:
@@ -132,7 +135,7 @@ class PairSums:
         products, weights = sums
         scale = 1 / math.sqrt(2) if self.weighting != "rating, l1" else 1.0
         both = []
-        for packed, unit in ((products, scale), (weights, scale / self.beside)):
+        for packed, unit in ((products, scale), (weights, scale / self.relative_weight)):
             matrix = unpacked(packed, size) * np.float32(unit)
             np.fill_diagonal(matrix, packed[diagonal_places(size)] * (unit / scale))
             both.append(matrix)
@@ -141,7 +144,7 @@ class PairSums:
     def deviations(self, of_a_cell: float) -> tuple[float, float]:
         """The noise on the matrices off their diagonals, for noise on a cell of the total."""
         scale = 1 / math.sqrt(2) if self.weighting != "rating, l1" else 1.0
-        return of_a_cell * scale, of_a_cell * scale / self.beside
+        return of_a_cell * scale, of_a_cell * scale / self.relative_weight
 
     @property
     def _bits(self) -> tuple[int, int]:
@@ -155,12 +158,16 @@ class PairSums:
             return (Bound("user", "l2", 1.0 + rounding, replace=math.sqrt(2) + rounding),)
         if self.weighting == "rating, l1":
             rounding += size**2 * 2.0**-q
-            return (Bound("rating", "l1", 1.5 * (1 + self.beside) + rounding),) if self.user_damping is None else ()
+            return (
+                (Bound("rating", "l1", 1.5 * (1 + self.relative_weight) + rounding),)
+                if self.user_damping is None
+                else ()
+            )
         rounding += 3 * size * 2.0**-q
         if self.user_damping is None:
-            moved = (1 + self.beside**2) / (1 + self.beside)
+            moved = (1 + self.relative_weight**2) / (1 + self.relative_weight)
         else:
-            moved = 1 + self.beside + LONGEST**2 / (1 + self.user_damping)
+            moved = 1 + self.relative_weight + LONGEST**2 / (1 + self.user_damping)
             rounding += math.sqrt(2 * size) * 2.0**-p
         return (Bound("rating", "l2", math.sqrt(2 * moved) + rounding),)
 
@@ -181,9 +188,9 @@ class PairSums:
         squares = _sums_of_users(indptr, values.astype(np.float64) ** 2) * 4.0**-p
         counts = np.diff(indptr).astype(np.float64)
         if self.weighting == "user, l2":
-            length = np.sqrt(squares**2 + (self.beside * counts) ** 2)
+            length = np.sqrt(squares**2 + (self.relative_weight * counts) ** 2)
         elif self.weighting == "rating, l2":
-            length = np.sqrt(squares + self.beside * counts)
+            length = np.sqrt(squares + self.relative_weight * counts)
         else:
             length = counts
         return np.divide(2.0**q, length, out=np.zeros_like(length), where=length > 0).astype(np.int64)
@@ -191,7 +198,7 @@ class PairSums:
     def _scaled(self, sums: AnyArray) -> Doubles:
         """Whole sums as what is sent, in their own memory: the larger part of all that is needed."""
         p, q = self._bits
-        units = np.array([[2.0 ** -(2 * p + q)], [self.beside * 2.0**-q]])
+        units = np.array([[2.0 ** -(2 * p + q)], [self.relative_weight * 2.0**-q]])
         places = diagonal_places(len(self.listed))
         diagonal = sums[:, places] * units
         scaled = sums.view(np.float64)

@@ -18,11 +18,11 @@ import numpy as np
 import discreet
 from discreet.data.ratings import Ratings
 from discreet.errors import require
+from discreet.files import write_whole
 from discreet.papers.frame.cases import Case, Grid
 from discreet.papers.frame.outcome import Data, Outcome
 from discreet.papers.frame.paper import Paper
 from discreet.papers.frame.sets import Sets
-from discreet.reports.files import write_whole
 from discreet.types import Progress, no_progress
 
 SECONDS_BETWEEN = 5.0

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import InputError, require
+from discreet.files import write_whole
 from discreet.papers.frame.claims import Judged, count, judge_all
 from discreet.papers.frame.outcome import Outcome
 from discreet.papers.frame.pages import document_of, page_of
 from discreet.papers.frame.paper import Paper
 from discreet.reports.drawing import Picture
-from discreet.reports.files import write_whole
 from discreet.reports.page import write_page
 
 
@@ -49,12 +49,12 @@ class Reproduction:
     def write(self, folder: Path, command: str = "") -> list[Path]:
         """The page, the numbers and the pictures, each whole or not at all. Returns the pictures."""
         self._write_json(folder / "report.json")
-        pictures = [folder / f"{picture.name}.png" for picture in self.pictures]
-        for picture, path in zip(self.pictures, pictures, strict=True):
+        pictures = {folder / f"{picture.name}.png": picture for picture in self.pictures if picture.drawn}
+        for path, picture in pictures.items():
             picture.save(path)
         page = page_of(self.paper, self.outcome, self.judged, self.pictures, command)
         write_page(folder / "report.html", title=page.title, lead=page.lead, sections=page.sections)
-        return pictures
+        return list(pictures)
 
     def document(self) -> str:
         """The page of the documentation, as Markdown."""

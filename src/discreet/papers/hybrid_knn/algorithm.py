@@ -74,7 +74,7 @@ DAMPINGS: dict[Form, float] = {"plain": 0.0, "shrunk": 1.0, "damped": 20.0}
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class PerturbedStatistics:
     """Every sum that the recommender adds noise to: what the paper's proof, and an audit, are about.
 
     ``dampings`` are β_m and β_u, to which it adds none.
@@ -187,7 +187,7 @@ class HybridKNN:
         """At the recommender's: averages and the two halves of the covariance, from what the users sent."""
         return self.released(self.measure(collected, randomness), collected.catalogue, randomness.is_seeded)
 
-    def released(self, measured: Measured, catalogue: Catalogue, seeded: bool) -> Release:
+    def released(self, measured: PerturbedStatistics, catalogue: Catalogue, seeded: bool) -> Release:
         """What is published of the noisy sums."""
         arrays: dict[str, AnyArray] = {
             "mean": np.array([measured.mean], dtype=np.float32),
@@ -207,7 +207,7 @@ class HybridKNN:
         release = self.released(measured, collected.catalogue, randomness.is_seeded)
         return release, looks_of(self, measured, collected)
 
-    def measure(self, collected: Ratings, randomness: Randomness) -> Measured:
+    def measure(self, collected: Ratings, randomness: Randomness) -> PerturbedStatistics:
         """All noisy sums, in order: each needs the averages before it."""
         size, users, scale = collected.n_items, max(1, collected.n_users), collected.catalogue.scale
         sensitive = self.sensitivities(scale.width)
@@ -231,7 +231,7 @@ class HybridKNN:
         user_damping = len(values) / users if self.user_damping is None else self.user_damping
         clamped = self.clamped(collected, mean, averages, user_damping)
         exact_products, exact_weights = weighted_sums(collected, clamped)
-        return Measured(
+        return PerturbedStatistics(
             total=total,
             count=count,
             item_totals=totals,

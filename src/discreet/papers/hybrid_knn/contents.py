@@ -23,7 +23,11 @@ FORMULAS = (
     Entry("2.1, r'", "centred rating: only the user's average is taken off", ["algorithm.HybridKNN.residuals"]),
     Entry("2.1, UAvg", "damped user average", ["algorithm.HybridKNN.user_averages"]),
     Entry("2.1, IAvg", "damped item average", ["algorithm.HybridKNN.measure"]),
-    Entry("2.1, beta", "dampings are mean counts", ["algorithm.HybridKNN.item_damping", "algorithm.Measured.dampings"]),
+    Entry(
+        "2.1, beta",
+        "dampings are mean counts",
+        ["algorithm.HybridKNN.item_damping", "algorithm.PerturbedStatistics.dampings"],
+    ),
     Entry("2.1, Cov", "covariance, users weighted by 1/c", ["algorithm.weighted_sums"]),
     Entry(
         "2.1, kNN",

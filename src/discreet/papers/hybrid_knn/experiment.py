@@ -20,7 +20,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from discreet.collect.channel import Mechanism
+from discreet.collect.channel import LocalRandomiser
 from discreet.collect.simulation import perturb_ratings
 from discreet.data.catalogue import Scale
 from discreet.data.ratings import Ratings
@@ -30,7 +30,7 @@ from discreet.papers.frame.cases import Case, Grid
 from discreet.papers.frame.outcome import Data
 from discreet.papers.frame.sets import Sets
 from discreet.papers.hybrid_knn import sound
-from discreet.papers.hybrid_knn.algorithm import FORMS, Form, HybridKNN, Measured, weighted_sums
+from discreet.papers.hybrid_knn.algorithm import FORMS, Form, HybridKNN, PerturbedStatistics, weighted_sums
 from discreet.papers.hybrid_knn.sound import Reports
 from discreet.populations.trusted import TrustedServer
 from discreet.privacy.ledger import Ledger
@@ -118,7 +118,7 @@ class Repetition:
         return found
 
     @cached_property
-    def _without_privacy(self) -> Measured:
+    def _without_privacy(self) -> PerturbedStatistics:
         return model_of(NONE).measure(self.train, self._noise())
 
     def _ours(self, case: Case) -> dict[str, float]:
@@ -151,7 +151,7 @@ class Repetition:
             return self.train
         return self._once(f"RP {gamma}", lambda: model_of(case).collect(self.train, Randomness(2 * self.seed)))
 
-    def reported(self, mechanism: Mechanism, reports: Reports) -> tuple[Ratings, float]:
+    def reported(self, mechanism: LocalRandomiser, reports: Reports) -> tuple[Ratings, float]:
         """What our users send, and how far it varies about the ratings, squared."""
         sent = self._once(repr(mechanism), lambda: perturb_ratings(mechanism, self.train, Randomness(2 * self.seed)))
         return sent, reports.variance_of(mechanism)
@@ -215,14 +215,14 @@ def _predicted(model: HybridKNN, release: Release, sent: Ratings, users: Indices
     return model.predict(model.prepare(release), sent, users, items)
 
 
-def with_centring_of(letter: HybridKNN, model: HybridKNN, measured: Measured, sent: Ratings) -> Measured:
+def with_centring_of(letter: HybridKNN, model: HybridKNN, measured: PerturbedStatistics, sent: Ratings) -> PerturbedStatistics:
     """What another centring publishes with the same noise: of all sums, centring moves the products alone."""
     how = measured.mean, measured.item_averages, measured.dampings[1]
     before, after = (weighted_sums(sent, one.clamped(sent, *how))[0] for one in (model, letter))
     return replace(measured, products=measured.products + (after - before))
 
 
-def slope(true: Measured, perturbed: Measured) -> float:
+def slope(true: PerturbedStatistics, perturbed: PerturbedStatistics) -> float:
     """Of the covariances of perturbed ratings on those of raw ones, pairs of different items, weighted as they are.
 
     1 where perturbation leaves them as they were on average, 0 where nothing is left.

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.audit.recording import NO_NOISE, Look
 from discreet.data.ratings import Ratings
-from discreet.papers.hybrid_knn.algorithm import HybridKNN, Measured, weighted_sums
+from discreet.papers.hybrid_knn.algorithm import HybridKNN, PerturbedStatistics, weighted_sums
 from discreet.papers.hybrid_knn.privacy import SHARES
 from discreet.populations.contribution import Contribution
 from discreet.privacy.spend import Spend
@@ -19,7 +19,7 @@ from discreet.types import AnyArray
 Total = Callable[[Ratings], AnyArray]
 
 
-def looks_of(model: HybridKNN, measured: Measured, collected: Ratings) -> tuple[Look, ...]:
+def looks_of(model: HybridKNN, measured: PerturbedStatistics, collected: Ratings) -> tuple[Look, ...]:
     """The six noisy sums of one publication, and the dampings where they were read off the ratings."""
     assert model.epsilon is not None
     size, published = collected.n_items, model.sensitivities(collected.catalogue.scale.width)

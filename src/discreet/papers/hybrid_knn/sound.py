@@ -42,13 +42,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import brentq
 
-from discreet.collect.channel import Mechanism
+from discreet.collect.channel import LocalRandomiser
 from discreet.collect.mechanisms import Piecewise, RandomisedResponse, UniformNoise
 from discreet.collect.reconstruction import Risk, risk_of
 from discreet.data.catalogue import Scale
 from discreet.data.ratings import Ratings
-from discreet.models.covariance_knn import BIAS_SPREAD, STRAY, CovarianceKNN
+from discreet.models.covariance_knn import BIAS_SPREAD, RESIDUAL_DEVIATION, CovarianceKNN
 from discreet.models.home.fold_in import fold_in, predict_pairs, rating_offsets
 from discreet.populations.population import NoPrivacy
 from discreet.populations.trusted import TrustedServer
@@ -57,7 +58,7 @@ from discreet.privacy.randomness import Randomness
 from discreet.releases.release import Release
 from discreet.types import Doubles, Floats
 
-LEAST, MOST = 0.05, 12.0
+LEAST, MOST, XTOL = 0.05, 12.0, 1e-6
 """Between which an epsilon for a rating's value is looked for."""
 DELTA = 1e-6
 """Of our covariances; averages have 0."""
@@ -85,52 +86,53 @@ class Reports:
     prior: Prior
 
     @cached_property
-    def as_noisy(self) -> Mechanism:
+    def as_noisy(self) -> LocalRandomiser:
         """Of the mechanisms that are as noisy as RP, the one with the least epsilon."""
         found = [self._matched(make, lambda mechanism: -self.variance_of(mechanism)) for make in self._makes]
         return min((mechanism for mechanism in found if mechanism is not None), key=epsilon_of)
 
     @cached_property
-    def as_hard_to_guess(self) -> Mechanism | None:
+    def as_hard_to_guess(self) -> LocalRandomiser | None:
         """Of those from which as much can be guessed, the one with the least noise."""
         found = [self._matched(make, lambda mechanism: self.risk(mechanism).accuracy) for make in self._makes]
         return min((mechanism for mechanism in found if mechanism is not None), key=self.variance_of, default=None)
 
     @property
-    def of_the_paper(self) -> Mechanism:
+    def of_the_paper(self) -> LocalRandomiser:
         """Uniform noise."""
         return UniformNoise(gamma=self.gamma)
 
-    def variance_of(self, mechanism: Mechanism) -> float:
+    def variance_of(self, mechanism: LocalRandomiser) -> float:
         """How far reports stray from ratings, squared, on average over ratings."""
         channel, total = mechanism.channel(self.scale), sum(self.prior.values())
         return sum(share / total * channel.deviation(value) ** 2 for value, share in self.prior.items())
 
-    def risk(self, mechanism: Mechanism) -> Risk:
+    def risk(self, mechanism: LocalRandomiser) -> Risk:
         """What the best attack makes of a report."""
         return risk_of(mechanism, self.prior, self.scale)
 
     @property
-    def _makes(self) -> list[Callable[[float], Mechanism]]:
-        makes: list[Callable[[float], Mechanism]] = [lambda epsilon: Piecewise(epsilon=epsilon)]
+    def _makes(self) -> list[Callable[[float], LocalRandomiser]]:
+        makes: list[Callable[[float], LocalRandomiser]] = [lambda epsilon: Piecewise(epsilon=epsilon)]
         whole = all(float(value - self.scale.low).is_integer() for value in (*self.prior, self.scale.high))
         if whole:  # randomised response needs levels
             makes.append(lambda epsilon: RandomisedResponse(epsilon=epsilon))
         return makes
 
-    def _matched(self, make: Callable[[float], Mechanism], rises: Callable[[Mechanism], float]) -> Mechanism | None:
+    def _matched(
+        self, make: Callable[[float], LocalRandomiser], rises: Callable[[LocalRandomiser], float]
+    ) -> LocalRandomiser | None:
         """The largest epsilon at which something that rises with it is no more than for uniform noise."""
         aim = rises(self.of_the_paper)
-        low, high = LEAST, MOST
-        if rises(make(high)) <= aim:
+        if rises(make(MOST)) <= aim:
             return None
-        for _ in range(20):
-            middle = (low + high) / 2
-            low, high = (middle, high) if rises(make(middle)) <= aim else (low, middle)
-        return make(math.floor(low * ROUNDED) / ROUNDED)
+        found = LEAST
+        if rises(make(LEAST)) <= aim:
+            found = brentq(lambda epsilon: rises(make(epsilon)) - aim, LEAST, MOST, xtol=XTOL) - XTOL
+        return make(math.floor(found * ROUNDED) / ROUNDED)
 
 
-def epsilon_of(mechanism: Mechanism) -> float:
+def epsilon_of(mechanism: LocalRandomiser) -> float:
     """Of a locally private mechanism, for the value of one rating."""
     return float(mechanism.settings["epsilon"])
 
@@ -144,7 +146,7 @@ def covariances(users: int, scale: Scale, reported: Scale, variance: float) -> C
     250
     """
     audience = 10 ** round(math.log10(max(users, 1))) * (scale.width / reported.width) ** 2
-    damping = CovarianceKNN.item_damping * (1 + variance / (STRAY * scale.width) ** 2)
+    damping = CovarianceKNN.item_damping * (1 + variance / (RESIDUAL_DEVIATION * scale.width) ** 2)
     return CovarianceKNN(audience=max(1, round(audience)), item_damping=damping)
 
 
@@ -166,7 +168,7 @@ def predicted(release: Release, histories: Ratings, variance: float, scale: Scal
         size = len(release.catalogue)
         biases = np.full((size, 1), BIAS_SPREAD * scale.width, dtype=np.float32)
         design = np.concatenate([release.arrays["item_factors"], biases], axis=1)
-        penalty = np.full(design.shape[1], (STRAY * scale.width) ** 2 + variance, dtype=np.float32)
+        penalty = np.full(design.shape[1], (RESIDUAL_DEVIATION * scale.width) ** 2 + variance, dtype=np.float32)
         own = fold_in(histories, design, rating_offsets(release), np.zeros_like(penalty), penalty)
         found = predict_pairs(own, design, rating_offsets(release), test.user_index, test.item_index)
     return np.clip(found, scale.low, scale.high).astype(np.float64)

@@ -26,7 +26,7 @@ FLOAT_MARGIN = 2.0**-20
 
 
 @dataclass(frozen=True)
-class Plan:
+class CalibratedNoise:
     """Noise for one contribution: its line in the ledger, and the lattice it is drawn on."""
 
     spend: Spend
@@ -52,7 +52,7 @@ def noise_for(ledger: Ledger) -> Noise:
     return "gaussian" if ledger.unit.name == "user" and ledger.delta > 0 else "laplace"
 
 
-def plan_noise(
+def calibrate_noise(
     contribution: Contribution,
     share: float,
     ledger: Ledger,
@@ -60,7 +60,7 @@ def plan_noise(
     handling: Handling,
     *,
     seeded: bool = False,
-) -> Plan:
+) -> CalibratedNoise:
     """The least noise with which a contribution costs its share of the ledger's limit.
 
     Shares add up: of epsilon for Laplace noise; of μ² for Gaussian noise, where μ = sensitivity / σ, since
@@ -105,10 +105,12 @@ def plan_noise(
         chooses=contribution.chooses,
         weighted=bool(ledger.levels),
     )
-    return Plan(spend, grid)
+    return CalibratedNoise(spend, grid)
 
 
-def plan_steps(steps: Steps, share: float, ledger: Ledger, handling: Handling, *, seeded: bool = False) -> Plan:
+def calibrate_steps(
+    steps: Steps, share: float, ledger: Ledger, handling: Handling, *, seeded: bool = False
+) -> CalibratedNoise:
     """The least Gaussian noise on every step with which all of them together cost their share of the ledger's limit.
 
     Shares are of μ², as those of Gaussian sums; how they are met with sampling is in
@@ -140,7 +142,7 @@ def plan_steps(steps: Steps, share: float, ledger: Ledger, handling: Handling, *
         seeded=seeded,
         weighted=bool(ledger.levels),
     )
-    return Plan(spend, grid)
+    return CalibratedNoise(spend, grid)
 
 
 @lru_cache(maxsize=64)

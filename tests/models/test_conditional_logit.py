@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.models.home import tilt
-from discreet.models.home.tilt import Popular, taste_factors, tilted
+from discreet.models.home import conditional_logit
+from discreet.models.home.conditional_logit import InteractionModel, logit_scores, taste_factors
 from discreet.types import AnyArray
 
 NOTHING = np.zeros((60, 0), dtype=np.float32)
@@ -87,23 +87,23 @@ def test_expectations_are_those_of_the_formula() -> None:
     factors = np.zeros((60, 4), dtype=np.float32)
     rows = np.sort(rng.choice(60, 45, replace=False))
     factors[rows, :3] = rng.normal(size=(45, 3)) * 0.05  # the last column did not stand out
-    found = Popular.of(counts, factors).expectations(ratings)
+    found = InteractionModel.of(counts, factors).expectations(ratings)
 
-    share = counts + tilt.UNSEEN * counts.mean()
+    share = counts + conditional_logit.UNSEEN * counts.mean()
     share = share / share.sum()
-    scales = (counts[rows] / counts[rows].mean() + tilt.DAMPED) ** -tilt.POWER
+    scales = (counts[rows] / counts[rows].mean() + conditional_logit.DAMPED) ** -conditional_logit.POWER
     patterns = factors[rows, :3].astype(np.float64)
     for u in range(ratings.n_users):
         marks = np.zeros(60)
         marks[ratings.history_at(u).items] = 1
         n = marks.sum()
         weighted = patterns.T * scales**2
-        own = np.linalg.inv(weighted @ patterns + tilt.OWN_CHANCE / n * np.eye(3))
+        own = np.linalg.inv(weighted @ patterns + conditional_logit.OWN_CHANCE / n * np.eye(3))
         smoother = patterns @ own @ weighted
         expected = n * share
         expected[rows] += smoother @ (marks - n * share)[rows]
         expected[rows] -= marks[rows] * np.diag(smoother)
-        expected = np.maximum(expected, 0) + tilt.KEPT * n * share
+        expected = np.maximum(expected, 0) + conditional_logit.KEPT * n * share
         np.testing.assert_allclose(found[u], np.log(expected), rtol=1e-3, atol=1e-3)
 
 
@@ -114,14 +114,14 @@ def test_whoever_rated_nothing_is_shown_what_is_popular(patterns: int) -> None:
     factors = np.random.default_rng(0).normal(size=(60, patterns)).astype(np.float32)
     nobody = dc.Ratings.of_history(ratings.history_at(0)).select(np.zeros(0, dtype=np.int64))
     features = np.random.default_rng(1).normal(size=(60, 3)).astype(np.float32)
-    scores = tilted(Popular.of(counts, factors), counts, features, nobody)
+    scores = logit_scores(InteractionModel.of(counts, factors), counts, features, nobody)
     np.testing.assert_array_equal(np.argsort(-scores[0], kind="stable"), np.argsort(-counts, kind="stable"))
 
 
 def test_without_any_counts_every_item_is_as_likely() -> None:
-    popular = Popular.of(np.zeros(60, dtype=np.float32), NOTHING)
+    popular = InteractionModel.of(np.zeros(60, dtype=np.float32), NOTHING)
     np.testing.assert_allclose(popular.share, 1 / 60, rtol=1e-6)
-    scores = tilted(popular, np.zeros(60, dtype=np.float32), NOTHING, some_ratings())
+    scores = logit_scores(popular, np.zeros(60, dtype=np.float32), NOTHING, some_ratings())
     assert np.isfinite(scores).all()
     assert np.ptp(scores, axis=1).max() < 1e-5
 
@@ -131,7 +131,7 @@ def test_units_of_counts_do_not_matter() -> None:
     counts = np.bincount(ratings.item_index, minlength=60).astype(np.float32)
     factors = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32) * np.float32(0.05)
     liked = (counts / 60).astype(np.float32)
-    scores = [tilted(Popular.of(unit * counts, factors), liked, NOTHING, ratings) for unit in (1, 50)]
+    scores = [logit_scores(InteractionModel.of(unit * counts, factors), liked, NOTHING, ratings) for unit in (1, 50)]
     np.testing.assert_allclose(scores[0], scores[1], atol=1e-3)
 
 
@@ -140,10 +140,10 @@ def test_no_user_needs_more_memory_than_a_few_rows_of_items() -> None:
     counts = np.bincount(ratings.item_index, minlength=2000).astype(np.float32)
     features = np.random.default_rng(1).normal(size=(2000, 30)).astype(np.float32)
     factors = np.random.default_rng(2).normal(size=(2000, 20)).astype(np.float32)
-    popular = Popular.of(counts, factors)
-    tilted(popular, counts, features, ratings)  # what is compiled is not counted
+    popular = InteractionModel.of(counts, factors)
+    logit_scores(popular, counts, features, ratings)  # what is compiled is not counted
     tracemalloc.start()
-    tilted(popular, counts, features, ratings)
+    logit_scores(popular, counts, features, ratings)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6 * 100 * 2000 * 4
@@ -152,7 +152,9 @@ def test_no_user_needs_more_memory_than_a_few_rows_of_items() -> None:
 def test_tastes_rank_better_than_popularity_with_and_without_features() -> None:
     ratings = dc.synthetic(users=400, items=150, ratings=16_000, seed=2)
     found = {
-        name: dc.compare({name: model}, ratings, dc.EachUser(seed=1), metrics=["ndcg@20"]).rows[0].metrics["ndcg@20"]
+        name: dc.compare({name: model}, ratings, dc.evaluation.EachUser(seed=1), metrics=["ndcg@20"])
+        .rows[0]
+        .metrics["ndcg@20"]
         for name, model in {
             "popularity": dc.Popularity(),
             "almanac": dc.Almanac(),

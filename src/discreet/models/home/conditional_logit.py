@@ -17,14 +17,14 @@ counts of the listed items become a mean of both, weighted by what is known of t
     μ  =  n p + T (TᵀD²T + (c/n) I)⁻¹ TᵀD² (x − n p)        c = ½, and ν = 0 in D
     b  =  max(μ, 0) + n p / 10                              for a rated item without what its own mark adds to μ
 
-the mean of a Gaussian posterior in which every mark strays on its own; few ratings move little, many ratings more.
+the mean of a Gaussian posterior in which every mark deviations on its own; few ratings move little, many ratings more.
 
 **At home: the tilt.** What is public or released about items besides — genres, years, popularity, how well they are
 liked — enters as a distribution over items that is tilted on the own history:
 
     P(i)  ∝  b_i exp(ηᵀf_i)        η the likeliest, with prior N(0, 1/precision)
 
-by a few Newton steps (:mod:`~discreet.kernels.tilt`). Its logarithm is the score. The more patterns T has, the less is
+by a few Newton steps (:mod:`~discreet.kernels.conditional_logit`). Its logarithm is the score. The more patterns T has, the less is
 left for features to say, so the prior is tighter. Whoever has rated nothing is recommended what is popular.
 
 Without features and with noise that hides all patterns this is popularity; with many users it is their patterns. One
@@ -40,8 +40,8 @@ from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.kernels import few_users
 from discreet.kernels.compiling import chosen
-from discreet.kernels.tilt import tiles, tilt_rows
-from discreet.models.denoise.spectral import MARGIN, above_the_edge, simulated_edge
+from discreet.kernels.conditional_logit import fit_logit_rows, tiles
+from discreet.models.denoise.spectral import MARGIN, above_threshold, simulated_threshold
 from discreet.models.home.fold_in import fixed, row_sums
 from discreet.types import AnyArray, Doubles, Floats, Indices
 
@@ -95,13 +95,13 @@ def taste_factors(
     by_chance = max(chance, 0.0) * float(expected.mean())
     scales = _scales(known, noise**2 / max(by_chance, 1e-12))
     matrix = (weights * np.outer(scales, scales)).astype(np.float32)
-    strays = np.outer(scales, scales) * np.sqrt(noise**2 + max(chance, 0.0) * expected)
-    edge = MARGIN * simulated_edge(strays.astype(np.float32))
+    deviations = np.outer(scales, scales) * np.sqrt(noise**2 + max(chance, 0.0) * expected)
+    edge = MARGIN * simulated_threshold(deviations.astype(np.float32))
     np.fill_diagonal(matrix, 0)
-    values, vectors = above_the_edge(matrix, most, edge)
+    values, vectors = above_threshold(matrix, most, edge)
     for _ in range(FILLS):
         np.fill_diagonal(matrix, (vectors**2 @ values).astype(np.float32))
-        values, vectors = above_the_edge(matrix, most, edge)
+        values, vectors = above_threshold(matrix, most, edge)
     if len(values) == 0:
         return np.zeros((size, 0), dtype=np.float32), known
     clear = 1 - (edge / (2 * values)) ** 2
@@ -124,7 +124,7 @@ def _scales(counts: AnyArray, noise: float = 0.0) -> Doubles:
 
 
 @dataclass(frozen=True, eq=False)
-class Popular:
+class InteractionModel:
     """What everyone's own expectation starts from: all public or released.
 
     Parameters
@@ -147,7 +147,7 @@ class Popular:
     strength: Floats
 
     @classmethod
-    def of(cls, counts: Floats, factors: Floats) -> "Popular":
+    def of(cls, counts: Floats, factors: Floats) -> "InteractionModel":
         """From the released counts and taste factors."""
         share = np.maximum(counts, 0).astype(np.float64)
         share += UNSEEN * share.mean() if share.any() else 1.0
@@ -203,7 +203,7 @@ class Popular:
 
 
 @dataclass(frozen=True, eq=False)
-class Tilt:
+class ConditionalLogit:
     """All that does not depend on a user, made once for a release.
 
     Parameters
@@ -216,12 +216,12 @@ class Tilt:
         How tightly each coefficient is held to 0.
     """
 
-    popular: Popular
+    popular: InteractionModel
     covariates: Floats
     precision: Floats
 
     @classmethod
-    def of(cls, popular: Popular, liked: Floats, features: Floats) -> "Tilt":
+    def of(cls, popular: InteractionModel, liked: Floats, features: Floats) -> "ConditionalLogit":
         """From what everyone starts from, how much better than others each item is liked, and public features.
 
         ``liked`` counts in quarters of the scale's width. There may be no features.
@@ -236,7 +236,7 @@ class Tilt:
     def scores(self, histories: Ratings) -> Floats:
         """log P of every item for every user."""
         scores = self.popular.expectations(histories)
-        tilt = chosen(histories.n_users, few_users.tilt_rows, tilt_rows)
+        tilt = chosen(histories.n_users, few_users.fit_logit_rows, fit_logit_rows)
         tilt(scores, histories.indptr, histories.item_index, self.covariates, self.precision, STEPS)
         return scores
 
@@ -263,6 +263,6 @@ class Tilt:
         return np.asarray(added, dtype=np.float32)
 
 
-def tilted(popular: Popular, liked: Floats, features: Floats, histories: Ratings) -> Floats:
-    """The score of every item for every user; the arguments are those of :class:`Tilt`."""
-    return Tilt.of(popular, liked, features).scores(histories)
+def logit_scores(popular: InteractionModel, liked: Floats, features: Floats, histories: Ratings) -> Floats:
+    """The score of every item for every user; the arguments are those of :class:`ConditionalLogit`."""
+    return ConditionalLogit.of(popular, liked, features).scores(histories)

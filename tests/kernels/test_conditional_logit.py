@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.kernels.tilt import TILE, tiles, tilt_rows
+from discreet.kernels.conditional_logit import TILE, fit_logit_rows, tiles
 from discreet.types import AnyArray, Doubles
 
 SIZES = [(40, 1), (TILE, 5), (2 * TILE + 17, 6)]
@@ -21,7 +21,7 @@ def problem(items: int, width: int, seed: int = 0, lengths: tuple[int, ...] = (0
 def solved(problem: tuple[AnyArray, ...], steps: int) -> tuple[AnyArray, AnyArray]:
     logs, indptr, rated, features, precision = problem
     scores = logs.copy()
-    return scores, tilt_rows(scores, indptr, rated, tiles(features), precision, steps)
+    return scores, fit_logit_rows(scores, indptr, rated, tiles(features), precision, steps)
 
 
 def objective(eta: Doubles, logs: AnyArray, own: AnyArray, features: AnyArray, precision: AnyArray) -> float:

@@ -16,8 +16,8 @@ _KNOWN: ContextVar[dict[tuple[Any, ...], Any] | None] = ContextVar("known", defa
 
 
 @contextmanager
-def remembering() -> Iterator[None]:
-    """Within, remembered functions are computed once for the same arguments; afterwards all is forgotten."""
+def memoizing() -> Iterator[None]:
+    """Within, memoized functions are computed once for the same arguments; afterwards all is forgotten."""
     token = _KNOWN.set({})
     try:
         yield
@@ -25,7 +25,7 @@ def remembering() -> Iterator[None]:
         _KNOWN.reset(token)
 
 
-def remembered(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+def memoized(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """For functions of arrays and numbers that depend on nothing else and always come to the same, to the last bit.
 
     Arguments are told apart by a checksum of all their bits, so a replay that gets here with others is not helped.
@@ -33,11 +33,11 @@ def remembered(function: Callable[Arguments, Result]) -> Callable[Arguments, Res
     Examples
     --------
     >>> count = []
-    >>> @remembered
+    >>> @memoized
     ... def total(values):
     ...     count.append(1)
     ...     return values.sum()
-    >>> with remembering():
+    >>> with memoizing():
     ...     [int(total(np.arange(n))) for n in (3, 3, 4)], len(count)
     ([3, 3, 6], 2)
     """

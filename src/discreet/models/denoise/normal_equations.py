@@ -42,7 +42,7 @@ class NoisyEquations:
         About how much each item was rated: the m above.
     gram_deviation, deviation
         The s' and s above.
-    stray
+    residual_variance
         σ² w c_i, for each item.
     """
 
@@ -51,9 +51,9 @@ class NoisyEquations:
     masses: Doubles
     gram_deviation: float
     deviation: float
-    stray: Doubles
+    residual_variance: Doubles
 
-    def cleaned(self) -> "Equations":
+    def denoised(self) -> "NormalEquations":
         """With the left sides behind their noise."""
         total = max(float(self.masses.sum()), FAINT)
         common = positive(self.grams.sum(axis=0) / total)
@@ -65,16 +65,16 @@ class NoisyEquations:
         own = self.masses**2 * max(beyond, 0.0)
         kept = own / (own + noise + FAINT)
         grams = positive(pooled + kept[:, None, None] * apart)
-        return Equations(grams, self.moments, self.deviation, self.stray, kept * noise / d**2)
+        return NormalEquations(grams, self.moments, self.deviation, self.residual_variance, kept * noise / d**2)
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
+class NormalEquations:
     """Normal equations of many items, their left sides cleaned.
 
     Parameters
     ----------
-    grams, moments, deviation, stray
+    grams, moments, deviation, residual_variance
         As above.
     doubt
         The g above: the variance that is left on a cell of each item's left side.
@@ -83,7 +83,7 @@ class Equations:
     grams: Doubles
     moments: Doubles
     deviation: float
-    stray: Doubles
+    residual_variance: Doubles
     doubt: Doubles
 
     def _precisions(self, expected: Doubles, variances: Doubles) -> Doubles:
@@ -91,7 +91,9 @@ class Equations:
         of_free = (self.grams * variances[:, None, :]) @ self.grams
         length = (expected**2 + variances).sum(axis=1)
         noise = (self.deviation**2 + self.doubt * length + FAINT)[:, None, None] * np.eye(self.grams.shape[1])
-        return np.asarray(np.linalg.inv(of_free + self.stray[:, None, None] * self.grams + noise), dtype=np.float64)
+        return np.asarray(
+            np.linalg.inv(of_free + self.residual_variance[:, None, None] * self.grams + noise), dtype=np.float64
+        )
 
     def map_of(self, features: Doubles, start: Doubles, variances: Doubles, spreads: Doubles) -> Doubles:
         """W above, d × features, about ``start`` with ``spreads`` (of the same shape)."""

@@ -6,23 +6,12 @@ command announces it, or the publisher of a data set did, or an order of magnitu
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import typer
-
+from discreet.data.datasets import DATA_SETS
 from discreet.errors import require
 
 ASSUMED = 1000
-
-AudienceOption = Annotated[
-    int | None,
-    typer.Option(
-        "--audience",
-        metavar="N",
-        help="About how many users take part, as far as this is publicly known; an order of magnitude is enough "
-        f"(default: what the publisher of a data set states, or {ASSUMED}).",
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -45,8 +34,6 @@ def audience_of(data: str, announced: int | None) -> Audience:
     50,000 users (announced)
     (None, None, None)
     """
-    from discreet.data.datasets import DATA_SETS
-
     if announced is not None:
         require(announced >= 1, f"--audience must be at least 1, got {announced}")
         return Audience(announced, "announced")
@@ -57,5 +44,5 @@ def audience_of(data: str, announced: int | None) -> Audience:
 
 
 def takes_audience(model: Any) -> bool:
-    """Whether a model plans by the number of users."""
+    """Whether a model, or its class, plans by the number of users."""
     return any(field.name == "audience" for field in dataclasses.fields(model))

@@ -3,8 +3,8 @@ import os
 import pytest
 
 import discreet as dc
-from discreet.cli.outputs import check_file, check_release_folder
 from discreet.errors import InputError
+from discreet.fitting.outputs import check_file, check_release_folder
 
 
 def test_a_new_folder_an_empty_one_and_a_release_are_fine(tmp_path):

@@ -36,7 +36,7 @@ def tiles(features: Floats) -> Floats:
 
 
 @njit(cache=True, parallel=True, fastmath=REORDER)
-def tilt_rows(
+def fit_logit_rows(
     scores: Floats, indptr: Offsets, items: Indices, features: Floats, precision: Floats, steps: int
 ) -> Floats:
     """Add ηᵀf to every row of ``scores``, which holds log b; returns η, users by features.
@@ -58,12 +58,12 @@ def tilt_rows(
     for u in prange(len(scores)):
         first, last = indptr[u], indptr[u + 1]
         if first < last:
-            _tilt(scores[u], items[first:last], features, precision, steps, found[u])
+            _fit_row(scores[u], items[first:last], features, precision, steps, found[u])
     return found
 
 
 @njit(cache=True, fastmath=REORDER)
-def _tilt(row: Floats, rated: Indices, features: Floats, precision: Floats, steps: int, eta: Floats) -> None:
+def _fit_row(row: Floats, rated: Indices, features: Floats, precision: Floats, steps: int, eta: Floats) -> None:
     """The problem of one user: ``eta`` is 0 at first."""
     count, width, _ = features.shape
     n = np.float32(len(rated))

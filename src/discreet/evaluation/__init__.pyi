@@ -1,0 +1,10 @@
+from .protocols import EachUser as EachUser
+from .protocols import Folds as Folds
+from .protocols import HeldOutUsers as HeldOutUsers
+from .protocols import HoldOut as HoldOut
+from .published import PublishedRanking as PublishedRanking
+from .published import PublishedRatings as PublishedRatings
+from .results import Report as Report
+from .search import Search as Search
+
+__all__: list[str]
