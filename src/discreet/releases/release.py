@@ -99,11 +99,11 @@ class Release:
 
         What is proven is the cost of a plan, or the limit of a ledger: never less than what its spends cost together.
         """
-        from discreet.privacy.composition import composed_epsilon
-
         proven = self.guarantee.proven
         if proven is None:
             return
+        from discreet.privacy.composition import composed_epsilon
+
         with library_for("adding up this ledger"):
             spent = composed_epsilon(self.spends, proven.delta)
         if spent > proven.epsilon * (1 + 1e-6):
