@@ -44,6 +44,7 @@ SERVE = """
 from pathlib import Path
 import numpy as np
 import discreet as dc
+from discreet.data.history_file import read_history
 
 for folder in sorted(Path(sys.argv[1]).iterdir()):
     release = dc.Release.load(folder)
@@ -57,7 +58,7 @@ for folder in sorted(Path(sys.argv[1]).iterdir()):
         release.predict(dc.Ratings.of_history(history), np.zeros(3, int), np.arange(3))
     file = Path(sys.argv[2])
     file.write_text("item,rating\\n" + "".join(f"{name},4\\n" for name in list(release.catalogue.items)[:5]))
-    assert np.array_equal(dc.read_history(file, release.catalogue).items, history.items)
+    assert np.array_equal(read_history(file, release.catalogue).items, history.items)
     many = dc.Ratings.of_histories([history] * 40)
     scores = release.scorer().scores(many)
     assert np.allclose(scores[0], release.score(history), atol=1e-5)

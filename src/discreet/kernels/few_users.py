@@ -67,7 +67,7 @@ def similar_sums(
 def fit_logit_rows(
     scores: Floats, indptr: Offsets, items: Indices, features: Floats, precision: Floats, steps: int
 ) -> Floats:
-    """As :func:`discreet.kernels.conditional_logit.fit_logit_rows`. Tiles serve here too: a tile's products are made in the cache."""
+    """As :func:`discreet.kernels.conditional_logit.fit_logit_rows`. Tiles serve here too: they fit into the cache."""
     count, width, tile = features.shape
     found = np.zeros((len(scores), width), dtype=np.float32)
     start, weighted = np.full((count, tile), -np.inf, dtype=np.float32), np.empty_like(features)
