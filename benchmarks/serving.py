@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 import venv
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +49,19 @@ def numpy_alone(folder: Path) -> tuple[Path, float]:
     return python, sum(part.stat().st_size for part in parts if part.is_file() and not part.is_symlink()) / 1e6
 
 
-def seconds(command: list[str | Path]) -> float:
+def seconds(command: list[str | Path], clock: Callable[[], float]) -> float:
     """Of a fresh process that finds no compiled kernels."""
     with tempfile.TemporaryDirectory() as empty:
         environment = os.environ | {"NUMBA_CACHE_DIR": empty, "PYTHONPATH": str(SOURCE)}
-        start = time.perf_counter()
+        start = clock()
         subprocess.run(command, check=True, capture_output=True, env=environment)
-        return time.perf_counter() - start
+        return clock() - start
+
+
+def processors() -> float:
+    """Seconds that the processors have spent on processes that were started from here."""
+    used = os.times()
+    return used.children_user + used.children_system
 
 
 def warm(release: dc.Release, histories: list[dc.History]) -> float:
@@ -71,7 +78,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default="ml-100k", help="a data set, or 'synthetic'")
     parser.add_argument("--only", nargs="*", default=None, help="names of models")
+    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="cpu on a machine that others use too")
     given = parser.parse_args()
+    clock = time.perf_counter if given.clock == "wall" else processors
     synthetic = given.data == "synthetic"
     ratings = dc.synthetic(users=943, items=1682, ratings=100_000, seed=1) if synthetic else dc.load(given.data)
     histories = [ratings.history_at(user) for user in range(min(200, ratings.n_users))]
@@ -88,9 +97,9 @@ def main() -> int:
             release.save(place)
             liked = [word for item in list(ratings.catalogue.items)[:3] for word in ("--likes", item)]
             first = [
-                seconds([python, "-c", ASK, place]),
-                seconds([sys.executable, "-c", ASK, place]),
-                seconds([sys.executable, "-m", "discreet", "recommend", place, *liked]),
+                seconds([python, "-c", ASK, place], clock),
+                seconds([sys.executable, "-c", ASK, place], clock),
+                seconds([sys.executable, "-m", "discreet", "recommend", place, *liked], clock),
             ]
             missed += max(first) > SECONDS
             found = " | ".join(f"{value:.2f} s" + (" MISSED" if value > SECONDS else "") for value in first)

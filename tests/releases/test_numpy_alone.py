@@ -44,6 +44,7 @@ SERVE = """
 from pathlib import Path
 import numpy as np
 import discreet as dc
+from discreet.data.history_file import read_history
 
 for folder in sorted(Path(sys.argv[1]).iterdir()):
     release = dc.Release.load(folder)
@@ -55,6 +56,9 @@ for folder in sorted(Path(sys.argv[1]).iterdir()):
         release.explain(history, found[0].item)
     if release.predicts_ratings:
         release.predict(dc.Ratings.of_history(history), np.zeros(3, int), np.arange(3))
+    file = Path(sys.argv[2])
+    file.write_text("item,rating\\n" + "".join(f"{name},4\\n" for name in list(release.catalogue.items)[:5]))
+    assert np.array_equal(read_history(file, release.catalogue).items, history.items)
     many = dc.Ratings.of_histories([history] * 40)
     scores = release.scorer().scores(many)
     assert np.allclose(scores[0], release.score(history), atol=1e-5)
@@ -101,15 +105,15 @@ def ratings() -> dc.Ratings:
 
 def test_every_model_is_served(ratings, tmp_path):
     for name, kind in every_kind().items():
-        fit_on(kind(), ratings).save(tmp_path / name.replace(":", "-"))
+        fit_on(kind(), ratings).save(tmp_path / "releases" / name.replace(":", "-"))
     private = {
         "bias": dc.Terms(epsilon=1.0),
         "almanac": dc.Terms(epsilon=1.0, delta=1e-6, unit="user"),
         "als": dc.Terms(epsilon=5.0, delta=1e-6, unit="user"),
     }
     for name, terms in private.items():
-        fit_on(every_kind()[name](), ratings, terms).save(tmp_path / f"private-{name}")
-    served = run(SERVE, tmp_path)
+        fit_on(every_kind()[name](), ratings, terms).save(tmp_path / "releases" / f"private-{name}")
+    served = run(SERVE, tmp_path / "releases", tmp_path / "history.csv")
     assert served.returncode == 0, served.stderr
     lines = served.stdout.splitlines()
     assert len(lines) == len(every_kind()) + len(private)
@@ -118,9 +122,11 @@ def test_every_model_is_served(ratings, tmp_path):
 
 def test_what_cannot_be_checked_is_said(ratings, tmp_path):
     """Gaussian noise is accounted for by functions of scipy: without them the promise is believed, and it is logged."""
-    fit_on(dc.Almanac(), ratings, dc.Terms(epsilon=1.0, delta=1e-6, unit="user")).save(tmp_path / "gaussian")
-    fit_on(dc.Bias(), ratings, dc.Terms(epsilon=1.0)).save(tmp_path / "pure")
-    served = run(SERVE, tmp_path)
+    fit_on(dc.Almanac(), ratings, dc.Terms(epsilon=1.0, delta=1e-6, unit="user")).save(
+        tmp_path / "releases" / "gaussian"
+    )
+    fit_on(dc.Bias(), ratings, dc.Terms(epsilon=1.0)).save(tmp_path / "releases" / "pure")
+    served = run(SERVE, tmp_path / "releases", tmp_path / "history.csv")
     assert served.returncode == 0, served.stderr
     assert "gaussian promises was not recomputed from its ledger: scipy is not installed" in served.stderr
     assert "pure" not in served.stderr
@@ -131,7 +137,7 @@ def test_a_signature_that_cannot_be_checked_is_said_and_one_that_is_asked_for_is
     release = dc.Popularity().fit(dc.NoPrivacy(ratings))
     (tmp_path / "releases").mkdir()
     release.save(tmp_path / "releases" / "signed", sign=key)
-    served = run(SERVE, tmp_path / "releases")
+    served = run(SERVE, tmp_path / "releases", tmp_path / "history.csv")
     assert served.returncode == 0, served.stderr
     assert "was not checked: cryptography is not installed" in served.stderr
 

@@ -1,5 +1,6 @@
 """A release made ready to serve: the same answers for one user and for many, by numpy and by compiled kernels."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from discreet.fitting.fit_on import fit_on
 from discreet.kernels import compiling
 from discreet.names import every_kind
 from discreet.releases.contract import ExplainingModel, PreparingModel
+from discreet.releases.scorer import Scorer
 
 RATINGS = dc.synthetic(users=40, items=60, ratings=900, seed=5)
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -102,10 +104,10 @@ def test_a_scorer_says_what_its_release_says(place):
 def test_what_is_prepared_does_not_depend_on_who_asked_before(place):
     """A scorer that has served others answers as a fresh one."""
     release, history = released(place), RATINGS.history_at(7)
-    used = release.scorer()
+    used = Scorer.of(release)
     used.scores(RATINGS)
     used.recommend(RATINGS.history_at(1))
-    np.testing.assert_array_equal(used.score(history), release.scorer().score(history))
+    np.testing.assert_array_equal(used.score(history), Scorer.of(release).score(history))
 
 
 @pytest.mark.parametrize("few", [0, 10**9], ids=["kernels", "numpy"])
@@ -119,18 +121,25 @@ def test_a_history_without_ratings_is_served(place, few, monkeypatch):
         assert np.isfinite(release.predict(Ratings.of_history(nobody), [0, 0], [1, 59])).all()
 
 
-def test_a_batch_prepares_once(monkeypatch):
+def test_a_release_is_prepared_once(monkeypatch):
     prepared = []
     prepare = dc.Almanac.prepare
     monkeypatch.setattr(dc.Almanac, "prepare", lambda self, release: prepared.append(1) or prepare(self, release))
     release = dc.Almanac().fit(dc.NoPrivacy(RATINGS))
     release.recommend_many(RATINGS, k=3)
-    release.recommend(RATINGS.history_at(0), explain=True)
-    assert len(prepared) == 2
-    scorer = release.scorer()
     for user in range(5):
-        scorer.recommend(RATINGS.history_at(user))
-    assert len(prepared) == 3
+        release.recommend(RATINGS.history_at(user), explain=True)
+    assert len(prepared) == 1
+    assert release.scorer() is release.scorer()
+
+
+def test_what_is_prepared_does_not_travel_with_a_release():
+    release = dc.Almanac().fit(dc.NoPrivacy(RATINGS))
+    before = len(pickle.dumps(release))
+    release.recommend(RATINGS.history_at(0))
+    assert len(pickle.dumps(release)) == before
+    again = pickle.loads(pickle.dumps(release))
+    np.testing.assert_array_equal(again.score(RATINGS.history_at(3)), release.score(RATINGS.history_at(3)))
 
 
 def test_a_model_without_prepare_gets_the_release_itself():

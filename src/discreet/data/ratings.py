@@ -176,7 +176,6 @@ class Ratings:
         """Users by items, sharing memory with the columns."""
         with library_for("sparse matrices"):
             import scipy.sparse as sp
-
         shape = (self.n_users, self.n_items)
         return sp.csr_array((self.values, self.item_index, self.indptr), shape=shape, copy=False)
 
@@ -199,9 +198,8 @@ class Ratings:
 
     def history_at(self, position: int) -> History:
         """The own ratings of the user at a position."""
-        require(
-            isinstance(position, int | np.integer) and 0 <= position < self.n_users, "there is no user at that position"
-        )
+        there = isinstance(position, int | np.integer) and 0 <= position < self.n_users
+        require(there, "there is no user at that position")
         if self.has_repeats:
             raise InputError("some pairs are rated more than once: call ratings.merge('last') first")
         rows = slice(self.indptr[position], self.indptr[position + 1])
@@ -219,7 +217,6 @@ class Ratings:
         """
         with library_for("tables"):
             import polars as pl
-
         columns = {
             "user": pl.Series(self.users.names.tolist(), dtype=pl.String).gather(pl.Series(self.user_index)),
             "item": pl.Series(self.catalogue.items.names.tolist(), dtype=pl.String).gather(pl.Series(self.item_index)),

@@ -4,9 +4,7 @@ import math
 from collections.abc import Callable
 from functools import cache
 
-from scipy.optimize import brentq
-
-from discreet.errors import InputError
+from discreet.errors import InputError, library_for
 
 TOLERANCE = 1e-4
 _MOST = 40 * math.log(2)  # of the logarithm of noise
@@ -22,6 +20,9 @@ def least_noise(cost: Callable[[float], float], guess: float = 1.0, tolerance: f
     >>> 3 <= noise <= 3 * (1 + TOLERANCE)
     True
     """
+
+    with library_for("finding how much noise is needed"):
+        from scipy.optimize import brentq
 
     @cache
     def excess(place: float) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,11 +99,11 @@ class Release:
 
         What is proven is the cost of a plan, or the limit of a ledger: never less than what its spends cost together.
         """
-        from discreet.privacy.composition import composed_epsilon
-
         proven = self.guarantee.proven
         if proven is None:
             return
+        from discreet.privacy.composition import composed_epsilon
+
         with library_for("adding up this ledger"):
             spent = composed_epsilon(self.spends, proven.delta)
         if spent > proven.epsilon * (1 + 1e-6):
@@ -163,16 +164,23 @@ class Release:
         return isinstance(self.model, RatingModel)
 
     def scorer(self) -> Scorer:
-        """The release made ready to serve: prepared once, for any number of users.
+        """The release made ready to serve: prepared when it is first asked for, then for any number of users.
 
-        The methods below make one for each call. Keep one to serve users one after the other.
+        The methods below go through it.
 
         >>> import discreet as dc
         >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
         >>> dc.Almanac().fit(dc.NoPrivacy(ratings)).scorer()
         Scorer(Almanac, 30 items)
         """
+        return self._prepared
+
+    @cached_property
+    def _prepared(self) -> Scorer:
         return Scorer.of(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_prepared"}
 
     def score(self, history: History) -> Floats:
         """Ranking score of every item for one user, from that user's own ratings. Higher is better."""

@@ -27,8 +27,7 @@ MOST_REASONS = 3
 class Scorer:
     """Scores, predicts, recommends and explains for any number of users. It holds no user, and needs numpy alone.
 
-    Get one with :meth:`discreet.Release.scorer` and keep it while you serve: the methods of a release prepare again at
-    every call. Threads may share it.
+    :meth:`discreet.Release.scorer` makes one, once for a release. Threads may share it.
 
     Parameters
     ----------

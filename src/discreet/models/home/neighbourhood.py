@@ -289,14 +289,13 @@ class Neighbourhood:
     @cached_property
     def turned(self) -> tuple[Offsets, Indices, Floats]:
         """The lists turned around, so that a rating finds the items it speaks for: ``(starts, items, weights)``."""
-        size = len(self.neighbours)
-        item, column = np.nonzero(self.similarities > 0)
-        rated = self.neighbours[item, column]
+        size, listed = len(self.neighbours), self.similarities > 0
+        items = np.repeat(np.arange(size, dtype=np.int32), np.count_nonzero(listed, axis=1))
+        rated, weights = self.neighbours[listed], (self.similarities * self.item_weights[:, None])[listed]
         # Numbers of 16 bits are sorted in linear time.
         order = np.argsort(rated.astype(np.uint16) if size <= 1 << 16 else rated, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(rated, minlength=size))])
-        item, column = item[order], column[order]
-        return starts, item.astype(np.int32), self.similarities[item, column] * self.item_weights[item]
+        return starts, items[order], weights[order]
 
     def scores(self, histories: Ratings) -> Floats:
         """Ranking scores of all items for each user."""
