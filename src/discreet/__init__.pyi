@@ -41,6 +41,7 @@ from .populations.local import LocalDevices as LocalDevices
 from .populations.population import NoPrivacy as NoPrivacy
 from .populations.terms import Terms as Terms
 from .populations.trusted import TrustedServer as TrustedServer
+from .populations.wishes import Wishes as Wishes
 from .privacy.budget import Budget as Budget
 from .privacy.guarantee import Guarantee as Guarantee
 from .privacy.ledger import Ledger as Ledger

@@ -31,7 +31,7 @@ class LocalDevices(Paying):
     ledger
         What each device may spend; every device keeps the same one. Its unit is a rating, or what a user replaces:
         ``User(neighbours="replace")``.
-    noise, randomness, tuning, key, share, account, budget, place, level_fact
+    noise, randomness, tuning, key, share, account, budget, place, level_fact, wishes
         As for :class:`TrustedServer`.
 
     **Guarantee.** A device sends the total of a contribution over its own ratings, rounded to the lattice, plus

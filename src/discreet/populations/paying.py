@@ -9,7 +9,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.own_choices import chosen_on
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, require
+from discreet.errors import InputError, require, require_type
 from discreet.looks import Look, Looks
 from discreet.populations.bounded import needs_rating_bound, prepared
 from discreet.populations.calibration import CalibratedNoise, Noise, calibrate_noise, calibrate_steps
@@ -21,6 +21,7 @@ from discreet.populations.mechanism import Allowance, Mechanism
 from discreet.populations.population import InParts, check_ratings_of_population, exact_total
 from discreet.populations.steps import Question, Steps
 from discreet.populations.weighted import check_levels, weighted_total
+from discreet.populations.wishes import LEVEL_FACT, Wishes
 from discreet.privacy.guarantee import read_tuning
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 NOT_BOOKED = "Not booked: no account was charged, so what else was spent on these ratings is not counted."
 BOOKED = "Booked: an account was charged before anything was computed."
-LEVEL_FACT = "privacy level"
-"""Which fact about users says what privacy level they chose."""
 OWN_CHOICES = "These are the items of {name}, on which Discreet's own defaults were chosen, and that was not paid for."
 UNDECLARED = (
     "nobody declared the list of items public, and a list that was read off the ratings says what was rated; "
@@ -61,6 +60,7 @@ class Paying:
         budget: "Budget | None" = None,
         place: str = "",
         level_fact: str = LEVEL_FACT,
+        wishes: Wishes | None = None,
     ) -> None:
         check_ratings_of_population(type(self).__name__, ratings)
         scale = ratings.catalogue.scale
@@ -68,7 +68,6 @@ class Paying:
         values = ratings.values if isinstance(ratings, Ratings) else np.zeros(0, dtype=np.float32)
         if not bool(np.all((values >= scale.low) & (values <= scale.high))):
             raise InputError(f"a rating lies outside the declared scale {scale}, which every bound rests on")
-        check_levels(ratings, ledger.levels, level_fact)
         self.ledger, self._level_fact = ledger, level_fact
         read_tuning(tuning)  # checks it
         self.tuning = tuning
@@ -76,11 +75,20 @@ class Paying:
         self._noise = noise
         self._randomness = Randomness() if randomness is None else randomness
         self._answered: list[tuple[int, ...]] = []
-        hold(self, prepared(ratings, ledger.unit, self._randomness, key), given=ratings)
+        wished = ratings if wishes is None else self._wished(ratings, wishes)
+        check_levels(wished, ledger.levels if ledger.weighted else (), level_fact)
+        hold(self, prepared(wished, ledger.unit, self._randomness, key), given=ratings)
         self._booking: Booking | None = None
         require(budget is None or account is not None, "a budget has many accounts: say with account= which one pays")
         if account is not None:
             self.book_on(account, budget).place = place
+
+    def _wished(self, ratings: Ratings | RatingsInParts, wishes: Wishes) -> Ratings:
+        require_type(wishes, Wishes, "wishes must be Wishes, for example Wishes.of_users({'ann': 0.1})")
+        if isinstance(ratings, RatingsInParts):
+            raise InputError("wishes are for ratings in memory, and these are in parts: load them at once")
+        require(self._level_fact == LEVEL_FACT, "wishes say who chose which level: leave out level_fact=")
+        return wishes.applied(ratings, self.ledger, self._randomness)
 
     @property
     def catalogue(self) -> Catalogue:
@@ -142,7 +150,8 @@ class Paying:
     @property
     def public(self) -> tuple[str, ...]:
         """What is not hidden from anyone."""
-        hidden = not self.ledger.levels or (self.unit.name == "user" and self.unit.neighbours == "add-or-remove")
+        goes_with_it = self.unit.name == "user" or self.ledger.offered.each_rating
+        hidden = not self.ledger.levels or (goes_with_it and self.unit.neighbours == "add-or-remove")
         return (*not_hidden(self.unit), *(() if hidden else ("which privacy level a user chose",)))
 
     @property
@@ -210,5 +219,6 @@ class Paying:
         check_before_charging(contribution, held_by(self), users_may_leave=self._users_may_leave)
 
     def _noisy(self, contribution: Contribution, ratings: InParts | None, noise: CalibratedNoise) -> Doubles:
-        total = weighted_total(contribution, ratings, self.ledger.levels, self._level_fact)
+        levels = self.ledger.levels if self.ledger.weighted else ()
+        total = weighted_total(contribution, ratings, levels, self._level_fact)
         return noise.add_noise(total, self._randomness)

@@ -41,6 +41,8 @@ class TrustedServer(Paying):
     level_fact
         Which of the ratings' facts about users says what privacy level each of them chose, where the ledger offers
         several.
+    wishes
+        What privacy every user, or every rating, is to have: see :class:`~discreet.Wishes`.
 
     **Guarantee.** Each sum is the total of a contribution, rounded to a public lattice, plus noise whose scale is
     fitted to the bound that the contribution itself proves, rounding included. What a model makes of the

@@ -1,0 +1,154 @@
+"""What a release promises at each privacy level, and to one person in words.
+
+A release holds no user. Whoever has their own ratings and remembers what they wished for can work out at home what is
+promised to them; nobody else can.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from discreet.data.history import History
+from discreet.errors import InputError, require
+from discreet.privacy.composition import composed_epsilon
+from discreet.privacy.guarantee import Guarantee, LevelLoss, Loss
+from discreet.privacy.levels import Level, group_of
+from discreet.privacy.spend import Spend
+from discreet.privacy.unit import Unit
+
+Wish = float | str
+"""An epsilon, or the name of a level."""
+
+
+def level_cost(level: LevelLoss, spends: Sequence[Spend], proven: Loss, unit: Unit | None) -> float:
+    """What the spends cost at a privacy level, computed anew; infinite where the level's delta is too small for it."""
+    assert unit is not None
+    sampled = level.each_rating or level.rate < 1
+    paying = Level(
+        name=level.name,
+        epsilon=level.loss.epsilon,
+        rate=level.rate,
+        group=group_of(unit, each_rating=level.each_rating) if sampled else 1,
+    )
+    own = composed_epsilon([spend.for_level(level.weight) for spend in spends], proven.delta)
+    epsilon, delta = paying.paid(own, proven.delta)
+    return epsilon if delta <= level.loss.delta * (1 + 1e-6) or delta == 0 else math.inf
+
+
+def level_of(guarantee: Guarantee, wish: Wish | None) -> LevelLoss:
+    """The level that a wish came to: the one of its name, or the highest that is not above it; None: the strictest."""
+    levels = guarantee.levels
+    require(len(levels) > 0, "this release offers no privacy levels: what it promises is the same for everybody")
+    on_offer = ", ".join(level.name for level in levels)
+    if wish is None or wish == "":
+        return min(levels, key=lambda level: level.offered)
+    for level in levels:
+        if level.name == wish:
+            return level
+    try:
+        number = float(wish)
+    except ValueError:
+        raise InputError(f"there is no privacy level {wish!r}; on offer are {on_offer}") from None
+    require(math.isfinite(number) and number > 0, f"a wish is a positive and finite epsilon, got {wish}")
+    below = [level for level in levels if level.offered <= number * (1 + 1e-12)]
+    require(bool(below), f"the wish {wish} is below the lowest level on offer; on offer are {on_offer}")
+    return max(below, key=lambda level: level.offered)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What is promised about one rating."""
+
+    item: str
+    title: str
+    level: LevelLoss
+
+    def __str__(self) -> str:
+        return f"Your rating of {self.title} is protected at {self.level.loss}."
+
+
+@dataclass(frozen=True)
+class PersonalPromise:
+    """What a release promises to one person.
+
+    Parameters
+    ----------
+    ratings
+        About each rating, where the unit is a rating or levels were chosen for ratings; empty otherwise.
+    together
+        About all of them at once.
+    unit
+        Whose secret the guarantee is about.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> wishes = dc.populations.Groups().wishes()
+    >>> release = dc.Bias().fit(dc.TrustedServer(ratings, dc.Ledger(0.4), wishes=wishes))
+    >>> mine = dc.History.of(ratings.catalogue, {ratings.catalogue.titles[3]: 5})
+    >>> promised_to(release.guarantee, mine, "moderate").ratings[0].level.loss.epsilon
+    0.2
+    """
+
+    ratings: tuple[Promise, ...]
+    together: Loss
+    unit: Unit
+
+    def sentences(self) -> list[str]:
+        """In words, for the person whom it concerns."""
+        lines = [str(promise) for promise in self.ratings]
+        if self.unit.name == "user":
+            times = math.exp(min(self.together.epsilon, 700))
+            plus = f", plus {self.together.delta:.3g}" if self.together.delta else ""
+            return [
+                *lines,
+                f"All your ratings together are protected at {self.together}: whatever anyone concludes from the "
+                f"release is at most {times:.3g} times as likely with them as without{plus}.",
+            ]
+        if not lines:
+            return ["You have no ratings here: this release can say nothing about you."]
+        return [*lines, f"All of them together are protected at {self.together}."]
+
+
+def promised_to(
+    guarantee: Guarantee, history: History, wishes: Wish | Mapping[str, Wish] | None = None
+) -> PersonalPromise:
+    """What is promised to whoever has this history and had these wishes: one for all, or by item.
+
+    A rating without a wish has the strictest level, as in the fit.
+    """
+    if guarantee.proven is None or guarantee.unit is None:
+        raise InputError(f"this release promises nothing: {guarantee.reason}")
+    unit, catalogue = guarantee.unit, history.catalogue
+    by_item = {catalogue.find(name): wish for name, wish in wishes.items()} if isinstance(wishes, Mapping) else None
+    each = bool(guarantee.levels) and guarantee.levels[0].each_rating
+    if by_item is not None:
+        require(each, "this release has one privacy level for each user: name one, and not one for each rating")
+
+    def level_for(item: int) -> LevelLoss:
+        if not guarantee.levels:
+            assert guarantee.proven is not None
+            return LevelLoss("", 1.0, guarantee.proven)
+        wish = by_item.get(item) if by_item is not None else wishes
+        assert not isinstance(wish, Mapping)
+        return level_of(guarantee, wish)
+
+    about = unit.name == "rating" or each
+    promises = tuple(
+        Promise(catalogue.items[int(item)], str(catalogue.titles[item]), level_for(int(item)))
+        for item in (history.items if about else ())
+    )
+    if unit.name == "rating":
+        return PersonalPromise(promises, _together([promise.level.loss for promise in promises]), unit)
+    whole = guarantee.proven if each or not guarantee.levels else level_for(-1).loss
+    return PersonalPromise(promises, whole, unit)
+
+
+def _together(losses: Sequence[Loss]) -> Loss:
+    """Several units at once, each with its own loss, one after the other: epsilons add up, and δ grows on the way."""
+    epsilon, delta = 0.0, 0.0
+    for loss in losses:
+        delta += math.exp(min(epsilon, 700.0)) * loss.delta
+        epsilon += loss.epsilon
+    return Loss(epsilon, min(delta, 1 - 2.0**-53))
