@@ -12,7 +12,9 @@ import numpy as np
 
 import discreet as dc
 
-PAPER = dc.populations.Groups(spread=9)  # conservative and moderate wishes drawn evenly, as in Zhang, Liu, Chen and Zhong (2018)
+PAPER = dc.populations.Groups(
+    spread=9
+)  # conservative and moderate wishes drawn evenly, as in Zhang, Liu, Chen and Zhong (2018)
 GROUPS = dc.populations.Groups()
 BY_USER = dc.populations.Groups(of="user")
 ROWS: dict[str, tuple[float, dc.Wishes | None]] = {

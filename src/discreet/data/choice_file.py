@@ -1,5 +1,6 @@
 """What users chose for themselves or for each rating, in a column of the ratings or in a small table of its own."""
 
+import csv
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import polars as pl
 from discreet.data.gather import identifiers, one_spelling
 from discreet.data.tables import table_batches
 from discreet.data.text import SEPARATORS, ending
-from discreet.errors import DataError
+from discreet.errors import DataError, require
 from discreet.types import AnyArray, Progress, no_progress
 
 
@@ -64,3 +65,17 @@ def has_column(path: str | Path, column: str) -> bool:
             return False
         raise
     return True
+
+
+def read_own_choices(path: Path, column: str) -> dict[str, str]:
+    """From a person's own file of ratings: what was chosen for each item, by its name; empty choices are left out."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = csv.DictReader(file, delimiter=SEPARATORS.get(ending(path), ","))
+        names = {name.strip().lower(): name for name in rows.fieldnames or ()}
+        named = next((name for name in ("item", "title") if name in names), None)
+        require(
+            column in names and named is not None,
+            f"{path} needs the columns item or title, and {column} for the level that was wished for",
+        )
+        assert named is not None
+        return {row[names[named]].strip(): wish for row in rows if (wish := (row[names[column]] or "").strip())}

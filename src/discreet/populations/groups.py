@@ -97,7 +97,7 @@ class Groups:
         if self.of == "rating":
             items = user_tags(ratings.catalogue.items.names, key[::-1])
             words = words[ratings.user_index] ^ items[ratings.item_index]
-        return (_mixed(words) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return np.asarray((_mixed(words) >> np.uint64(11)) * 2.0**-53)
 
 
 def _mixed(words: AnyArray) -> AnyArray:
@@ -105,4 +105,4 @@ def _mixed(words: AnyArray) -> AnyArray:
     words = words.astype(np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
-    return words ^ (words >> np.uint64(31))
+    return np.asarray(words ^ (words >> np.uint64(31)))

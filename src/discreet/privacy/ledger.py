@@ -73,7 +73,8 @@ nothing was computed
         require(0 <= delta < 1, f"delta must lie in [0, 1), got {delta}")
         self._epsilon, self._delta = float(epsilon), float(delta)
         self._unit: Unit = Rating() if unit is None else unit
-        self._offer, self._levels = Offer(epsilons={}), ()
+        self._offer = Offer(epsilons={})
+        self._levels: tuple[Level, ...] = ()
         if levels:
             self._take(Offer(epsilons=levels))
         self._batches: tuple[tuple[Spend, ...], ...] = ()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from discreet.data.history import History
 from discreet.errors import InputError, require
 from discreet.privacy.composition import composed_epsilon
-from discreet.privacy.guarantee import Guarantee, LevelLoss, Loss
+from discreet.privacy.guarantee import NEGLIGIBLE, Guarantee, LevelLoss, Loss
 from discreet.privacy.levels import Level, group_of
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
@@ -55,6 +55,34 @@ def level_of(guarantee: Guarantee, wish: Wish | None) -> LevelLoss:
     return max(below, key=lambda level: level.offered)
 
 
+def spoken(loss: Loss) -> Loss:
+    """Without a delta that is not worth a word."""
+    return Loss(loss.epsilon) if loss.delta < NEGLIGIBLE else loss
+
+
+def of_level(level: LevelLoss) -> str:
+    """What is proven at a level, and how that comes about."""
+    if level.rate == 1:
+        return f"{spoken(level.loss)} (contributions count {level.weight:.3g} times)"
+    return f"{spoken(level.loss)} (each is in the sample with probability {level.rate:.3g})"
+
+
+def sentences_of(level: LevelLoss, guarantee: Guarantee) -> list[str]:
+    """What is promised at a level, in words."""
+    whose = "Whoever chose this level is"
+    if level.each_rating:
+        whose = "Every rating for which this level was chosen is"
+    elif guarantee.unit is not None and guarantee.unit.name == "rating":
+        whose = "Every rating of a user who chose this level is"
+    times = f"{math.exp(min(level.loss.epsilon, 700.0)):.4g}"
+    plus = f", plus {level.loss.delta:.3g}" if spoken(level.loss).delta else ""
+    return [
+        f"Level {level.name}: {of_level(level)}.",
+        f"{whose} protected at {spoken(level.loss)}: whatever anyone concludes from the release is at most {times} times as "
+        f"likely as it would be otherwise{plus}.",
+    ]
+
+
 @dataclass(frozen=True)
 class Promise:
     """What is promised about one rating."""
@@ -64,7 +92,7 @@ class Promise:
     level: LevelLoss
 
     def __str__(self) -> str:
-        return f"Your rating of {self.title} is protected at {self.level.loss}."
+        return f"Your rating of {self.title} is protected at {spoken(self.level.loss)}."
 
 
 @dataclass(frozen=True)
@@ -100,15 +128,15 @@ class PersonalPromise:
         lines = [str(promise) for promise in self.ratings]
         if self.unit.name == "user":
             times = math.exp(min(self.together.epsilon, 700))
-            plus = f", plus {self.together.delta:.3g}" if self.together.delta else ""
+            plus = f", plus {self.together.delta:.3g}" if spoken(self.together).delta else ""
             return [
                 *lines,
-                f"All your ratings together are protected at {self.together}: whatever anyone concludes from the "
+                f"All your ratings together are protected at {spoken(self.together)}: whatever anyone concludes from the "
                 f"release is at most {times:.3g} times as likely with them as without{plus}.",
             ]
         if not lines:
             return ["You have no ratings here: this release can say nothing about you."]
-        return [*lines, f"All of them together are protected at {self.together}."]
+        return [*lines, f"All of them together are protected at {spoken(self.together)}."]
 
 
 def promised_to(
