@@ -60,9 +60,7 @@ class Groups:
     def __post_init__(self) -> None:
         for name in ("conservative", "moderate"):
             require_number(name, getattr(self, name), least=0)
-        require(
-            self.conservative + self.moderate <= 1, "conservative and moderate users are at most all: shares up to 1"
-        )
+        require(self.conservative + self.moderate <= 1, "the shares of the groups must add up to at most 1")
         low, middle, high = self.epsilons
         require(0 < low < middle < high, f"the epsilons of the groups must be positive and rise, got {self.epsilons}")
         require(0 <= self.spread <= 100, f"spread must lie in 0 … 100, got {self.spread}")

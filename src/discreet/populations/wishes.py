@@ -279,12 +279,13 @@ def _positions(texts: AnyArray, names: list[str], epsilons: AnyArray, where: str
             positions[number] = names.index(text)
             continue
         try:
-            positions[number] = lowered(np.array([float(text)]), epsilons, where)[0]
+            epsilon = float(text)
         except ValueError:
             row = int(np.flatnonzero(place == number)[0]) + 1
             raise DataError(
                 f"{where}: wish number {row} is neither an epsilon nor a level on offer ({', '.join(names)})"
             ) from None
+        positions[number] = lowered(np.array([epsilon]), epsilons, where)[0]
     return np.asarray(positions[place])
 
 
