@@ -12,7 +12,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_type
 from discreet.looks import Look, Looks
 from discreet.populations.bounded import needs_rating_bound, prepared
-from discreet.populations.calibration import CalibratedNoise, Noise, calibrate_noise, calibrate_steps
+from discreet.populations.calibration import CalibratedNoise, Noise, calibrate_noise, calibrate_steps, noise_for
 from discreet.populations.contribution import Contribution
 from discreet.populations.guarded import check_before_charging, check_users, nobody
 from discreet.populations.handled import not_hidden, notes_on
@@ -88,7 +88,8 @@ class Paying:
         if isinstance(ratings, RatingsInParts):
             raise InputError("wishes are for ratings in memory, and these are in parts: load them at once")
         require(self._level_fact == LEVEL_FACT, "wishes say who chose which level: leave out level_fact=")
-        return wishes.applied(ratings, self.ledger, self._randomness)
+        gaussian = (self._noise or noise_for(self.ledger)) == "gaussian"
+        return wishes.applied(ratings, self.ledger, self._randomness, gaussian=gaussian)
 
     @property
     def catalogue(self) -> Catalogue:

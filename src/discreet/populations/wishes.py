@@ -179,12 +179,11 @@ class Wishes:
 
     # ── What becomes of them ──
 
-    def offer(self, epsilon: float = math.inf) -> Offer:
+    def offer(self, epsilon: float = math.inf, *, gaussian: bool = False) -> Offer:
         """The public half, where taking part in full costs ``epsilon``: no level is promised less than that."""
-        epsilons = {name: min(own, epsilon) for name, own in self.levels.items()}
-        return Offer(
-            epsilons=self.levels if self.by == "sampling" else epsilons, by=self.by, each_rating=self.of == "rating"
-        )
+        if self.by == "sampling":
+            return Offer(epsilons=self.levels, by=self.by, each_rating=self.of == "rating")
+        return Offer(epsilons={name: min(own, epsilon) for name, own in self.levels.items()}, gaussian=gaussian)
 
     def chosen(self, ratings: Ratings) -> AnyArray:
         """The position of the level of each user or rating. Private."""
@@ -194,7 +193,7 @@ class Wishes:
         require(valid, f"wishes need a level on offer for every {self.of}")
         return positions
 
-    def applied(self, ratings: Ratings, ledger: Ledger, randomness: Randomness) -> Ratings:
+    def applied(self, ratings: Ratings, ledger: Ledger, randomness: Randomness, *, gaussian: bool = False) -> Ratings:
         """The ratings that a population looks at, after the ledger was told what is on offer.
 
         By weights these are all of them, with the level of every user as a fact. By sampling they are those that were
@@ -212,7 +211,7 @@ class Wishes:
             f"the ledger's epsilon {ledger.epsilon:g} is above every level on offer, up to {highest:g}: nobody would "
             "take part in full; lower it to at most the highest level",
         )
-        ledger.offer(self.offer(ledger.epsilon))
+        ledger.offer(self.offer(ledger.epsilon, gaussian=gaussian))
         chosen = self.chosen(ratings)
         if self.by == "weights":
             names = np.array(list(self.levels), dtype=np.str_)

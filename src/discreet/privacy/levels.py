@@ -83,11 +83,14 @@ class Offer:
         ``weights`` or ``sampling``.
     each_rating
         Whether a level is chosen for each rating, and not by each user for all of theirs.
+    gaussian
+        Whether all noise is Gaussian: weights are then those that suit it exactly.
     """
 
     epsilons: Mapping[str, float]
     by: By = "weights"
     each_rating: bool = False
+    gaussian: bool = False
 
     def __post_init__(self) -> None:
         require(self.by in ("weights", "sampling"), f"levels go by 'weights' or 'sampling', got {self.by!r}")
@@ -102,12 +105,17 @@ class Offer:
     def levels(self, epsilon: float, delta: float, unit: Unit) -> tuple[Level, ...]:
         """The levels, where taking part in full costs ``epsilon`` at ``delta``."""
         if self.by == "weights":
-            return levels_on_offer(self.epsilons, epsilon, delta)
+            return levels_on_offer(self.epsilons, epsilon, delta, gaussian=self.gaussian)
         return sampled_levels(self.epsilons, epsilon, group_of(unit, each_rating=self.each_rating))
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
-        return {"epsilons": dict(self.epsilons), "by": self.by, "each_rating": self.each_rating}
+        return {
+            "epsilons": dict(self.epsilons),
+            "by": self.by,
+            "each_rating": self.each_rating,
+            "gaussian": self.gaussian,
+        }
 
 
 def group_of(unit: Unit, *, each_rating: bool) -> int:
@@ -128,10 +136,12 @@ def group_of(unit: Unit, *, each_rating: bool) -> int:
     return size
 
 
-def levels_on_offer(offers: Mapping[str, float], epsilon: float, delta: float) -> tuple[Level, ...]:
+def levels_on_offer(
+    offers: Mapping[str, float], epsilon: float, delta: float, *, gaussian: bool = False
+) -> tuple[Level, ...]:
     """Levels by their epsilons, where the full weight costs ``epsilon`` at ``delta``.
 
-    The weight is the one that suits Laplace noise or Gaussian noise, whichever is less.
+    The weight is the one that suits Laplace noise or Gaussian noise, whichever is less; with ``gaussian`` the latter.
 
     >>> [(level.name, round(level.weight, 3)) for level in levels_on_offer({"strict": 0.25, "normal": 1.0}, 1.0, 1e-6)]
     [('strict', 0.25), ('normal', 1.0)]
@@ -145,7 +155,9 @@ def levels_on_offer(offers: Mapping[str, float], epsilon: float, delta: float) -
     from discreet.privacy.personal import weights_for
 
     epsilons = np.array(list(offers.values()), dtype=np.float64)
-    weights = np.minimum(weights_for(epsilons, epsilon), weights_for(epsilons, epsilon, delta))
+    weights = weights_for(epsilons, epsilon, delta)
+    if not gaussian:
+        weights = np.minimum(weights_for(epsilons, epsilon), weights)
     weights = np.where(epsilons == epsilon, 1.0, weights * (1 - MARGIN))
     return tuple(
         Level(name=name, epsilon=float(own), weight=float(weight))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from discreet.data.history import History
 from discreet.errors import InputError, require
 from discreet.privacy.composition import composed_epsilon
-from discreet.privacy.guarantee import NEGLIGIBLE, Guarantee, LevelLoss, Loss
+from discreet.privacy.guarantee import NEGLIGIBLE, Guarantee, LevelLoss, Loss, _rounded_up
 from discreet.privacy.levels import Level, group_of
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
@@ -74,12 +74,12 @@ def sentences_of(level: LevelLoss, guarantee: Guarantee) -> list[str]:
         whose = "Every rating for which this level was chosen is"
     elif guarantee.unit is not None and guarantee.unit.name == "rating":
         whose = "Every rating of a user who chose this level is"
-    times = f"{math.exp(min(level.loss.epsilon, 700.0)):.4g}"
+    times = _rounded_up(math.exp(min(level.loss.epsilon, 700.0)))
     plus = f", plus {level.loss.delta:.3g}" if spoken(level.loss).delta else ""
     return [
         f"Level {level.name}: {of_level(level)}.",
-        f"{whose} protected at {spoken(level.loss)}: whatever anyone concludes from the release is at most {times} times as "
-        f"likely as it would be otherwise{plus}.",
+        f"{whose} protected at {spoken(level.loss)}: whatever anyone concludes from the release is at most {times} "
+        f"times as likely as it would be otherwise{plus}.",
     ]
 
 
@@ -127,12 +127,12 @@ class PersonalPromise:
         """In words, for the person whom it concerns."""
         lines = [str(promise) for promise in self.ratings]
         if self.unit.name == "user":
-            times = math.exp(min(self.together.epsilon, 700))
+            times = _rounded_up(math.exp(min(self.together.epsilon, 700.0)))
             plus = f", plus {self.together.delta:.3g}" if spoken(self.together).delta else ""
             return [
                 *lines,
-                f"All your ratings together are protected at {spoken(self.together)}: whatever anyone concludes from the "
-                f"release is at most {times:.3g} times as likely with them as without{plus}.",
+                f"All your ratings together are protected at {spoken(self.together)}: whatever anyone concludes from "
+                f"the release is at most {times} times as likely with them as without{plus}.",
             ]
         if not lines:
             return ["You have no ratings here: this release can say nothing about you."]
