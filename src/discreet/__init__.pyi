@@ -27,9 +27,11 @@ from .models.bias import Bias as Bias
 from .models.cosine import Cosine as Cosine
 from .models.covariance_knn import CovarianceKNN as CovarianceKNN
 from .models.ease import EASE as EASE
+from .models.huber_mf import HuberMF as HuberMF
 from .models.implicit_als import ImplicitALS as ImplicitALS
 from .models.mf import MF as MF
 from .models.own_taste import OwnTaste as OwnTaste
+from .models.pattern_mf import PatternMF as PatternMF
 from .models.pearson import Pearson as Pearson
 from .models.pmf import PMF as PMF
 from .models.pnbm import PNBM as PNBM

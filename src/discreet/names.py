@@ -23,6 +23,8 @@ MODELS = {
     "pmf": "pmf:PMF",
     "svd": "svd:SVD",
     "warp": "warp:WARP",
+    "pattern-mf": "pattern_mf:PatternMF",
+    "huber-mf": "huber_mf:HuberMF",
 }
 """For each model its file in ``models/`` and its class."""
 HOME = "discreet.models"

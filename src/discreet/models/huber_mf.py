@@ -1,0 +1,148 @@
+"""Item vectors by objective perturbation: the presence of every rating is hidden, with a pure epsilon.
+
+    1. how often each item was rated, with Laplace noise                          a share of the budget
+    2. v_j = argmin Σ_i h(r_ij − centre − u_iᵀv) + (Λ/2)‖v‖² + η_jᵀv               the rest
+       with Huber's loss h, public features u_i, and noise in the objective (:mod:`~discreet.models.sums.huber_items`)
+
+What follows looks at no rating again. Where no rating is far off, the first coordinate is v_j ≈ (Σ_i y_ij − η)/(n_j +
+Λ), so (n_j + Λ)·v_j is a noisy sum; with the noisy counts and public features of the items it becomes a bias and what is
+not known of it (:mod:`~discreet.models.sums.item_sums`). The other coordinates are factors, shrunk by what their noise
+leaves.
+
+**At home** a user solves for a vector of their own from the released items and all of their own ratings
+(:mod:`~discreet.models.home.at_home`).
+
+**Guarantee.** For one rating, present or absent; the proofs are those of the two looks. Objective perturbation with
+squared loss, as published, has no such proof: a residual has no bound, and one rating moves the Hessian of an item that
+nobody else rated without any (docs/personal_privacy.md).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from discreet.data.catalogue import Catalogue
+from discreet.data.features import item_features
+from discreet.data.ratings import Ratings
+from discreet.errors import require, require_number
+from discreet.models.home.at_home import Covariates
+from discreet.models.home.fold_in import predict_pairs
+from discreet.models.sums.huber_items import CONSTANT, LEAST_RIDGE, HuberItems
+from discreet.models.sums.item_statistics import item_counts
+from discreet.models.sums.item_sums import expected_rating, likely_biases, likely_counts
+from discreet.populations.asking import check_population
+from discreet.populations.population import Population
+from discreet.privacy.unit import Rating
+from discreet.releases.release import Release
+from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
+
+FACTOR_SPREAD = 0.1
+"""How large the coefficients of public facts are expected, in widths of the scale."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HuberMF:
+    """Item biases, and factors of public facts about users, by Huber objective perturbation.
+
+    Parameters
+    ----------
+    threshold
+        In widths of the scale: how far off a rating may be and still pull as hard as it is off.
+    count_share
+        How much of the budget the counts get.
+    facts
+        Facts about users that are public, as ``gender=F``. Naming one here says that it is.
+    noise
+        ``radial``, for a pure epsilon; or ``gaussian``, which needs a delta and pays with very many facts.
+    tolerance
+        How long the gradient at a minimiser may be, in points of the scale: noise covers what it leaves open.
+    features
+        Whether genres and years of the catalogue are used.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=200, items=100, ratings=5000, seed=1)
+    >>> release = dc.HuberMF().fit(dc.TrustedServer(ratings, dc.Ledger(epsilon=1.0)))
+    >>> [spend.mechanism for spend in release.spends]
+    ['laplace', 'pure']
+    """
+
+    threshold: float = 0.3
+    count_share: float = 0.3
+    facts: tuple[str, ...] = ()
+    noise: Literal["radial", "gaussian"] = "radial"
+    tolerance: float = 1e-6
+    features: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "facts", tuple(self.facts))
+        require_number("threshold", self.threshold, above=0)
+        require_number("count_share", self.count_share, above=0, below=1)
+        require_number("tolerance", self.tolerance, above=0)
+        require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
+
+    def fit(self, population: Population, progress: Progress = no_progress) -> Release:
+        """Ask for counts and for perturbed minimisers."""
+        check_population(self, population)
+        catalogue = population.catalogue
+        width = catalogue.scale.width
+        counted = item_counts(len(catalogue), population.unit or Rating())
+        asked = HuberItems(
+            catalogue=catalogue,
+            threshold=self.threshold * width,
+            facts=self.facts,
+            noise=self.noise,
+            tolerance=self.tolerance,
+        )
+        deviation = population.deviation(counted, self.count_share)
+        counts = likely_counts(population.sum(counted, self.count_share), deviation)
+        progress(1, 2, "counts")
+        vectors = population.run(asked, 1 - self.count_share)["vectors"]
+        ridge, inside = LEAST_RIDGE, 0.0
+        if population.unit is not None:
+            spend = population.spends[-1]
+            ridge, inside = asked.ridge(spend.pure_epsilon), asked.deviation(spend.pure_epsilon, spend.sensitivity)
+        constant = np.sqrt(CONSTANT) if self.facts else 1.0
+        sums = (constant**2 * counts + ridge) * vectors[:, 0] / constant
+        bias, unknown = likely_biases(counts, sums, inside / constant, 1.0, self._features(catalogue), width)
+        centre = expected_rating(catalogue.scale)
+        mean = centre + float(bias @ counts) / max(float(counts.sum()), 1.0)
+        base = np.clip(centre + bias, catalogue.scale.low, catalogue.scale.high).astype(np.float32)
+        # Of a coordinate with the spread t before, what noise of deviation inside/(n + Λ) leaves is worth this much.
+        spread, noise = (FACTOR_SPREAD * width) ** 2, (inside / (counts + ridge)) ** 2
+        arrays: dict[str, AnyArray] = {
+            "mean": np.array([mean], dtype=np.float32),
+            "item_bias": base - np.float32(mean),
+            "unknown": unknown.astype(np.float32),
+            "counts": counts.astype(np.float32),
+            "item_factors": (vectors[:, 1:] * (spread / (spread + noise))[:, None]).astype(np.float32),
+        }
+        progress(2, 2, "item vectors")
+        return Release.of(self, population, arrays)
+
+    def _features(self, catalogue: Catalogue) -> Floats:
+        found = item_features(catalogue)
+        return found if self.features else found[:, :0]
+
+    def _covariates(self, release: Release) -> Covariates:
+        arrays = release.arrays
+        return Covariates.of(
+            arrays["mean"][0] + arrays["item_bias"],
+            arrays["unknown"],
+            arrays["counts"],
+            self._features(release.catalogue),
+            arrays["item_factors"] * np.float32(np.sqrt(1 - CONSTANT)),
+            release.catalogue.scale.width,
+        )
+
+    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+        """The expected rating of each pair, from the user's own ratings."""
+        known = self._covariates(release)
+        return predict_pairs(known.tastes(histories), known.rows, known.base, users, items)
+
+    def score(self, release: Release, histories: Ratings) -> Floats:
+        """Expected ratings of all items."""
+        known = self._covariates(release)
+        return np.asarray(known.base + known.tastes(histories) @ known.rows.T, dtype=np.float32)
