@@ -242,7 +242,7 @@ UnitOption = Annotated[
     str | None,
     typer.Option(
         metavar="UNIT",
-        help="Whose secret is kept: one rating (default), all of one user (user), or a rating's value alone (value).",
+        help="Whose secret is kept: one rating (default), all of one user (user), or only a value (value).",
     ),
 ]
 Trust = Annotated[

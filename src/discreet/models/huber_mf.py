@@ -5,9 +5,9 @@
        with Huber's loss h, public features u_i, and noise in the objective (:mod:`~discreet.models.sums.huber_items`)
 
 What follows looks at no rating again. Where no rating is far off, the first coordinate is v_j ≈ (Σ_i y_ij − η)/(n_j +
-Λ), so (n_j + Λ)·v_j is a noisy sum; with the noisy counts and public features of the items it becomes a bias and what is
-not known of it (:mod:`~discreet.models.sums.item_sums`). The other coordinates are factors, shrunk by what their noise
-leaves.
+Λ), so (n_j + Λ)·v_j is a noisy sum; with the noisy counts and public features of the items it becomes a bias and what
+is not known of it (:mod:`~discreet.models.sums.item_sums`). The other coordinates are factors, shrunk as their noise
+asks for.
 
 **At home** a user solves for a vector of their own from the released items and all of their own ratings
 (:mod:`~discreet.models.home.at_home`).
