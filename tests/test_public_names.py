@@ -13,8 +13,8 @@ TOP = {
     "data": "Catalogue History Ratings Scale from_frame load synthetic",
     "populations": "Contribution LocalDevices NoPrivacy Terms TrustedServer Wishes",
     "privacy": "Bound Budget Guarantee Ledger Randomness Rating User",
-    "models": "ALS Almanac BayesianMF Bias Cosine CovarianceKNN EASE HuberMF ImplicitALS MF OwnTaste PMF PNBM "
-    "PatternMF Pearson Popularity SVD WARP",
+    "models": "ALS Almanac BayesianMF Bias Cosine CovarianceKNN EASE FilteredMF HuberMF ImplicitALS MF OwnTaste PMF "
+    "PNBM PatternMF Pearson Popularity SVD WARP",
     "releases": "Release compare evaluate spend_and_release",
     "errors": "DiscreetError InputError OverspentError",
 }

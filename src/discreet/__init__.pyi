@@ -27,6 +27,7 @@ from .models.bias import Bias as Bias
 from .models.cosine import Cosine as Cosine
 from .models.covariance_knn import CovarianceKNN as CovarianceKNN
 from .models.ease import EASE as EASE
+from .models.filtered_mf import FilteredMF as FilteredMF
 from .models.huber_mf import HuberMF as HuberMF
 from .models.implicit_als import ImplicitALS as ImplicitALS
 from .models.mf import MF as MF

@@ -20,7 +20,7 @@ from discreet.populations.held import given_to, held_by, hold
 from discreet.populations.mechanism import Allowance, Mechanism
 from discreet.populations.population import InParts, check_ratings_of_population, exact_total
 from discreet.populations.steps import Question, Steps
-from discreet.populations.weighted import check_levels, weighted_total
+from discreet.populations.weighted import check_levels, weighted_total, with_weights
 from discreet.populations.wishes import LEVEL_FACT, Wishes
 from discreet.privacy.guarantee import read_tuning
 from discreet.privacy.ledger import Ledger
@@ -76,7 +76,9 @@ class Paying:
         self._randomness = Randomness() if randomness is None else randomness
         self._answered: list[tuple[int, ...]] = []
         wished = ratings if wishes is None else self._wished(ratings, wishes)
-        check_levels(wished, ledger.levels if ledger.weighted else (), level_fact)
+        levels = ledger.levels if ledger.weighted else ()
+        check_levels(wished, levels, level_fact)
+        wished = with_weights(wished, levels, level_fact)
         hold(self, prepared(wished, ledger.unit, self._randomness, key), given=ratings)
         self._booking: Booking | None = None
         require(budget is None or account is not None, "a budget has many accounts: say with account= which one pays")
