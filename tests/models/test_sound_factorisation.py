@@ -80,11 +80,11 @@ def test_huber_in_one_dimension_comes_close_to_its_bound():
     points, ridge, scale, threshold = np.linspace(-60, 60, 200_001), 1.217, 1.0, 1.0
     curvature = np.full(len(points), ridge)
     absent = -np.abs(-ridge * points) / scale + np.log(curvature)
-    residual = np.zeros(len(points)) - points
+    residual = 3.0 - points
     noise = np.clip(residual, -threshold, threshold) - ridge * points
     present = -np.abs(noise) / scale + np.log(curvature + (np.abs(residual) < threshold))
     bound = threshold / scale + math.log1p(1 / ridge)
-    assert 0.9 * bound < np.abs(present - absent).max() <= bound + 1e-9
+    assert 0.99 * bound < np.abs(present - absent).max() <= bound + 1e-9
 
 
 @pytest.mark.parametrize("dimensions", [1, 3])
@@ -117,7 +117,7 @@ def test_a_minimiser_that_was_not_found_is_not_released(monkeypatch):
 
 
 def test_less_exact_minimisers_get_more_noise():
-    """Approximate minima perturbation: the noise that covers a tolerance grows with it. Odds of failing: below 1e-20."""
+    """Approximate minima perturbation: noise covers what a tolerance leaves open. Odds of failing: below 1e-20."""
     empty = table(RATINGS.catalogue, [(0, 0, 3.0)])
     spread = []
     for tolerance in (1e-6, 100.0):
