@@ -239,13 +239,13 @@ def test_other_units_are_refused_before_anything_is_spent(model, unit, sentence)
 def test_public_facts_about_users_become_factors():
     facts = np.where(np.arange(RATINGS.n_users) % 2 == 0, "F", "M")
     ratings = replace(RATINGS, user_facts={"gender": facts})
-    model = dc.HuberMF(facts=("gender=F", "gender=M"))
+    model = dc.HuberMF(facts="gender=F,gender=M")
     release = model.fit(dc.TrustedServer(ratings, dc.Ledger(5.0)))
     assert release.arrays["item_factors"].shape == (RATINGS.n_items, 2) and release.arrays["item_factors"].any()
-    features = HuberItems(catalogue=ratings.catalogue, facts=model.facts)._features(ratings)
+    features = HuberItems(catalogue=ratings.catalogue, facts=("gender=F", "gender=M"))._features(ratings)
     assert np.linalg.norm(features, axis=1).max() <= 1
     with pytest.raises(dc.InputError, match="name=value"):
-        dc.HuberMF(facts=("gender",)).fit(dc.NoPrivacy(ratings))
+        dc.HuberMF(facts="gender").fit(dc.NoPrivacy(ratings))
 
 
 # ── The filter ──
@@ -304,5 +304,5 @@ def test_numbers_of_the_golden_table():
 def test_frames_keep_the_facts_that_a_model_names():
     frame = pl.DataFrame({"user": [1, 1, 2], "item": ["a", "b", "a"], "rating": [5, 4, 1]})
     ratings = dc.from_frame(frame, scale=(1, 5))
-    release = dc.HuberMF(facts=("gender=F",)).fit(dc.NoPrivacy(ratings))  # nobody has the fact: a factor of zeros
+    release = dc.HuberMF(facts="gender=F").fit(dc.NoPrivacy(ratings))  # nobody has the fact: a factor of zeros
     assert not release.arrays["item_factors"].any()

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from discreet.data.columns import SEPARATORS, ending
 from discreet.data.gather import identifiers, one_spelling
 from discreet.data.tables import table_batches
-from discreet.data.text import SEPARATORS, ending
 from discreet.errors import DataError, require
 from discreet.types import AnyArray, Progress, no_progress
 

@@ -10,7 +10,7 @@ is not known of it (:mod:`~discreet.models.sums.item_sums`). The other coordinat
 asks for.
 
 **At home** a user solves for a vector of their own from the released items and all of their own ratings
-(:mod:`~discreet.models.home.at_home`).
+(:mod:`~discreet.models.home.user_regression`).
 
 **Guarantee.** For one rating, present or absent; the proofs are those of the two looks. Objective perturbation with
 squared loss, as published, has no such proof: a residual has no bound, and one rating moves the Hessian of an item that
@@ -26,11 +26,10 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number
-from discreet.models.home.at_home import Covariates
-from discreet.models.home.fold_in import predict_pairs
+from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.huber_items import CONSTANT, LEAST_RIDGE, HuberItems
 from discreet.models.sums.item_statistics import item_counts
-from discreet.models.sums.item_sums import expected_rating, likely_biases, likely_counts
+from discreet.models.sums.item_sums import expected_rating, posterior_biases, posterior_counts
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.privacy.unit import Rating
@@ -52,7 +51,7 @@ class HuberMF:
     count_share
         How much of the budget the counts get.
     facts
-        Facts about users that are public, as ``gender=F``. Naming one here says that it is.
+        Facts about users that are public, as ``"gender=F,gender=M"``. Naming one here says that it is.
     noise
         ``radial``, for a pure epsilon; or ``gaussian``, which needs a delta and pays with very many facts.
     tolerance
@@ -71,13 +70,13 @@ class HuberMF:
 
     threshold: float = 0.3
     count_share: float = 0.3
-    facts: tuple[str, ...] = ()
+    facts: str = ""
     noise: Literal["radial", "gaussian"] = "radial"
     tolerance: float = 1e-6
     features: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "facts", tuple(self.facts))
+        require(isinstance(self.facts, str), f"facts must be text, as 'gender=F,gender=M', got {self.facts!r}")
         require_number("threshold", self.threshold, above=0)
         require_number("count_share", self.count_share, above=0, below=1)
         require_number("tolerance", self.tolerance, above=0)
@@ -92,12 +91,12 @@ class HuberMF:
         asked = HuberItems(
             catalogue=catalogue,
             threshold=self.threshold * width,
-            facts=self.facts,
+            facts=tuple(fact.strip() for fact in self.facts.split(",") if fact.strip()),
             noise=self.noise,
             tolerance=self.tolerance,
         )
         deviation = population.deviation(counted, self.count_share)
-        counts = likely_counts(population.sum(counted, self.count_share), deviation)
+        counts = posterior_counts(population.sum(counted, self.count_share), deviation)
         progress(1, 2, "counts")
         vectors = population.run(asked, 1 - self.count_share)["vectors"]
         ridge, inside = LEAST_RIDGE, 0.0
@@ -106,7 +105,7 @@ class HuberMF:
             ridge, inside = asked.ridge(spend.pure_epsilon), asked.deviation(spend.pure_epsilon, spend.sensitivity)
         constant = np.sqrt(CONSTANT) if self.facts else 1.0
         sums = (constant**2 * counts + ridge) * vectors[:, 0] / constant
-        bias, unknown = likely_biases(counts, sums, inside / constant, 1.0, self._features(catalogue), width)
+        bias, unknown = posterior_biases(counts, sums, inside / constant, 1.0, self._features(catalogue), width)
         centre = expected_rating(catalogue.scale)
         mean = centre + float(bias @ counts) / max(float(counts.sum()), 1.0)
         base = np.clip(centre + bias, catalogue.scale.low, catalogue.scale.high).astype(np.float32)
@@ -126,9 +125,10 @@ class HuberMF:
         found = item_features(catalogue)
         return found if self.features else found[:, :0]
 
-    def _covariates(self, release: Release) -> Covariates:
+    def prepare(self, release: Release) -> UserRegression:
+        """The regression of everyone's own ratings, without any user."""
         arrays = release.arrays
-        return Covariates.of(
+        return UserRegression.of(
             arrays["mean"][0] + arrays["item_bias"],
             arrays["unknown"],
             arrays["counts"],
@@ -137,12 +137,10 @@ class HuberMF:
             release.catalogue.scale.width,
         )
 
-    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    def predict(self, prepared: UserRegression, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """The expected rating of each pair, from the user's own ratings."""
-        known = self._covariates(release)
-        return predict_pairs(known.tastes(histories), known.rows, known.base, users, items)
+        return prepared.predict(histories, users, items)
 
-    def score(self, release: Release, histories: Ratings) -> Floats:
+    def score(self, prepared: UserRegression, histories: Ratings) -> Floats:
         """Expected ratings of all items."""
-        known = self._covariates(release)
-        return np.asarray(known.base + known.tastes(histories) @ known.rows.T, dtype=np.float32)
+        return prepared.scores(histories)

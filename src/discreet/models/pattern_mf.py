@@ -14,7 +14,7 @@ left of the others is c_j = G_j v_j + chance + noise, of covariance σ² G_j + s
     v_j  =  t² G_j (t² G_j² + σ² G_j + s² I)⁻¹ c_j
 
 **At home** a user solves for a vector of their own, from the released items and all of their own ratings
-(:mod:`~discreet.models.home.at_home`): nobody is served from a vector that was trained on others.
+(:mod:`~discreet.models.home.user_regression`): nobody is served from a vector that was trained on others.
 
 **Guarantee.** A pure ε for the value of one rating, by the proof of the one look; for users and for the presence of a
 rating it promises nothing.
@@ -28,9 +28,8 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_whole
-from discreet.models.home.at_home import Covariates
-from discreet.models.home.fold_in import predict_pairs
-from discreet.models.sums.item_sums import expected_rating, likely_biases
+from discreet.models.home.user_regression import UserRegression
+from discreet.models.sums.item_sums import expected_rating, posterior_biases
 from discreet.models.sums.value_sums import CONSTANT, ValueSums
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
@@ -100,7 +99,7 @@ class PatternMF:
         width, constant = catalogue.scale.width, np.sqrt(CONSTANT) if self.factors else 1.0
         counts = drawn["grams"][:, 0, 0] / constant**2
         sums = drawn["sums"][:, 0] / constant
-        bias, unknown = likely_biases(counts, sums, noise / constant, 1.0, self._features(catalogue), width)
+        bias, unknown = posterior_biases(counts, sums, noise / constant, 1.0, self._features(catalogue), width)
         centre = expected_rating(catalogue.scale)
         mean = centre + float(bias @ counts) / max(float(counts.sum()), 1.0)
         base = np.clip(centre + bias, catalogue.scale.low, catalogue.scale.high).astype(np.float32)
@@ -118,26 +117,25 @@ class PatternMF:
         found = item_features(catalogue)
         return found if self.features else found[:, :0]
 
-    def _covariates(self, release: Release) -> Covariates:
-        arrays, width = release.arrays, release.catalogue.scale.width
-        return Covariates.of(
+    def prepare(self, release: Release) -> UserRegression:
+        """The regression of everyone's own ratings, without any user."""
+        arrays = release.arrays
+        return UserRegression.of(
             arrays["mean"][0] + arrays["item_bias"],
             arrays["unknown"],
             arrays["counts"],
             self._features(release.catalogue),
             arrays["item_factors"] * np.float32(PRIOR.home),
-            width,
+            release.catalogue.scale.width,
         )
 
-    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    def predict(self, prepared: UserRegression, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """The expected rating of each pair, from the user's own ratings."""
-        known = self._covariates(release)
-        return predict_pairs(known.tastes(histories), known.rows, known.base, users, items)
+        return prepared.predict(histories, users, items)
 
-    def score(self, release: Release, histories: Ratings) -> Floats:
+    def score(self, prepared: UserRegression, histories: Ratings) -> Floats:
         """Expected ratings of all items."""
-        known = self._covariates(release)
-        return np.asarray(known.base + known.tastes(histories) @ known.rows.T, dtype=np.float32)
+        return prepared.scores(histories)
 
 
 def _factors(drawn: dict[str, Doubles], bias: Doubles, noise: float, width: float) -> Doubles:
