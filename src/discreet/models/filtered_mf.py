@@ -25,7 +25,6 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.models.home.fold_in import fold_in, predict_pairs, with_ones
-from discreet.models.sums.filtered_sums import FilteredSums
 from discreet.models.sums.item_sums import expected_rating
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
@@ -84,6 +83,8 @@ class FilteredMF:
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Run the steps where the ratings are."""
+        from discreet.models.sums.filtered_sums import FilteredSums
+
         check_population(self, population)
         catalogue = population.catalogue
         half, centre = catalogue.scale.width / 2, expected_rating(catalogue.scale)

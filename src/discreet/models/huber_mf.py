@@ -27,7 +27,6 @@ from discreet.data.features import item_features
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums.huber_items import CONSTANT, LEAST_RIDGE, HuberItems
 from discreet.models.sums.item_statistics import item_counts
 from discreet.models.sums.item_sums import expected_rating, posterior_biases, posterior_counts
 from discreet.populations.asking import check_population
@@ -84,6 +83,8 @@ class HuberMF:
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for counts and for perturbed minimisers."""
+        from discreet.models.sums.huber_items import CONSTANT, LEAST_RIDGE, HuberItems
+
         check_population(self, population)
         catalogue = population.catalogue
         width = catalogue.scale.width
@@ -116,7 +117,9 @@ class HuberMF:
             "item_bias": base - np.float32(mean),
             "unknown": unknown.astype(np.float32),
             "counts": counts.astype(np.float32),
-            "item_factors": (vectors[:, 1:] * (spread / (spread + noise))[:, None]).astype(np.float32),
+            "item_factors": (vectors[:, 1:] * (np.sqrt(1 - CONSTANT) * spread / (spread + noise))[:, None]).astype(
+                np.float32
+            ),
         }
         progress(2, 2, "item vectors")
         return Release.of(self, population, arrays)
@@ -133,7 +136,7 @@ class HuberMF:
             arrays["unknown"],
             arrays["counts"],
             self._features(release.catalogue),
-            arrays["item_factors"] * np.float32(np.sqrt(1 - CONSTANT)),
+            arrays["item_factors"],
             release.catalogue.scale.width,
         )
 

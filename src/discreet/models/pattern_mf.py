@@ -30,7 +30,6 @@ from discreet.data.ratings import Ratings
 from discreet.errors import require, require_whole
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.item_sums import expected_rating, posterior_biases
-from discreet.models.sums.value_sums import CONSTANT, ValueSums
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.releases.release import Release
@@ -91,6 +90,8 @@ class PatternMF:
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """One look at the values, and everything else from the pattern."""
+        from discreet.models.sums.value_sums import CONSTANT, ValueSums
+
         check_population(self, population)
         catalogue = population.catalogue
         asked = ValueSums(catalogue=catalogue, factors=self.factors)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from discreet.data.history import History
 from discreet.errors import InputError, require
-from discreet.privacy.composition import composed_epsilon
 from discreet.privacy.guarantee import NEGLIGIBLE, Guarantee, LevelLoss, Loss, _rounded_up
 from discreet.privacy.levels import Level, group_of
 from discreet.privacy.spend import Spend
@@ -22,6 +21,8 @@ Wish = float | str
 
 def level_cost(level: LevelLoss, spends: Sequence[Spend], proven: Loss, unit: Unit | None) -> float:
     """What the spends cost at a privacy level, computed anew; infinite where the level's delta is too small for it."""
+    from discreet.privacy.composition import composed_epsilon
+
     assert unit is not None
     sampled = level.each_rating or level.rate < 1
     paying = Level(
