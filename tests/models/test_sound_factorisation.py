@@ -248,6 +248,15 @@ def test_public_facts_about_users_become_factors():
         dc.HuberMF(facts="gender").fit(dc.NoPrivacy(ratings))
 
 
+def test_gaussian_noise_in_the_objective_needs_a_delta():
+    model = dc.HuberMF(noise="gaussian")
+    ledger = dc.Ledger(1.0, 1e-6)
+    assert model.fit(dc.TrustedServer(RATINGS, ledger)).guarantee.proven.epsilon == 1.0
+    assert ledger.spends[-1].slack >= 1e-11
+    with pytest.raises(dc.InputError, match="needs a delta"):
+        model.fit(dc.TrustedServer(RATINGS, dc.Ledger(1.0)))
+
+
 # ── The filter ──
 
 

@@ -104,6 +104,30 @@ def test_ratings_are_kept_at_the_rate_of_their_level():
     assert kept.handling == ratings.handling and kept.n_users == ratings.n_users
 
 
+def unlisted():
+    """Users who are known by their ratings alone."""
+    return replace(RATINGS, handling=replace(RATINGS.handling, users_listed=False))
+
+
+def test_a_user_without_a_rating_in_the_sample_is_as_if_never_there():
+    few = dc.Wishes.by_rule(lambda part: np.full(len(part), 0.01), of="rating", levels=(0.01, 1.0))
+    kept = few.applied(unlisted(), dc.Ledger(1.0), dc.Randomness())
+    assert kept.n_users < RATINGS.n_users and np.diff(kept.indptr).min() >= 1
+    assert few.applied(RATINGS, dc.Ledger(1.0), dc.Randomness()).n_users == RATINGS.n_users
+
+
+def test_devices_stay_whoever_is_drawn():
+    """How many devices send something is public, so that the sample must not change it."""
+    counted = dc.Contribution("one", (), lambda part: 1.0 * part.n_users, (dc.Bound("user", "l1", 1.0, replace=2.0),))
+    wishes = dc.Wishes.of_users({}, levels=(0.01, 1.0), by="sampling")
+    ledger = dc.Ledger(1.0, unit=dc.User(neighbours="replace"))
+    devices = dc.LocalDevices(unlisted(), ledger, wishes=wishes)
+    assert devices.deviation(counted) == pytest.approx(
+        dc.LocalDevices(unlisted(), dc.Ledger(1.0, unit=dc.User(neighbours="replace"))).deviation(counted)
+    )
+    assert "which privacy level a user chose" in devices.guarantee.public
+
+
 def test_nothing_public_depends_on_the_ratings():
     """Threshold, rates and levels are the same for any ratings: they come from the offer and the ledger alone."""
     offers = []

@@ -82,6 +82,11 @@ class LocalDevices(Paying):
         return (taking_part, *super().public)
 
     @property
+    def _users_stay(self) -> bool:
+        """Whoever receives messages sees who sent one."""
+        return True
+
+    @property
     def _users_may_leave(self) -> bool:
         """Which devices take part is public: one that has no rating left stays."""
         return False

@@ -91,7 +91,8 @@ class Paying:
             raise InputError("wishes are for ratings in memory, and these are in parts: load them at once")
         require(self._level_fact == LEVEL_FACT, "wishes say who chose which level: leave out level_fact=")
         gaussian = (self._noise or noise_for(self.ledger)) == "gaussian"
-        return wishes.applied(ratings, self.ledger, self._randomness, gaussian=gaussian)
+        stay = self._users_stay or self.unit.neighbours == "replace"
+        return wishes.applied(ratings, self.ledger, self._randomness, gaussian=gaussian, users_stay=stay)
 
     @property
     def catalogue(self) -> Catalogue:
@@ -193,6 +194,11 @@ class Paying:
         from discreet.populations.accounts import sketch_of
 
         return sketch_of(given_to(self), key)
+
+    @property
+    def _users_stay(self) -> bool:
+        """Whether it is public who takes part."""
+        return False
 
     @property
     def _users_may_leave(self) -> bool:

@@ -193,12 +193,21 @@ class Wishes:
         require(valid, f"wishes need a level on offer for every {self.of}")
         return positions
 
-    def applied(self, ratings: Ratings, ledger: Ledger, randomness: Randomness, *, gaussian: bool = False) -> Ratings:
+    def applied(
+        self,
+        ratings: Ratings,
+        ledger: Ledger,
+        randomness: Randomness,
+        *,
+        gaussian: bool = False,
+        users_stay: bool = False,
+    ) -> Ratings:
         """The ratings that a population looks at, after the ledger was told what is on offer.
 
         By weights these are all of them, with the level of every user as a fact. By sampling they are those that were
-        drawn, each with the rate of its level. A user who was not drawn is not there, or, where that is public, has no
-        ratings.
+        drawn, each with the rate of its level. A user who was not drawn is not there, or, where that is public
+        (``users_stay``), has no ratings. Likewise a user none of whose ratings were drawn, unless somebody listed the
+        users: what is left is then the same as if these ratings had never been given, which the proof needs.
         """
         lowest, highest = min(self.levels.values()), max(self.levels.values())
         require(
@@ -219,9 +228,12 @@ class Wishes:
         rates = np.array([level.rate for level in ledger.levels])
         if self.of == "rating" or ledger.unit.name == "rating":
             rates = rates[chosen] if self.of == "rating" else rates[chosen][ratings.user_index]
-            return ratings._kept(draw_sample(rates, randomness), ratings.handling)
+            kept = ratings._kept(draw_sample(rates, randomness), ratings.handling)
+            if users_stay or ratings.handling.users_listed:
+                return kept
+            return kept._with_users_at(np.flatnonzero(np.diff(kept.indptr)), ratings.handling)
         drawn = draw_sample(rates[chosen], randomness)
-        if ledger.unit.neighbours == "replace":
+        if users_stay:
             return ratings._kept(drawn[ratings.user_index], ratings.handling)
         return ratings._with_users_at(np.flatnonzero(drawn), ratings.handling)
 

@@ -118,6 +118,7 @@ class HuberItems:
             )
         slack = 2 * ball_distance(self.dimensions)
         if self.noise == "gaussian":
+            require(allowed.mu > 0, f"{self.name!r} with Gaussian noise needs a delta above 0, for example 1e-6")
             slack += self.odds + self.dimensions * SAMPLER_DISTANCE
         moved = 2.0 if allowed.merged or allowed.unit.neighbours == "replace" else 1.0
         return Spend(
@@ -211,7 +212,7 @@ class HuberItems:
                 of_these,
                 lambda ratings, spend: of_these._log_law(ratings, spend.pure_epsilon, spend.sensitivity),
                 catalogue,
-                Allowance(unit=unit, epsilon=1.0),
+                Allowance(unit=unit, epsilon=1.0, mu=1.0),
             )
 
     def _log_law(self, ratings: Ratings, epsilon: float, moved: float) -> Doubles:
