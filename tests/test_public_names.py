@@ -11,10 +11,10 @@ from discreet import errors
 
 TOP = {
     "data": "Catalogue History Ratings Scale from_frame load synthetic",
-    "populations": "Contribution LocalDevices NoPrivacy Terms TrustedServer",
+    "populations": "Contribution LocalDevices NoPrivacy Terms TrustedServer Wishes",
     "privacy": "Bound Budget Guarantee Ledger Randomness Rating User",
-    "models": "ALS Almanac BayesianMF Bias Cosine CovarianceKNN EASE ImplicitALS MF OwnTaste PMF PNBM Pearson "
-    "Popularity SVD WARP",
+    "models": "ALS Almanac BayesianMF Bias Cosine CovarianceKNN EASE FilteredMF HuberMF ImplicitALS MF OwnTaste PMF "
+    "PNBM PatternMF Pearson Popularity SVD WARP",
     "releases": "Release compare evaluate spend_and_release",
     "errors": "DiscreetError InputError OverspentError",
 }
@@ -28,9 +28,9 @@ FOLDERS = {
     "read_netflix_probe read_reports",
     "evaluation": "EachUser Folds HeldOutUsers HoldOut PublishedRanking PublishedRatings Report Search",
     "papers": "HybridKNN",
-    "populations": "Choice Mechanism Steps quantile_of_users",
+    "populations": "Choice Groups Mechanism Steps quantile_of_users",
     "privacy": "LevelLoss Loss PublicKey SigningKey Spend choose private_count private_mean private_quantile",
-    "releases": "Recommendations Suggestion",
+    "releases": "PersonalPromise Recommendations Suggestion promised_to",
 }
 OFFERED = [(dc, name) for name in dc.__all__] + [
     (getattr(dc, folder), name) for folder in FOLDERS for name in getattr(dc, folder).__all__

@@ -27,9 +27,12 @@ from .models.bias import Bias as Bias
 from .models.cosine import Cosine as Cosine
 from .models.covariance_knn import CovarianceKNN as CovarianceKNN
 from .models.ease import EASE as EASE
+from .models.filtered_mf import FilteredMF as FilteredMF
+from .models.huber_mf import HuberMF as HuberMF
 from .models.implicit_als import ImplicitALS as ImplicitALS
 from .models.mf import MF as MF
 from .models.own_taste import OwnTaste as OwnTaste
+from .models.pattern_mf import PatternMF as PatternMF
 from .models.pearson import Pearson as Pearson
 from .models.pmf import PMF as PMF
 from .models.pnbm import PNBM as PNBM
@@ -41,6 +44,7 @@ from .populations.local import LocalDevices as LocalDevices
 from .populations.population import NoPrivacy as NoPrivacy
 from .populations.terms import Terms as Terms
 from .populations.trusted import TrustedServer as TrustedServer
+from .populations.wishes import Wishes as Wishes
 from .privacy.budget import Budget as Budget
 from .privacy.guarantee import Guarantee as Guarantee
 from .privacy.ledger import Ledger as Ledger

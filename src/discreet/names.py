@@ -23,6 +23,9 @@ MODELS = {
     "pmf": "pmf:PMF",
     "svd": "svd:SVD",
     "warp": "warp:WARP",
+    "pattern-mf": "pattern_mf:PatternMF",
+    "huber-mf": "huber_mf:HuberMF",
+    "filtered-mf": "filtered_mf:FilteredMF",
 }
 """For each model its file in ``models/`` and its class."""
 HOME = "discreet.models"

@@ -84,7 +84,7 @@ def test_measuring_private_models(tmp_path):
             ["--trust", "devices", "--noise-seed", "3"],
             "--trust and --noise-seed would give no privacy without --epsilon",
         ),
-        (["--epsilon", "1", "--unit", "household"], "--unit must be rating or user, got 'household'"),
+        (["--epsilon", "1", "--unit", "household"], "--unit must be rating, user or value, got 'household'"),
         (["--epsilon", "1", "--trust", "god"], "--trust must be server or devices, got 'god'"),
         (["--epsilon", "1", "--unit", "user", "--delta", "0"], "unit user in l1, only in l2, where noise"),
     ],

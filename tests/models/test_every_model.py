@@ -24,7 +24,8 @@ from discreet.names import every_kind
 from discreet.populations.population import NoPrivacy
 from discreet.releases.contract import ExplainingModel, needs_raw_ratings
 
-NOT_PERSONAL = {"bias", "popularity", "own-taste"}  # the last has nothing to go by without genres and years
+# All but the first two have nothing to go by without genres and years, or with the few factors of their defaults.
+NOT_PERSONAL = {"bias", "popularity", "own-taste", "pattern-mf", "huber-mf", "filtered-mf"}
 # Few items want few factors: with nearly as many factors as items these say nothing new. A paper's noise is its own.
 SETTINGS = {"svd": {"factors": 2}, "pmf": {"factors": 5}, "paper:hybrid-knn": {"epsilon": None, "gamma": 0.0}}
 USERS, ITEMS = 61, 24

@@ -65,6 +65,10 @@ class Audited:
 
     def __post_init__(self) -> None:
         require(self.terms.epsilon is not None, "an audit tests a promise: give an epsilon")
+        require(
+            self.terms.unit != "value",
+            "canaries come and go, which the unit value does not hide: audit the unit rating",
+        )
         if isinstance(self.model, Published):
             check_claim(self.model, self.terms)
         else:

@@ -3,6 +3,7 @@
 ``discreet keys`` makes the keys with which releases are signed.
 """
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,10 +12,10 @@ import typer
 from discreet.cli.options import Json, OwnModel
 from discreet.cli.settings import own_kind
 from discreet.cli.tables import document, facts, say
+from discreet.errors import require
 from discreet.fitting.outputs import check_file
 
 if TYPE_CHECKING:
-    from discreet.privacy.guarantee import LevelLoss
     from discreet.privacy.signing import SigningKey
     from discreet.releases.release import Release
 
@@ -25,18 +26,39 @@ def certificate(
         Path | None, typer.Option(metavar="KEY.pub", help="Refuse a release that this public key did not sign.")
     ] = None,
     model: OwnModel = None,
+    level: Annotated[
+        str | None, typer.Option(metavar="LEVEL", help="What is promised at this privacy level, an epsilon or a name.")
+    ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Your own ratings: what is promised to you. The file stays here."),
+    ] = None,
+    epsilon_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of FILE with the level that you wished for.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show the certificate of a release: its guarantee, the ledger behind it, and who signed it.
 
     What is printed is recomputed from the ledger, and a signature is checked. Without --key it says only that whoever
     has that key signed it: compare the fingerprint with one that you know.
+
+    Where users chose privacy levels, --level says what is promised at one of them, and --history, with your own
+    ratings and the level that you wished for, what is promised to you. The release holds no user.
     """
+    from discreet.releases.promises import of_level
     from discreet.releases.release import Release
     from discreet.releases.storage import read_card, signer_of
 
     loaded, card, signer = Release.load(release, key=key, model=own_kind(model)), read_card(release), signer_of(release)
     guarantee = loaded.guarantee
+    require(epsilon_column is None or history is not None, "--epsilon-column is a column of --history FILE: name both")
+    if history is not None:
+        own_page(loaded, history, level, epsilon_column, as_json=json)
+        return
+    if level is not None:
+        level_page(loaded, level, as_json=json)
+        return
     if json:
         shown = {name: card[name] for name in ("model", "settings", "ledger", "sources", "arrays_sha256")}
         shown |= {"guarantee": guarantee.to_json()}
@@ -51,7 +73,7 @@ def certificate(
         [
             ("model", card["model"]),
             ("proven", "nothing" if guarantee.proven is None else str(guarantee.proven)),
-            *((f"  level {level.name}", _of_level(level)) for level in guarantee.levels),
+            *((f"  level {level.name}", of_level(level)) for level in guarantee.levels),
             *([("claimed", str(guarantee.claimed))] if guarantee.claimed else []),
             ("unit", "-" if guarantee.unit is None else str(guarantee.unit)),
             ("protects from", ", ".join(guarantee.protects_from) or "nobody" if guarantee.proven else "nobody"),
@@ -74,6 +96,39 @@ def certificate(
         say("Which array is made from which look:")
         for name in loaded.arrays:
             say(f"  {name}: {'; '.join(loaded.sources[name])}")
+
+
+def level_page(release: "Release", wish: str, *, as_json: bool) -> None:
+    """What is promised at one privacy level."""
+    from discreet.releases.promises import level_of, sentences_of
+
+    found = level_of(release.guarantee, wish)
+    if as_json:
+        document(dataclasses.asdict(found) | {"unit": str(release.guarantee.unit)})
+        return
+    for sentence in sentences_of(found, release.guarantee):
+        say(sentence)
+
+
+def own_page(release: "Release", history: Path, level: str | None, column: str | None, *, as_json: bool) -> None:
+    """What is promised to one person, from that person's own file."""
+    from discreet.data.choice_file import read_own_choices
+    from discreet.data.history_file import read_history
+    from discreet.releases.promises import promised_to
+
+    require(level is None or column is None, "--level is for all of your ratings, --epsilon-column for each: give one")
+    own = read_history(history, release.catalogue)
+    found = promised_to(release.guarantee, own, level if column is None else read_own_choices(history, column))
+    if as_json:
+        each = [
+            {"item": one.item, "title": one.title, "level": one.level.name, "epsilon": one.level.loss.epsilon}
+            for one in found.ratings
+        ]
+        together = {"epsilon": found.together.epsilon, "delta": found.together.delta}
+        document({"ratings": each, "together": together, "sentences": found.sentences()})
+        return
+    for sentence in found.sentences():
+        say(sentence)
 
 
 def keys(
@@ -102,10 +157,6 @@ def signing_key(path: Path | None) -> "SigningKey | None":
     from discreet.privacy.signing import SigningKey
 
     return SigningKey.read(path)
-
-
-def _of_level(level: "LevelLoss") -> str:
-    return f"{level.loss} (contributions count {level.weight:.3g} times)"
 
 
 def _noise(release: "Release") -> str:

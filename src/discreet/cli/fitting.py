@@ -28,6 +28,7 @@ from discreet.cli.options import (
 from discreet.cli.progress import bar
 from discreet.cli.settings import AUTO, model_name, own_kind, parse_models, split_name
 from discreet.cli.tables import document, facts, note, say
+from discreet.cli.wishes import WishOptions
 from discreet.errors import require
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def fit(
     ] = [],  # noqa: B006 (typer copies it)
     source: DataOptions,
     privacy: PrivacyOptions,
+    wished: WishOptions,
     output: ReleaseFolder,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="The same as MODEL.")] = None,
     settings: Settings = [],  # noqa: B006 (typer copies it)
@@ -68,6 +70,7 @@ def fit(
     audited before, settings other than the defaults need a word: --tuned-on.
     """
     name, terms = model_name(words, model, source.data), privacy.terms()
+    wished.check(terms)
     from discreet.fitting.audience import audience_of, takes_audience
     from discreet.fitting.fit_and_save import fit_and_save
     from discreet.privacy.budget import Budget
@@ -93,6 +96,7 @@ def fit(
             account=account,
             budget=kept,
             tuned_on=tuned_on,
+            wishes=lambda: wished.read(source, terms, progress),
             run_id=run_id,
             replace=replace,
             sign=key,

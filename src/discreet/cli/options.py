@@ -240,7 +240,10 @@ Delta = Annotated[
 ]
 UnitOption = Annotated[
     str | None,
-    typer.Option(metavar="UNIT", help="Whose secret is kept: one rating (default), or all of one user (user)."),
+    typer.Option(
+        metavar="UNIT",
+        help="Whose secret is kept: one rating (default), all of one user (user), or only a value (value).",
+    ),
 ]
 Trust = Annotated[
     str | None,
@@ -307,7 +310,8 @@ def _terms(options: PrivacyOptions | SeveralPrivacyOptions, epsilon: float | Non
         f"{' and '.join('--' + name.replace('_', '-') for name in given)} would give no privacy without --epsilon: "
         "give --epsilon too, or leave it out",
     )
-    require(options.unit in (None, "rating", "user"), f"--unit must be rating or user, got {options.unit!r}")
+    known = options.unit in (None, "rating", "user", "value")
+    require(known, f"--unit must be rating, user or value, got {options.unit!r}")
     require(options.trust in (None, "server", "devices"), f"--trust must be server or devices, got {options.trust!r}")
     return Terms(epsilon=epsilon, **given)
 

@@ -23,6 +23,7 @@ from discreet.fitting.private_forms import check_private
 from discreet.fitting.spending import book, is_published, mark, spend_and_release
 from discreet.populations.accounts import sketch_of
 from discreet.populations.terms import Terms
+from discreet.populations.wishes import Wishes
 from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 from discreet.privacy.guarantee import Guarantee
@@ -78,6 +79,7 @@ def fit_and_save(
     account: str | None = None,
     budget: Budget | None = None,
     tuned_on: str | None = None,
+    wishes: Callable[[], Wishes | None] | None = None,
     run_id: str | None = None,
     replace: bool = False,
     sign: "SigningKey | None" = None,
@@ -105,6 +107,8 @@ def fit_and_save(
         Which account pays, and where it is kept; by default that of the data, in the user's own budget.
     tuned_on
         On what the settings were chosen.
+    wishes
+        A function that reads what privacy users wish for, called when all else is in order.
     run_id
         Names this run: tried again it is paid once.
     replace
@@ -157,7 +161,9 @@ def fit_and_save(
             tuned_on = CHOSEN_BY_RULE
     note, place, booked = note or reason, place_of(data), None
     if has_privacy:
-        population = terms.population(ratings, tuning=tuned_on, account=account, budget=budget, place=place)
+        wished = None if wishes is None else wishes()
+        paying: dict[str, Any] = {"account": account, "budget": budget, "place": place}
+        population = terms.population(ratings, tuning=tuned_on, wishes=wished, **paying)
         _check_promise(population.guarantee)
         release = spend_and_release(model, population, folder, note=note, sign=sign, run_id=run_id, progress=progress)
     else:

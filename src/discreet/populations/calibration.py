@@ -103,7 +103,7 @@ def calibrate_noise(
         rounding=reach * grid,
         seeded=seeded,
         chooses=contribution.chooses,
-        weighted=bool(ledger.levels),
+        weighted=ledger.weighted,
     )
     return CalibratedNoise(spend, grid)
 
@@ -140,7 +140,7 @@ def calibrate_steps(
         slack=float(np.minimum(math.prod(steps.shape) * SAMPLER_DISTANCE, 0.5)),
         rounding=reach * grid,
         seeded=seeded,
-        weighted=bool(ledger.levels),
+        weighted=ledger.weighted,
     )
     return CalibratedNoise(spend, grid)
 

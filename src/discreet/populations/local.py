@@ -31,7 +31,7 @@ class LocalDevices(Paying):
     ledger
         What each device may spend; every device keeps the same one. Its unit is a rating, or what a user replaces:
         ``User(neighbours="replace")``.
-    noise, randomness, tuning, key, share, account, budget, place, level_fact
+    noise, randomness, tuning, key, share, account, budget, place, level_fact, wishes
         As for :class:`TrustedServer`.
 
     **Guarantee.** A device sends the total of a contribution over its own ratings, rounded to the lattice, plus
@@ -80,6 +80,11 @@ class LocalDevices(Paying):
         if self.unit.name == "rating" and not held_by(self).handling.users_listed:
             taking_part += ", and that each of them has at least one rating"
         return (taking_part, *super().public)
+
+    @property
+    def _users_stay(self) -> bool:
+        """Whoever receives messages sees who sent one."""
+        return True
 
     @property
     def _users_may_leave(self) -> bool:

@@ -44,12 +44,16 @@ class Allowance:
         What Gaussian noise may cost instead: its sensitivity over its standard deviation; 0 where there is no delta.
     merged
         Whether repeats were merged: with the unit rating one event more may then replace the value of a rating.
+    weighted
+        Whether users have privacy levels by weights. A mechanism that keeps to them says so in its line of the ledger,
+        and finds everybody's weight among the facts about users; for any other a look counts in full.
     """
 
     unit: Unit
     epsilon: float
     mu: float = 0.0
     merged: bool = False
+    weighted: bool = False
 
     @classmethod
     def of(cls, ledger: Ledger, share: float, merged: bool = False) -> "Allowance":
@@ -59,7 +63,8 @@ class Allowance:
         from discreet.privacy.selection import pure_share
 
         mu = mu_of(ledger.epsilon, ledger.delta * (1 - SET_ASIDE)) * share**0.5
-        return cls(unit=ledger.unit, epsilon=pure_share(ledger, share), mu=mu, merged=merged)
+        epsilon = pure_share(ledger, share)
+        return cls(unit=ledger.unit, epsilon=epsilon, mu=mu, merged=merged, weighted=ledger.weighted)
 
     def check(self, spend: Spend) -> None:
         """Raise where a mechanism would take more than it may."""

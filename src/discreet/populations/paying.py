@@ -9,10 +9,10 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.own_choices import chosen_on
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, require
+from discreet.errors import InputError, require, require_type
 from discreet.looks import Look, Looks
 from discreet.populations.bounded import needs_rating_bound, prepared
-from discreet.populations.calibration import CalibratedNoise, Noise, calibrate_noise, calibrate_steps
+from discreet.populations.calibration import CalibratedNoise, Noise, calibrate_noise, calibrate_steps, noise_for
 from discreet.populations.contribution import Contribution
 from discreet.populations.engine import Engine, check_engine, on_engine
 from discreet.populations.guarded import check_before_charging, check_users, nobody
@@ -21,7 +21,8 @@ from discreet.populations.held import given_to, held_by, hold
 from discreet.populations.mechanism import Allowance, Mechanism
 from discreet.populations.population import InParts, check_ratings_of_population, exact_total
 from discreet.populations.steps import Question, Steps
-from discreet.populations.weighted import check_levels, weighted_total
+from discreet.populations.weighted import check_levels, weighted_total, with_weights
+from discreet.populations.wishes import LEVEL_FACT, Wishes
 from discreet.privacy.guarantee import read_tuning
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
 NOT_BOOKED = "Not booked: no account was charged, so what else was spent on these ratings is not counted."
 BOOKED = "Booked: an account was charged before anything was computed."
-LEVEL_FACT = "privacy level"
-"""Which fact about users says what privacy level they chose."""
 OWN_CHOICES = "These are the items of {name}, on which Discreet's own defaults were chosen, and that was not paid for."
 UNDECLARED = (
     "nobody declared the list of items public, and a list that was read off the ratings says what was rated; "
@@ -63,6 +62,7 @@ class Paying:
         place: str = "",
         level_fact: str = LEVEL_FACT,
         engine: Engine = "numba",
+        wishes: Wishes | None = None,
     ) -> None:
         check_engine(engine)
         check_ratings_of_population(type(self).__name__, ratings)
@@ -71,7 +71,6 @@ class Paying:
         values = ratings.values if isinstance(ratings, Ratings) else np.zeros(0, dtype=np.float32)
         if not bool(np.all((values >= scale.low) & (values <= scale.high))):
             raise InputError(f"a rating lies outside the declared scale {scale}, which every bound rests on")
-        check_levels(ratings, ledger.levels, level_fact)
         self.ledger, self._level_fact = ledger, level_fact
         read_tuning(tuning)  # checks it
         self.tuning = tuning
@@ -79,11 +78,24 @@ class Paying:
         self._noise = noise
         self._randomness = Randomness() if randomness is None else randomness
         self._answered: list[tuple[int, ...]] = []
-        hold(self, prepared(ratings, ledger.unit, self._randomness, key), given=ratings)
+        wished = ratings if wishes is None else self._wished(ratings, wishes)
+        levels = ledger.levels if ledger.weighted else ()
+        check_levels(wished, levels, level_fact)
+        wished = with_weights(wished, levels, level_fact)
+        hold(self, prepared(wished, ledger.unit, self._randomness, key), given=ratings)
         self._booking: Booking | None = None
         require(budget is None or account is not None, "a budget has many accounts: say with account= which one pays")
         if account is not None:
             self.book_on(account, budget).place = place
+
+    def _wished(self, ratings: Ratings | RatingsInParts, wishes: Wishes) -> Ratings:
+        require_type(wishes, Wishes, "wishes must be Wishes, for example Wishes.of_users({'ann': 0.1})")
+        if isinstance(ratings, RatingsInParts):
+            raise InputError("wishes are for ratings in memory, and these are in parts: load them at once")
+        require(self._level_fact == LEVEL_FACT, "wishes say who chose which level: leave out level_fact=")
+        gaussian = (self._noise or noise_for(self.ledger)) == "gaussian"
+        stay = self._users_stay or self.unit.neighbours == "replace"
+        return wishes.applied(ratings, self.ledger, self._randomness, gaussian=gaussian, users_stay=stay)
 
     @property
     def catalogue(self) -> Catalogue:
@@ -145,7 +157,8 @@ class Paying:
     @property
     def public(self) -> tuple[str, ...]:
         """What is not hidden from anyone."""
-        hidden = not self.ledger.levels or (self.unit.name == "user" and self.unit.neighbours == "add-or-remove")
+        goes_with_it = self.unit.name == "user" or self.ledger.offered.each_rating
+        hidden = not self.ledger.levels or (goes_with_it and self.unit.neighbours == "add-or-remove")
         return (*not_hidden(self.unit), *(() if hidden else ("which privacy level a user chose",)))
 
     @property
@@ -186,6 +199,11 @@ class Paying:
         return sketch_of(given_to(self), key)
 
     @property
+    def _users_stay(self) -> bool:
+        """Whether it is public who takes part."""
+        return False
+
+    @property
     def _users_may_leave(self) -> bool:
         """Whether who takes part is hidden, and may change with one rating."""
         return self.unit.name == "rating"
@@ -217,6 +235,6 @@ class Paying:
         )
 
     def _noisy(self, contribution: Contribution, ratings: InParts | None, noise: CalibratedNoise) -> Doubles:
-        computed = on_engine(contribution, self._engine)
-        total = weighted_total(computed, ratings, self.ledger.levels, self._level_fact)
+        levels = self.ledger.levels if self.ledger.weighted else ()
+        total = weighted_total(on_engine(contribution, self._engine), ratings, levels, self._level_fact)
         return noise.add_noise(total, self._randomness)

@@ -27,7 +27,8 @@ class Terms:
     delta
         None for 0 with the unit rating, and 1e-6 with the unit user.
     unit
-        ``rating`` (the default) or ``user``: whose secret is kept.
+        ``rating`` (the default) or ``user``: whose secret is kept. ``value`` keeps the value of a rating alone, and
+        not which items were rated.
     trust
         ``server`` (the default): one server holds the ratings and adds noise. ``devices``: every device adds its own.
     noise_seed
@@ -43,13 +44,14 @@ class Terms:
 
     epsilon: float | None = None
     delta: float | None = None
-    unit: UnitName | None = None
+    unit: Literal["rating", "user", "value"] | None = None
     trust: Literal["server", "devices"] | None = None
     noise_seed: int | None = None
     engine: Engine = "numba"
 
     def __post_init__(self) -> None:
-        require(self.unit in (None, "rating", "user"), f"unit must be 'rating' or 'user', got {self.unit!r}")
+        known = self.unit in (None, "rating", "user", "value")
+        require(known, f"unit must be 'rating', 'user' or 'value', got {self.unit!r}")
         require(self.trust in (None, "server", "devices"), f"trust must be 'server' or 'devices', got {self.trust!r}")
         check_engine(self.engine)
         if self.epsilon is not None:
@@ -63,7 +65,7 @@ class Terms:
     @property
     def unit_name(self) -> UnitName:
         """Whose secret is kept, the default put in."""
-        return self.unit or "rating"
+        return "user" if self.unit == "user" else "rating"
 
     @property
     def trusted(self) -> Literal["server", "devices"]:
@@ -74,7 +76,7 @@ class Terms:
         """A fresh ledger with this limit."""
         require(self.epsilon is not None, "without epsilon there is no privacy, and nothing to keep a ledger of")
         assert self.epsilon is not None
-        unit: Unit = Rating()
+        unit: Unit = Rating("replace" if self.unit == "value" else "add-or-remove")
         if self.unit == "user":  # a device cannot hide that it takes part, only what it holds
             unit = User(neighbours="replace" if self.trust == "devices" else "add-or-remove")
         default = DELTA_FOR_USERS if self.unit == "user" else 0.0

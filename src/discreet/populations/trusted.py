@@ -43,6 +43,8 @@ class TrustedServer(Paying):
         several.
     engine
         What computes the sums: ``numba``, or ``torch``, on a GPU where there is one. The sums are the same.
+    wishes
+        What privacy every user, or every rating, is to have: see :class:`~discreet.Wishes`.
 
     **Guarantee.** Each sum is the total of a contribution, rounded to a public lattice, plus noise whose scale is
     fitted to the bound that the contribution itself proves, rounding included. What a model makes of the

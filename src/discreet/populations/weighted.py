@@ -1,6 +1,7 @@
 """Sums in which every user has the weight of their privacy level. Models need not know: they ask for a sum as ever."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,6 +30,19 @@ def weighted_total(contribution: Contribution, ratings: InParts | None, levels: 
     for level in levels:
         total += level.weight * finite_total(contribution, some_users(ratings, chosen == level.name))
     return total
+
+
+WEIGHT_FACT = "privacy weight"
+"""Which fact about users says by what their privacy level multiplies all they contribute."""
+
+
+def with_weights(ratings: Ratings | RatingsInParts, levels: Sequence[Level], fact: str) -> Ratings | RatingsInParts:
+    """The ratings with everybody's weight as a fact, for mechanisms that keep to weights themselves."""
+    if not levels or isinstance(ratings, RatingsInParts):
+        return ratings
+    weights = {level.name: level.weight for level in levels}
+    own = np.array([weights[name] for name in _levels_of(ratings, fact).tolist()])
+    return replace(ratings, user_facts={**ratings.user_facts, WEIGHT_FACT: own})
 
 
 def _levels_of(ratings: Ratings, fact: str) -> AnyArray:

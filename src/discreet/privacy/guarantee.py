@@ -73,7 +73,10 @@ def _rounded_up(number: float) -> str:
 
 @dataclass(frozen=True)
 class LevelLoss:
-    """What is proven for whoever chose a privacy level.
+    """What is proven for whoever chose a privacy level, or for each rating that it was chosen for.
+
+    ``weight`` multiplied what they contributed; ``rate`` is how likely they, or each such rating, were in the sample
+    that was looked at; ``offered`` is the epsilon under which the level was on offer.
 
     >>> print(LevelLoss("strict", 0.25, Loss(0.25, 1e-6)))
     strict: epsilon 0.25, delta 1e-06
@@ -82,6 +85,9 @@ class LevelLoss:
     name: str
     weight: float
     loss: Loss
+    rate: float = 1.0
+    each_rating: bool = False
+    offered: float = 0.0
 
     def __str__(self) -> str:
         return f"{self.name}: {_worth_a_word(self.loss)}"
@@ -195,7 +201,14 @@ class Guarantee:
         elif delta >= 1:
             doubt = f"an epsilon of {epsilon:.4g} is so large that it promises nothing"
         levels = tuple(
-            LevelLoss(level.name, level.weight, Loss(ledger.cost_of(level) if ledger.spends else 0.0, delta))
+            LevelLoss(
+                level.name,
+                level.weight,
+                Loss(ledger.cost_of(level), level.paid(epsilon, delta)[1]) if ledger.spends else Loss(0.0),
+                level.rate,
+                ledger.offered.each_rating,
+                ledger.offered.epsilons[level.name],
+            )
             for level in (() if doubt else ledger.levels)
         )
         return cls(
@@ -243,7 +256,9 @@ class Guarantee:
         if loss == Loss(0.0):
             lines = [f"Proven: whoever sees this release ({whom}) learns nothing about any user: {loss}."]
         if self.levels:
-            lines.append(f"For whoever chose a privacy level: {'; '.join(map(str, self.levels))}.")
+            whose = "a rating, by the privacy level that was chosen for it"
+            whose = whose if self.levels[0].each_rating else "whoever chose a privacy level"
+            lines.append(f"For {whose}: {'; '.join(map(str, self.levels))}.")
         if self.claimed is not None:
             lines.append(f"Claimed: {self.claimed}.")
         if self.public:
@@ -295,7 +310,7 @@ class Guarantee:
                 seeded=data["seeded"],
                 notes=tuple(data["notes"]),
                 levels=tuple(
-                    LevelLoss(level["name"], level["weight"], Loss(**level["loss"])) for level in data.get("levels", [])
+                    LevelLoss(**(level | {"loss": Loss(**level["loss"])})) for level in data.get("levels", [])
                 ),
             )
         except (KeyError, TypeError) as error:

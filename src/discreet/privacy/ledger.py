@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from discreet.errors import InputError, OverspentError, is_number, require, require_type
-from discreet.privacy.levels import Level, levels_on_offer
+from discreet.privacy.levels import Level, Offer
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Rating, Unit, User, unit_from_json, unit_to_json
 
@@ -73,7 +73,10 @@ nothing was computed
         require(0 <= delta < 1, f"delta must lie in [0, 1), got {delta}")
         self._epsilon, self._delta = float(epsilon), float(delta)
         self._unit: Unit = Rating() if unit is None else unit
-        self._levels: tuple[Level, ...] = levels_on_offer(levels or {}, self._epsilon, self._delta)
+        self._offer = Offer(epsilons={})
+        self._levels: tuple[Level, ...] = ()
+        if levels:
+            self._take(Offer(epsilons=levels))
         self._batches: tuple[tuple[Spend, ...], ...] = ()
         self._plan: tuple[Spend, ...] | None = None
         self._payer: Callable[[Ledger, Spend], None] | None = None
@@ -99,6 +102,30 @@ nothing was computed
     def levels(self) -> tuple[Level, ...]:
         """The privacy levels on offer, each with a limit of its own."""
         return self._levels
+
+    @property
+    def offered(self) -> Offer:
+        """Which levels there are, and how whoever chose one takes part."""
+        return self._offer
+
+    @property
+    def weighted(self) -> bool:
+        """Whether contributions are multiplied by the weight of a level."""
+        return bool(self._levels) and self._offer.by == "weights"
+
+    def offer(self, offer: Offer) -> None:
+        """Set the privacy levels, once and before the first look; a population does so for its wishes."""
+        if self._levels:
+            require(offer == self._offer, "this ledger offers other privacy levels already: start with a fresh one")
+            return
+        require(
+            not self._batches and self._plan is None,
+            "privacy levels are offered before the first look: start with a fresh ledger",
+        )
+        self._take(offer)
+
+    def _take(self, offer: Offer) -> None:
+        self._offer, self._levels = offer, offer.levels(self._epsilon, self._delta, self._unit)
 
     @property
     def spends(self) -> tuple[Spend, ...]:
@@ -149,7 +176,7 @@ nothing was computed
 
         if self._plan is None:
             return level.epsilon
-        return composed_epsilon([spend.for_level(level.weight) for spend in self._plan], self.delta)
+        return level.paid(composed_epsilon([spend.for_level(level.weight) for spend in self._plan], self.delta))[0]
 
     def plan(self, *spends: Spend) -> None:
         """Fix what will be spent, before the first look; every charge must then be what is next in the plan.
@@ -172,7 +199,7 @@ nothing was computed
             self._check_limit(spends, composed_epsilon(spends, self.delta))
             for level in self.levels:
                 own = [spend.for_level(level.weight) for spend in spends]
-                self._check_level(level, spends, composed_epsilon(own, self.delta))
+                self._check_level(level, spends, level.paid(composed_epsilon(own, self.delta))[0])
             self._plan = tuple(spends)
 
     def charge(self, *spends: Spend) -> None:
@@ -210,13 +237,16 @@ nothing was computed
 
     def fresh(self) -> "Ledger":
         """Another ledger with the same limit, in which nothing is spent."""
-        return Ledger(self.epsilon, self.delta, self.unit, levels={level.name: level.epsilon for level in self.levels})
+        ledger = Ledger(self.epsilon, self.delta, self.unit)
+        ledger._offer, ledger._levels = self._offer, self._levels
+        return ledger
 
     def _filtered_for(self, level: Level, batches: Sequence[Sequence[Spend]]) -> float:
         from discreet.privacy.composition import filtered_epsilon
 
         own = [[spend.for_level(level.weight) for spend in batch] for batch in batches]
-        return filtered_epsilon(own, self.delta, level.epsilon)
+        limit = level.epsilon if self.weighted else self.epsilon
+        return level.paid(filtered_epsilon(own, self.delta, limit))[0]
 
     def _check_level(self, level: Level, spends: Sequence[Spend], after: float) -> None:
         if after > level.epsilon * (1 + ROUNDING):
@@ -273,7 +303,7 @@ nothing was computed
             "epsilon": self.epsilon,
             "delta": self.delta,
             "unit": unit_to_json(self.unit),
-            "levels": {level.name: level.epsilon for level in self.levels},
+            "levels": self._offer.to_json() if self.levels else {},
             "plan": None if self._plan is None else [spend.to_json() for spend in self._plan],
             "spends": [[spend.to_json() for spend in batch] for batch in self._batches],
         }
@@ -283,7 +313,9 @@ nothing was computed
         """Back from plain data; a ledger that exceeds its own limit is refused."""
         try:
             unit = unit_from_json(data["unit"])
-            ledger = cls(data["epsilon"], data["delta"], unit, levels=data.get("levels"))
+            ledger = cls(data["epsilon"], data["delta"], unit)
+            if levels := data.get("levels"):
+                ledger.offer(Offer(**levels) if "epsilons" in levels else Offer(epsilons=levels))
             if data["plan"] is not None:
                 ledger.plan(*(Spend.from_json(line) for line in data["plan"]))
             for batch in data["spends"]:

@@ -43,6 +43,7 @@ from discreet.privacy.noise import (
     _add,
     _draw_gaussian,
     _spare,
+    add_laplace,
     digit_tables,
 )
 from discreet.privacy.randomness import Randomness
@@ -88,6 +89,17 @@ def add_ball(values: AnyArray, scale: float, grid: float, randomness: Randomness
     True
     """
     return _add(values, grid, draw_ball(scale / grid, np.size(values), randomness))
+
+
+def add_balls(rows: AnyArray, scale: float, grid: float, randomness: Randomness) -> Doubles:
+    """The same for every row of a table, each with noise of its own; in one dimension it is Laplace noise.
+
+    >>> add_balls(np.zeros((3, 2)), 0.5, 2.0**-30, Randomness()).shape
+    (3, 2)
+    """
+    if np.shape(rows)[1] == 1:
+        return add_laplace(rows, scale, grid, randomness)
+    return np.stack([add_ball(row, scale, grid, randomness) for row in rows])
 
 
 def ball_distance(dimensions: int) -> float:

@@ -1,3 +1,5 @@
+from .promises import PersonalPromise as PersonalPromise
+from .promises import promised_to as promised_to
 from .recommendations import Recommendations as Recommendations
 from .recommendations import Suggestion as Suggestion
 

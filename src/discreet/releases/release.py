@@ -16,6 +16,7 @@ from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
 from discreet.releases.contract import Model, RatingModel
+from discreet.releases.promises import level_cost
 from discreet.releases.read_only import ReadOnly
 from discreet.releases.recommendations import Reason as Reason
 from discreet.releases.recommendations import Recommendations as Recommendations
@@ -112,7 +113,7 @@ class Release:
             )
         for level in self.guarantee.levels:
             with library_for("adding up this ledger"):
-                own = composed_epsilon([spend.for_level(level.weight) for spend in self.spends], level.loss.delta)
+                own = level_cost(level, self.spends, proven, self.guarantee.unit)
             if own > level.loss.epsilon * (1 + 1e-6):
                 raise InputError(
                     f"this release promises {level.loss} to the level {level.name!r}, but its ledger adds up to "

@@ -1,0 +1,81 @@
+"""What users chose for themselves or for each rating, in a column of the ratings or in a small table of its own."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from discreet.data.columns import SEPARATORS, ending
+from discreet.data.gather import identifiers, one_spelling
+from discreet.data.tables import table_batches
+from discreet.errors import DataError, require
+from discreet.types import AnyArray, Progress, no_progress
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Rows of a table: who, about which item (None where it is about all of theirs), and what. Private.
+
+    ``texts`` is empty where nothing was chosen.
+    """
+
+    users: AnyArray
+    items: AnyArray | None
+    texts: AnyArray
+
+
+def read_choices(
+    path: str | Path, column: str, *, user: str = "user", item: str | None = None, progress: Progress = no_progress
+) -> Choices:
+    """Read a column of choices; without ``item`` they are the users', for all of their ratings.
+
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "wishes.csv"
+    >>> _ = file.write_text("user,epsilon\\nann,0.1\\nbob,\\n")
+    >>> read_choices(file, "epsilon").texts.tolist()
+    ['0.1', '']
+    """
+    columns = {"user": user, "choice": column} | ({} if item is None else {"item": item})
+    parts: list[pl.DataFrame] = []
+    for batch, where in table_batches(Path(path), columns, progress):
+        named = [
+            identifiers(batch[name], name, where).cast(pl.String).alias(name) for name in columns if name != "choice"
+        ]
+        choice = batch["choice"].cast(pl.String).fill_null("").str.strip_chars().alias("choice")
+        parts.append(pl.DataFrame([*named, choice]))
+    if not parts:
+        raise DataError(f"{path} is empty: it holds no row")
+    rows = pl.concat(parts)
+    texts = rows["choice"] if ending(Path(path)) in SEPARATORS else one_spelling(rows["choice"])
+    return Choices(
+        np.array(rows["user"].to_list(), dtype=np.str_),
+        None if item is None else np.array(rows["item"].to_list(), dtype=np.str_),
+        np.array(texts.to_list(), dtype=np.str_),
+    )
+
+
+def has_column(path: str | Path, column: str) -> bool:
+    """Whether a table has a column of this name."""
+    try:
+        next(iter(table_batches(Path(path), {"column": column})), None)
+    except DataError as error:
+        if "there is no column" in str(error) or "must name the columns" in str(error):
+            return False
+        raise
+    return True
+
+
+def read_own_choices(path: Path, column: str) -> dict[str, str]:
+    """From a person's own file of ratings: what was chosen for each item, by its name; empty choices are left out."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = csv.DictReader(file, delimiter=SEPARATORS.get(ending(path), ","))
+        names = {name.strip().lower(): name for name in rows.fieldnames or ()}
+        named = next((name for name in ("item", "title") if name in names), None)
+        require(
+            column in names and named is not None,
+            f"{path} needs the columns item or title, and {column} for the level that was wished for",
+        )
+        assert named is not None
+        return {row[names[named]].strip(): wish for row in rows if (wish := (row[names[column]] or "").strip())}

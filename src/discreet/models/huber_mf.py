@@ -1,0 +1,149 @@
+"""Item vectors by objective perturbation: the presence of every rating is hidden, with a pure epsilon.
+
+    1. how often each item was rated, with Laplace noise                          a share of the budget
+    2. v_j = argmin Σ_i h(r_ij − centre − u_iᵀv) + (Λ/2)‖v‖² + η_jᵀv               the rest
+       with Huber's loss h, public features u_i, and noise in the objective (:mod:`~discreet.models.sums.huber_items`)
+
+What follows looks at no rating again. Where no rating is far off, the first coordinate is v_j ≈ (Σ_i y_ij − η)/(n_j +
+Λ), so (n_j + Λ)·v_j is a noisy sum; with the noisy counts and public features of the items it becomes a bias and what
+is not known of it (:mod:`~discreet.models.sums.item_sums`). The other coordinates are factors, shrunk as their noise
+asks for.
+
+**At home** a user solves for a vector of their own from the released items and all of their own ratings
+(:mod:`~discreet.models.home.user_regression`).
+
+**Guarantee.** For one rating, present or absent; the proofs are those of the two looks. Objective perturbation with
+squared loss, as published, has no such proof: a residual has no bound, and one rating moves the Hessian of an item that
+nobody else rated without any (docs/personal_privacy.md).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from discreet.data.catalogue import Catalogue
+from discreet.data.features import item_features
+from discreet.data.ratings import Ratings
+from discreet.errors import require, require_number
+from discreet.models.home.user_regression import UserRegression
+from discreet.models.sums.item_statistics import item_counts
+from discreet.models.sums.item_sums import expected_rating, posterior_biases, posterior_counts
+from discreet.populations.asking import check_population
+from discreet.populations.population import Population
+from discreet.privacy.unit import Rating
+from discreet.releases.release import Release
+from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
+
+FACTOR_SPREAD = 0.1
+"""How large the coefficients of public facts are expected, in widths of the scale."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HuberMF:
+    """Item biases, and factors of public facts about users, by Huber objective perturbation.
+
+    Parameters
+    ----------
+    threshold
+        In widths of the scale: how far off a rating may be and still pull as hard as it is off.
+    count_share
+        How much of the budget the counts get.
+    facts
+        Facts about users that are public, as ``"gender=F,gender=M"``. Naming one here says that it is.
+    noise
+        ``radial``, for a pure epsilon; or ``gaussian``, which needs a delta and pays with very many facts.
+    tolerance
+        How long the gradient at a minimiser may be, in points of the scale: noise covers what it leaves open.
+    features
+        Whether genres and years of the catalogue are used.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=200, items=100, ratings=5000, seed=1)
+    >>> release = dc.HuberMF().fit(dc.TrustedServer(ratings, dc.Ledger(epsilon=1.0)))
+    >>> [spend.mechanism for spend in release.spends]
+    ['laplace', 'pure']
+    """
+
+    threshold: float = 0.3
+    count_share: float = 0.3
+    facts: str = ""
+    noise: Literal["radial", "gaussian"] = "radial"
+    tolerance: float = 1e-6
+    features: bool = True
+
+    def __post_init__(self) -> None:
+        require(isinstance(self.facts, str), f"facts must be text, as 'gender=F,gender=M', got {self.facts!r}")
+        require_number("threshold", self.threshold, above=0)
+        require_number("count_share", self.count_share, above=0, below=1)
+        require_number("tolerance", self.tolerance, above=0)
+        require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
+
+    def fit(self, population: Population, progress: Progress = no_progress) -> Release:
+        """Ask for counts and for perturbed minimisers."""
+        from discreet.models.sums.huber_items import CONSTANT, LEAST_RIDGE, HuberItems
+
+        check_population(self, population)
+        catalogue = population.catalogue
+        width = catalogue.scale.width
+        counted = item_counts(len(catalogue), population.unit or Rating())
+        asked = HuberItems(
+            catalogue=catalogue,
+            threshold=self.threshold * width,
+            facts=tuple(fact.strip() for fact in self.facts.split(",") if fact.strip()),
+            noise=self.noise,
+            tolerance=self.tolerance,
+        )
+        deviation = population.deviation(counted, self.count_share)
+        counts = posterior_counts(population.sum(counted, self.count_share), deviation)
+        progress(1, 2, "counts")
+        vectors = population.run(asked, 1 - self.count_share)["vectors"]
+        ridge, inside = LEAST_RIDGE, 0.0
+        if population.unit is not None:
+            spend = population.spends[-1]
+            ridge, inside = asked.ridge(spend.pure_epsilon), asked.deviation(spend.pure_epsilon, spend.sensitivity)
+        constant = np.sqrt(CONSTANT) if self.facts else 1.0
+        sums = (constant**2 * counts + ridge) * vectors[:, 0] / constant
+        bias, unknown = posterior_biases(counts, sums, inside / constant, 1.0, self._features(catalogue), width)
+        centre = expected_rating(catalogue.scale)
+        mean = centre + float(bias @ counts) / max(float(counts.sum()), 1.0)
+        base = np.clip(centre + bias, catalogue.scale.low, catalogue.scale.high).astype(np.float32)
+        # Of a coordinate with the spread t before, what noise of deviation inside/(n + Λ) leaves is worth this much.
+        spread, noise = (FACTOR_SPREAD * width) ** 2, (inside / (counts + ridge)) ** 2
+        arrays: dict[str, AnyArray] = {
+            "mean": np.array([mean], dtype=np.float32),
+            "item_bias": base - np.float32(mean),
+            "unknown": unknown.astype(np.float32),
+            "counts": counts.astype(np.float32),
+            "item_factors": (vectors[:, 1:] * (np.sqrt(1 - CONSTANT) * spread / (spread + noise))[:, None]).astype(
+                np.float32
+            ),
+        }
+        progress(2, 2, "item vectors")
+        return Release.of(self, population, arrays)
+
+    def _features(self, catalogue: Catalogue) -> Floats:
+        found = item_features(catalogue)
+        return found if self.features else found[:, :0]
+
+    def prepare(self, release: Release) -> UserRegression:
+        """The regression of everyone's own ratings, without any user."""
+        arrays = release.arrays
+        return UserRegression.of(
+            arrays["mean"][0] + arrays["item_bias"],
+            arrays["unknown"],
+            arrays["counts"],
+            self._features(release.catalogue),
+            arrays["item_factors"],
+            release.catalogue.scale.width,
+        )
+
+    def predict(self, prepared: UserRegression, histories: Ratings, users: Indices, items: Indices) -> Floats:
+        """The expected rating of each pair, from the user's own ratings."""
+        return prepared.predict(histories, users, items)
+
+    def score(self, prepared: UserRegression, histories: Ratings) -> Floats:
+        """Expected ratings of all items."""
+        return prepared.scores(histories)
