@@ -264,10 +264,11 @@ def list_means(
     neighbours: Indices,
     similarities: Floats,
     floor: float,
+    otherwise: Floats,
 ) -> Floats:
     """For each pair, ``Σ_j s_ij x_uj / max(Σ_j |s_ij|, floor)`` over the listed neighbours that the user rated.
 
-    0 where there is none. Pairs must come sorted by user: each hand takes a run of them and spreads one user's
+    ``otherwise[u]`` where there is none. Pairs must come sorted by user: each hand takes a run of them and spreads one user's
     residuals over the items at a time.
     """
     means = np.zeros(len(users), dtype=np.float32)
@@ -293,6 +294,5 @@ def list_means(
                 if other != item:
                     above += similarities[item, column] * spread[other]
                     below += abs(similarities[item, column]) * seen[other]
-            if below > 0:
-                means[pair] = above / max(np.float64(below), floor)
+            means[pair] = above / max(np.float64(below), floor) if below > 0 else otherwise[user]
     return means

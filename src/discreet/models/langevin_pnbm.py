@@ -52,7 +52,7 @@ class LangevinPNBM:
     steps
         Length of the chain.
     sampling_rate
-        The share of the users in each gradient. Below 1 for users who are present or absent only.
+        The share of the users in each gradient, as in :class:`~discreet.NoisyPNBM`.
     clip
         The greatest length of a user's gradient.
     spread
@@ -66,7 +66,8 @@ class LangevinPNBM:
     steps_share
         How much of the budget the gradients get.
     neighbours
-        How many items each item lists at most. None for 200, or all others in a smaller catalogue.
+        How many items each item lists at most. None for a public rule: 200, fewer with a small catalogue or
+        audience.
     floor
         Least sum of similarities to divide by.
     factors, items, features, audience, pair_share
@@ -88,7 +89,7 @@ class LangevinPNBM:
     steps: int = 20
     sampling_rate: float = 1.0
     clip: float = 3.0
-    spread: float = 0.02
+    spread: float = 0.01
     temperature: float = 1.0
     step: float = 0.1
     averaged: bool = True

@@ -32,7 +32,8 @@ class NeighbourList:
     Parameters
     ----------
     neighbours
-        How many items each item lists at most. None for 200, or all others in a smaller catalogue.
+        How many items each item lists at most. None for a public rule: 200, fewer with a small catalogue or
+        audience.
     floor
         Least sum of similarities to divide by: with few or far neighbours, predictions stay near the user's own
         expectation.
@@ -77,7 +78,7 @@ class NeighbourList:
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for item sums and, unless noise would hide them, for pairs; and list the most similar items."""
         check_population(self, population)
-        width = list_width(self.neighbours, len(population.catalogue))
+        width = list_width(self.neighbours, self.audience, len(population.catalogue))
         plan = list_plan(population, self.audience, self.items, self.pair_share, self.features)
         found = ask_for_lists(plan, population, width, self.factors, self.features)
         progress(1, 1, "similar items")

@@ -53,7 +53,8 @@ class NoisyPNBM:
     steps
         How many gradients are asked for.
     sampling_rate
-        The share of the users in each of them. Below 1 for users who are present or absent only.
+        The share of the users in each of them. Below 1 for users who are present or absent only, and with a plan of
+        the whole fit, as ``discreet fit`` and :func:`~discreet.spend_and_release` make it.
     clip
         The greatest length of a user's gradient.
     step, spread
@@ -63,7 +64,8 @@ class NoisyPNBM:
     steps_share
         How much of the budget the gradients get.
     neighbours
-        How many items each item lists at most. None for 200, or all others in a smaller catalogue.
+        How many items each item lists at most. None for a public rule: 200, fewer with a small catalogue or
+        audience.
     floor
         Least sum of similarities to divide by.
     factors, items, features, audience, pair_share
@@ -74,7 +76,7 @@ class NoisyPNBM:
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=200, items=100, ratings=5000, seed=1)
     >>> ledger = dc.Ledger(epsilon=5.0, delta=1e-6, unit=dc.User())
-    >>> release = dc.NoisyPNBM(steps=4, sampling_rate=0.5).fit(dc.TrustedServer(ratings, ledger))
+    >>> release = dc.NoisyPNBM(steps=4).fit(dc.TrustedServer(ratings, ledger))
     >>> [spend.times for spend in ledger.spends], release.guarantee.proven.epsilon <= 5
     ([1, 4], True)
     """
@@ -83,8 +85,8 @@ class NoisyPNBM:
     steps: int = 5
     sampling_rate: float = 1.0
     clip: float = 3.0
-    step: float = 0.01
-    spread: float = 0.01
+    step: float = 0.005
+    spread: float = 0.003
     pull: float = 0.0
     steps_share: float = 0.1
     neighbours: int | None = None

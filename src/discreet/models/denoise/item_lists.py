@@ -22,13 +22,14 @@ from typing import Literal, Protocol
 import numpy as np
 
 from discreet.data.features import item_features
-from discreet.errors import require, require_number, require_whole
+from discreet.errors import require_number, require_whole
 from discreet.kernels.neighbours import nearest
 from discreet.models.denoise.spectral import factors_through_noise, likely_weights
 from discreet.models.home.at_home import Covariates
-from discreet.models.home.lists import home_of
+from discreet.models.home.lists import check_width, home_of
 from discreet.models.sums.almanac_plan import CLIP, Plan, plan_for
 from discreet.models.sums.item_sums import likely_biases, likely_counts
+from discreet.models.sums.similarity_gradient import gradient_steps
 from discreet.populations.population import Population
 from discreet.types import AnyArray, Doubles, Floats, Indices
 
@@ -39,16 +40,23 @@ class Constants:
 
     neighbours: int = 200
     """How many neighbours each item lists, if nothing else is said."""
+    neighbours_of_few: int = 64
+    """How many where hardly anyone takes part."""
     faint: float = 1e-3
     """Similarity of an item's neighbours of which nothing is known."""
-    even: float = 0.1
-    """Similarity of all neighbours in a constant start: about what a correlation is."""
+    even: float = 3e-3
+    """Similarity of all neighbours in a constant start: so small that what is learned soon outweighs it."""
+    fewest: int = 500
+    """Half as many items take part in pairs as in an almanac, but no fewer than this, if it has them: what is known of
+    rarely rated items makes poor neighbours."""
+    most_of_pairs: float = 0.7
+    """The largest share of the budget that pairs get by the public rule."""
     patterns: int = 6
     """How many patterns of who rates what together are looked for in the co-counts."""
     beside: float = 0.1
     """How much co-counts count beside products: κ² of the pair sums."""
-    chance: float = 2.0
-    chance_through_noise: float = 5.0
+    chance: float = 1.0
+    chance_through_noise: float = 3.0
     chance_of_users: float = 12.0
     """How cautious factors are, in weights of a rating: the v of the spectral module."""
     factor_spread: float = 0.1
@@ -91,20 +99,13 @@ def check_lists(neighbours: int | None, floor: float, factors: int, items: int |
     require_whole("audience", audience, least=1)
 
 
-def list_width(neighbours: int | None, size: int) -> int:
+def list_width(neighbours: int | None, audience: int, size: int) -> int:
     """How many neighbours each item lists in a catalogue of ``size`` items."""
     if neighbours is None:
-        return max(1, min(CONSTANTS.neighbours, size - 1))
+        most = min(CONSTANTS.neighbours, max(CONSTANTS.neighbours_of_few, audience))
+        return max(1, min(most, size - 1))
     check_width(neighbours, size)
     return neighbours
-
-
-def check_width(neighbours: int, size: int) -> None:
-    """Raise where items cannot have so many neighbours."""
-    require(
-        neighbours < max(size, 2),
-        f"neighbours must be less than the {size:,} items of the catalogue, got {neighbours:,}",
-    )
 
 
 def list_plan(
@@ -113,10 +114,13 @@ def list_plan(
     """What is asked for. Public: the shares of the plan are of what the lists may spend."""
     known = features and item_features(population.catalogue).shape[1] > 0
     plan = plan_for(population, audience, items, pair_share, known)
+    if items is None:
+        plan = replace(plan, items=max(min(CONSTANTS.fewest, plan.items), plan.items // 2))
     if population.unit is None:
         return plan
     products = plan.products or bool(pair_share)
-    return replace(plan, products=products, share=plan.share if products else 0.0, beside=CONSTANTS.beside)
+    share = plan.share if pair_share is not None else min(plan.share, CONSTANTS.most_of_pairs)
+    return replace(plan, products=products, share=share if products else 0.0, beside=CONSTANTS.beside)
 
 
 def ask_for_lists(
@@ -194,6 +198,21 @@ class LearnedLists(Protocol):
         ...
 
     @property
+    def steps(self) -> int:
+        """How many gradients are asked for."""
+        ...
+
+    @property
+    def clip(self) -> float:
+        """The greatest length of a user's gradient."""
+        ...
+
+    @property
+    def sampling_rate(self) -> float:
+        """The share of the users in each of them."""
+        ...
+
+    @property
     def steps_share(self) -> float:
         """How much of the budget steps get."""
         ...
@@ -201,7 +220,11 @@ class LearnedLists(Protocol):
 
 def ask_for_start(model: LearnedLists, population: Population) -> Lists:
     """Means and lists for a model that then learns in steps; where pairs say nothing of any item, a constant start."""
-    width = list_width(model.neighbours, len(population.catalogue))
+    size = len(population.catalogue)
+    width = list_width(model.neighbours, model.audience, size)
+    # Who cannot answer the steps says so here, before any budget is spent on the start.
+    steps = gradient_steps((size, width), model.clip, model.steps, model.sampling_rate)
+    population.deviation(steps, model.steps_share)
     pair_share = 0.0 if model.start == "constant" else model.pair_share
     plan = list_plan(population, model.audience, model.items, pair_share, model.features)
     found = ask_for_lists(plan, population, width, model.factors, model.features, 1 - model.steps_share)
@@ -233,8 +256,8 @@ def _loadings(
     pairs, asked = plan.pair_sums(population, rows, base)
     products, weights = pairs.matrices(population.sum(asked, share))
     noise, weight_noise = pairs.deviations(population.deviation(asked, share))
-    of_a_rating = float(np.trace(weights)) / max(float(counts[rows].sum()), 1e-9)
     weights = likely_weights(weights, counts[rows], weight_noise, CONSTANTS.patterns)
+    of_a_rating = float(np.trace(weights)) / max(float(counts[rows].sum()), 1e-9)
     chance = CONSTANTS.chance if noise == 0 else CONSTANTS.chance_through_noise
     if plan.weighting == "user, l2":  # counts themselves are weighted by about 1/√c there, so the ratio is not 1/c
         of_a_rating, chance = of_a_rating**2, CONSTANTS.chance_of_users

@@ -16,6 +16,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.errors import require
 from discreet.kernels.pnbm import list_means
 from discreet.models.home import neighbourhood
 from discreet.models.home.at_home import Covariates
@@ -28,6 +29,14 @@ USER_DAMPING = 5.0
 
 _HOMES: WeakKeyDictionary[Release, dict[bool, Covariates]] = WeakKeyDictionary()
 """Forgotten with their releases."""
+
+
+def check_width(neighbours: int, size: int) -> None:
+    """Raise where the items of a catalogue of ``size`` cannot have so many neighbours."""
+    require(
+        neighbours < max(size, 2),
+        f"neighbours must be less than the {size:,} items of the catalogue, got {neighbours:,}",
+    )
 
 
 def home_of(arrays: dict[str, AnyArray], catalogue: Catalogue, features: bool) -> Covariates:
@@ -58,8 +67,9 @@ def predict(
     residuals = np.asarray(histories.values - predict_pairs(own, home.rows, home.base, *own_pairs), dtype=np.float32)
     order = np.argsort(users, kind="stable")
     lists = fixed(release.arrays["neighbours"]), fixed(release.arrays["similarities"])
+    none = np.zeros(histories.n_users, dtype=np.float32)
     expected[order] += list_means(
-        users[order], items[order], histories.indptr, histories.item_index, residuals, *lists, float(floor)
+        users[order], items[order], histories.indptr, histories.item_index, residuals, *lists, float(floor), none
     )
     return expected
 

@@ -39,6 +39,14 @@ from discreet.privacy.unit import Bound
 from discreet.types import AnyArray, Doubles, Floats, Indices
 
 
+def gradient_steps(shape: tuple[int, int], clip: float, steps: int, sampling_rate: float) -> Steps:
+    """All steps together, for a population; lists of ``shape`` (items, width) need not be known yet."""
+    bounds = Bound("user", "l2", clip, replace=2 * clip), Bound("rating", "l2", 2 * clip, replace=2 * clip)
+    return Steps(
+        name="gradients of similarities", shape=shape, bounds=bounds, count=steps, sampling_rate=sampling_rate
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class SimilarityGradient:
     """What is asked for in each step.
@@ -65,16 +73,8 @@ class SimilarityGradient:
     @property
     def asked(self) -> Steps:
         """All steps together, for a population."""
-        return Steps(
-            name="gradients of similarities",
-            shape=self.neighbours.shape,
-            bounds=(
-                Bound("user", "l2", self.clip, replace=2 * self.clip),
-                Bound("rating", "l2", 2 * self.clip, replace=2 * self.clip),
-            ),
-            count=self.steps,
-            sampling_rate=self.sampling_rate,
-        )
+        size, width = self.neighbours.shape
+        return gradient_steps((size, width), self.clip, self.steps, self.sampling_rate)
 
     def contribution(self, similarities: Floats) -> Contribution:
         """The question of one step, at these similarities."""
