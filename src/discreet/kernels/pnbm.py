@@ -7,7 +7,6 @@ There are two forms. ``similarity_gradient`` holds a similarity for every pair o
 the catalogue. Both visit every triple (user, item, other item that the user rated).
 """
 
-
 import numpy as np
 
 from discreet.kernels.compiling import njit, prange

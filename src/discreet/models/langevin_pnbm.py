@@ -141,9 +141,7 @@ class LangevinPNBM:
         return eta, tempering, max(wanted**2 - (eta / 2 * tempering * deviation) ** 2, 0.0) ** 0.5
 
     def _sampled(self, found: Lists, population: Population, progress: Progress) -> Floats:
-        asked = SimilarityGradient(
-            found.neighbours, found.home, self.floor, self.clip, self.steps, self.sampling_rate
-        )
+        asked = SimilarityGradient(found.neighbours, found.home, self.floor, self.clip, self.steps, self.sampling_rate)
         drawn = population.steps(asked.asked, self.steps_share)
         eta, tempering, rest = self.chain(drawn.deviation / self.sampling_rate)
         randomness = np.random.default_rng(self.seed)

@@ -118,9 +118,7 @@ class NoisyPNBM:
         return Release.of(self, population, found.released(similarities))
 
     def _learned(self, found: Lists, population: Population, progress: Progress) -> Floats:
-        asked = SimilarityGradient(
-            found.neighbours, found.home, self.floor, self.clip, self.steps, self.sampling_rate
-        )
+        asked = SimilarityGradient(found.neighbours, found.home, self.floor, self.clip, self.steps, self.sampling_rate)
         drawn = population.steps(asked.asked, self.steps_share)
         noise = drawn.deviation / self.sampling_rate * self.steps**0.5
         length = min(self.step, self.spread / noise) if noise > 0 else self.step

@@ -42,9 +42,7 @@ from discreet.types import AnyArray, Doubles, Floats, Indices
 def gradient_steps(shape: tuple[int, int], clip: float, steps: int, sampling_rate: float) -> Steps:
     """All steps together, for a population; lists of ``shape`` (items, width) need not be known yet."""
     bounds = Bound("user", "l2", clip, replace=2 * clip), Bound("rating", "l2", 2 * clip, replace=2 * clip)
-    return Steps(
-        name="gradients of similarities", shape=shape, bounds=bounds, count=steps, sampling_rate=sampling_rate
-    )
+    return Steps(name="gradients of similarities", shape=shape, bounds=bounds, count=steps, sampling_rate=sampling_rate)
 
 
 @dataclass(frozen=True, eq=False)
