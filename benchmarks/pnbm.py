@@ -6,14 +6,15 @@
 Without options: one full-batch step, the gradient of eq. (2) over every (user, item, other rated item) with each user's
 gradient clipped in L2, with every item listed as a neighbour; on all users, on a half and on a quarter of them; and the
 same in plain numpy, user by user. Ends with 1 if a step takes more than 2 s, if numpy is less than 10 times as slow, or
-if the time grows faster than the number of triples to the power of 1.2. On a machine that others use too, ``--clock cpu``
-takes the processor time of the process instead, shared out among the threads.
+if the time grows faster than the number of triples to the power of 1.2. On a machine that others use too,
+``--clock cpu`` takes the processor time of the process instead, shared out among the threads.
 
 ``--sizes``: RMSE and bytes on disk of releases whose lists are truncated to N neighbours (``dc.truncated``), mean over
 the first two of five folds with seed 1. Private rows: epsilon 10 and delta 1e-6 for one rating.
 """
 
 import argparse
+import itertools
 import os
 import sys
 import tempfile
@@ -54,9 +55,8 @@ def speed(data: str, threads: int, clock: str) -> int:
     others = np.arange(size - 1, dtype=np.int32)
     lists = others + (others >= np.arange(size, dtype=np.int32)[:, None])
     similarities = np.random.default_rng(2).uniform(0.1, 1, lists.shape).astype(np.float32)
-    print(
-        f"{data}, {threads} threads, {clock} time\n\n{'users':>8}{'million triples':>18}{'seconds':>10}{'ns a triple':>13}"
-    )
+    print(f"{data}, {threads} threads, {clock} time\n")
+    print(f"{'users':>8}{'million triples':>18}{'seconds':>10}{'ns a triple':>13}")
     rows = []
     for share in (4, 2, 1):
         some = ratings.select_users(np.sort(everyone[: ratings.n_users // share]))
@@ -94,7 +94,7 @@ def in_numpy(similarities: np.ndarray, by_user: tuple[np.ndarray, np.ndarray, np
     """The same gradient, a user at a time."""
     indptr, items, residuals = by_user
     gradient = np.zeros(similarities.shape)
-    for first, last in zip(indptr[:-1], indptr[1:], strict=True):
+    for first, last in itertools.pairwise(indptr):
         rated, own = items[first:last], residuals[first:last].astype(np.float64)
         block = np.ix_(rated, rated)
         near = similarities[block].astype(np.float64)

@@ -140,15 +140,16 @@ def clipped_gradient(
         Items by width.
     """
     indptr, items, residuals = by_user
-    lists = neighbours, similarities, bool((similarities < 0).any())
-    ratings = *by_item, indptr, items.view(np.uint32), residuals
-    means, steps, squares = _list_errors(*lists, *ratings, floor)
+    positions, signed = items.view(np.uint32), bool((similarities < 0).any())
+    means, steps, squares = _list_errors(
+        neighbours, similarities, signed, *by_item, indptr, positions, residuals, floor
+    )
     if np.isfinite(clip):
         users = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         lengths = np.sqrt(np.bincount(users, weights=squares, minlength=len(indptr) - 1))
         steps *= (clip / np.maximum(lengths, clip))[users]
     gradient = np.zeros(neighbours.shape)
-    _add_gradient(gradient, *lists, *ratings, means, steps)
+    _add_gradient(gradient, neighbours, similarities, signed, *by_item, indptr, positions, residuals, means, steps)
     return gradient
 
 
@@ -195,7 +196,7 @@ def _list_errors(
                 else:
                     for place in range(first, last):
                         similarity = row[items[place]]
-                        residual = np.float64(residuals[place]) if similarity > 0 else 0.0
+                        residual = np.float64(residuals[place]) if similarity > 0 else np.float64(0)
                         above += similarity * residuals[place]
                         below += similarity
                         square += residual * residual
@@ -267,8 +268,8 @@ def list_means(
 ) -> Floats:
     """For each pair, ``Σ_j s_ij x_uj / max(Σ_j |s_ij|, floor)`` over the listed neighbours that the user rated.
 
-    ``otherwise[u]`` where there is none. Pairs must come sorted by user: each hand takes a run of them and spreads one user's
-    residuals over the items at a time.
+    ``otherwise[u]`` where there is none. Pairs must come sorted by user: each hand takes a run of them and spreads one
+    user's residuals over the items at a time.
     """
     means = np.zeros(len(users), dtype=np.float32)
     size, width = neighbours.shape

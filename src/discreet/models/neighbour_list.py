@@ -1,7 +1,7 @@
 """Item-item neighbours in one shot: similarities from noisy sums over pairs of items, as short lists.
 
-Two looks at the ratings, both bounded sums over users with noise of a known deviation: counts and sums of each item, and
-products of pairs of the most rated items (:mod:`~discreet.models.denoise.item_lists`, which says how similarities
+Two looks at the ratings, both bounded sums over users with noise of a known deviation: counts and sums of each item,
+and products of pairs of the most rated items (:mod:`~discreet.models.denoise.item_lists`, which says how similarities
 follow). Where noise would hide the pairs they are not asked for, and all of the budget buys item means.
 
 A prediction is the user's own expectation plus the mean residual of the listed neighbours, weighted by similarity

@@ -13,8 +13,9 @@
 3. All gradients are planned together (:mod:`~discreet.models.sums.similarity_gradient` has the bound: the clip for a
    user, twice the clip for a rating), each over a secret sample of the users where ``sampling_rate`` is below 1.
 
-The noise of a gradient is known before the first step, so the step is made so short that noise alone moves no similarity
-by more than ``spread`` (standard deviation) in all steps together: what noise hides is not learned, and costs little.
+The noise of a gradient is known before the first step, so the step is made so short that noise alone moves no
+similarity by more than ``spread`` (standard deviation) in all steps together: what noise hides is not learned, and
+costs little.
 
 It is a model of its own and not a setting of ``PNBM``: that one compares all pairs of items and takes exact means, both
 of which a private one cannot afford.

@@ -62,7 +62,7 @@ class Constants:
     factor_spread: float = 0.1
     """How far factors spread, in units of the clip: its t."""
     stray: float = 0.2
-    """How far a rating strays from its expectation, in widths of the scale: the σ above."""
+    """How far a rating strays from its expectation, in widths of the scale: as in the formula above."""
     ridge: float = 1e-3
     """Keeps the projection solvable where two covariates are alike."""
 
@@ -262,7 +262,7 @@ def _loadings(
     if plan.weighting == "user, l2":  # counts themselves are weighted by about 1/√c there, so the ratio is not 1/c
         of_a_rating, chance = of_a_rating**2, CONSTANTS.chance_of_users
     found = factors_through_noise(products, weights, noise, chance * of_a_rating, CONSTANTS.factor_spread, factors)
-    return found * np.float32(CLIP * population.catalogue.scale.width)
+    return np.asarray(found * np.float32(CLIP * population.catalogue.scale.width))
 
 
 def _unexplained(loadings: Floats, covariates: Floats, counts: Doubles) -> Doubles:

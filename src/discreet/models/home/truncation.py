@@ -15,8 +15,8 @@ def truncated(release: Release, neighbours: int) -> Release:
     """The same release with only the ``neighbours`` most similar items of each item.
 
     For every model that releases similarities between items: ``Cosine``, ``Pearson``, ``PNBM``, ``NoisyPNBM``,
-    ``LangevinPNBM``, ``NeighbourList``, and ``CovarianceKNN`` in the form ``neighbours``. It predicts, ranks and explains
-    as before, from what is left; ratings are not needed, and the guarantee stays the same.
+    ``LangevinPNBM``, ``NeighbourList``, and ``CovarianceKNN`` in the form ``neighbours``. It predicts, ranks and
+    explains as before, from what is left; ratings are not needed, and the guarantee stays the same.
 
     Examples
     --------

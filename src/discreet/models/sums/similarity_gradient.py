@@ -12,12 +12,13 @@ and a user adds g_u · min(1, C/‖g_u‖), with ‖·‖ the length over all ce
 replaced by another: 2C.
 
 *Proof.* Similarities, floor, C and everything that residuals are computed from besides u's own ratings are public or
-were released before. So g_u is a function of u's ratings alone, and what u adds lies in the ball of radius C. A user who
-comes or goes moves the sum by one point of the ball; any other neighbour replaces one point of it by another. ∎ A rating
-acts through every row of its user's gradient, as target and as neighbour, so clipping single rows would not do better:
-n rows of length c that may all turn round are 2c√n. The length is summed in doubles, whatever precision the means p_ui
-and divisors have: they are the same numbers in the length and in the sum. Rounding of the sum itself is far within
-``FLOAT_MARGIN`` of the populations.
+were released before. So g_u is a function of u's ratings alone, and what u adds lies in the ball of radius C. A user
+who comes or goes moves the sum by one point of the ball; any other neighbour replaces one point of it by another. ∎
+
+A rating acts through every row of its user's gradient, as target and as neighbour, so clipping single rows would not do
+better: n rows of length c that may all turn round are 2c√n. The length is summed in doubles, whatever precision the
+means p_ui and divisors have: they are the same numbers in the length and in the sum. Rounding of the sum itself is far
+within ``FLOAT_MARGIN`` of the populations.
 
 **Sampled users.** Everything of u's is in one g_u, so a step over a sample of users is what
 :mod:`discreet.populations.steps` proves cheaper, for users who are present or absent.
