@@ -278,4 +278,4 @@ def _correlations(loadings: Doubles, stray: float) -> Floats:
     roots = np.sqrt(np.diag(covariance) + stray)
     correlations = (covariance / (roots[:, None] * roots[None, :])).astype(np.float32)
     np.fill_diagonal(correlations, 0)
-    return correlations
+    return np.asarray(correlations)
