@@ -28,9 +28,13 @@ from .models.cosine import Cosine as Cosine
 from .models.covariance_knn import CovarianceKNN as CovarianceKNN
 from .models.ease import EASE as EASE
 from .models.filtered_mf import FilteredMF as FilteredMF
+from .models.home.truncation import truncated as truncated
 from .models.huber_mf import HuberMF as HuberMF
 from .models.implicit_als import ImplicitALS as ImplicitALS
+from .models.langevin_pnbm import LangevinPNBM as LangevinPNBM
 from .models.mf import MF as MF
+from .models.neighbour_list import NeighbourList as NeighbourList
+from .models.noisy_pnbm import NoisyPNBM as NoisyPNBM
 from .models.own_taste import OwnTaste as OwnTaste
 from .models.pattern_mf import PatternMF as PatternMF
 from .models.pearson import Pearson as Pearson

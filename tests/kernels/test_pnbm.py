@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.kernels.pnbm import learned_means, similarity_gradient
+from discreet.kernels.pnbm import clipped_gradient, learned_means, list_means, similarity_gradient
 
 RATINGS = dc.synthetic(users=15, items=9, ratings=70, seed=2)
 DEVIATIONS = (RATINGS.values - np.float32(3.3)).astype(np.float32)
@@ -118,3 +118,84 @@ def test_means_by_learned_similarity(floor):
         below > 0, spread @ similarities.T / np.maximum(np.maximum(below, floor), 1e-9), otherwise[:, None]
     )
     np.testing.assert_allclose(means, expected, atol=1e-5)
+
+
+# ── Lists of neighbours ──
+
+
+def lists(seed, width=5, sign=True):
+    """For each item ``width`` others in increasing order, the last of them without similarity."""
+    rng = np.random.default_rng(seed)
+    chosen = [np.sort(rng.permutation(np.delete(np.arange(9), item))[:width]) for item in range(9)]
+    similarities = rng.uniform(0.3, 1, (9, width)) * (rng.choice([-1, 1], (9, width)) if sign else 1)
+    similarities[:, -1] = 0
+    return np.array(chosen, dtype=np.int32), similarities.astype(np.float32)
+
+
+def spread_out(neighbours, similarities):
+    dense = np.zeros((9, 9), dtype=np.float32)
+    np.put_along_axis(dense, neighbours, similarities, axis=1)
+    return dense
+
+
+def clipped(neighbours, similarities, floor, clip, ratings=RATINGS):
+    places = np.argsort(ratings.item_index, kind="stable").astype(np.int32)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(ratings.item_index, minlength=9))])
+    by_item = indptr, ratings.user_index[places].astype(np.int32), places
+    by_user = ratings.indptr, ratings.item_index, ratings.values - np.float32(3.3)
+    return clipped_gradient(neighbours, similarities, by_item, by_user, floor, clip)
+
+
+@pytest.mark.parametrize("floor", [0.5, 1.7, 100.0])
+@pytest.mark.parametrize("sign", [True, False])
+def test_gradient_of_lists_is_that_of_the_matrix_where_they_have_neighbours(floor, sign):
+    neighbours, similarities = lists(6, sign=sign)
+    slope = by_definition(spread_out(neighbours, similarities), floor)[1]
+    expected = np.where(similarities != 0, np.take_along_axis(slope, neighbours, axis=1), 0)
+    np.testing.assert_allclose(clipped(neighbours, similarities, floor, np.inf), expected, atol=2e-6)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.3, 1.0, 4.0]), st.booleans())
+def test_every_users_gradient_is_cut_to_the_clip(seed, clip, sign):
+    neighbours, similarities = lists(seed, width=8, sign=sign)
+    total = np.zeros(neighbours.shape)
+    for user in range(RATINGS.n_users):
+        own = RATINGS.select_users([user])
+        slope = clipped(neighbours, similarities, 1.0, np.inf, own)
+        length = np.linalg.norm(slope)
+        if length > clip:
+            slope *= clip / length
+        alone = clipped(neighbours, similarities, 1.0, clip, own)
+        np.testing.assert_allclose(alone, slope, atol=1e-9)
+        assert np.linalg.norm(alone) <= clip * (1 + 1e-12)
+        total += slope
+    np.testing.assert_allclose(clipped(neighbours, similarities, 1.0, clip), total, atol=1e-9)
+
+
+def test_the_clip_holds_where_similarities_are_tiny():
+    neighbours, similarities = lists(8, width=8)
+    slope = clipped(neighbours, similarities * np.float32(1e-12), 1e-12, 2.0, RATINGS.select_users([0]))
+    assert np.linalg.norm(slope) == pytest.approx(2.0, rel=1e-9)
+
+
+def test_threads_do_not_change_the_gradient_of_lists():
+    neighbours, similarities = lists(9)
+    threads = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        alone = clipped(neighbours, similarities, 1.0, 1.0)
+    finally:
+        numba.set_num_threads(threads)
+    np.testing.assert_array_equal(alone, clipped(neighbours, similarities, 1.0, 1.0))
+
+
+@pytest.mark.parametrize("floor", [0.1, 2.0])
+def test_means_over_lists_are_those_of_the_matrix(floor):
+    neighbours, similarities = lists(5)
+    otherwise = np.linspace(-1, 1, RATINGS.n_users).astype(np.float32)
+    users, items = (grid.ravel().astype(np.int32) for grid in np.indices((RATINGS.n_users, 9)))
+    rated = RATINGS.indptr, RATINGS.item_index, DEVIATIONS
+    expected = learned_means(users, items, *rated, spread_out(neighbours, similarities), floor, otherwise)
+    means = list_means(users, items, *rated, neighbours, similarities, floor, otherwise)
+    np.testing.assert_allclose(means, expected, atol=1e-6)

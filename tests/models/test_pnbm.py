@@ -80,9 +80,12 @@ def test_one_step_is_the_formula():
 
 def test_only_the_nearest_are_kept():
     everything = dc.PNBM().fit(NoPrivacy(RATINGS)).arrays["similarities"]
-    few = dc.PNBM(neighbours=5).fit(NoPrivacy(RATINGS)).arrays["similarities"]
+    few = dc.PNBM(neighbours=5).fit(NoPrivacy(RATINGS)).arrays
+    assert few["neighbours"].shape == few["similarities"].shape == (30, 5)
+    spread = np.zeros_like(everything)
+    np.put_along_axis(spread, few["neighbours"], few["similarities"], axis=1)
     least = np.sort(everything, axis=1)[:, -5, None]
-    np.testing.assert_array_equal(few, np.where(everything >= least, everything, 0))
+    np.testing.assert_array_equal(spread, np.where(everything >= least, everything, 0))
 
 
 @settings(max_examples=20)

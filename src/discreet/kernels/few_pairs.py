@@ -52,6 +52,29 @@ def neighbour_means(
     return means
 
 
+def list_means(
+    users: Indices,
+    items: Indices,
+    indptr: Offsets,
+    rated: Indices,
+    residuals: Floats,
+    neighbours: Indices,
+    similarities: Floats,
+    floor: float,
+    otherwise: Floats,
+) -> Floats:
+    """As :func:`discreet.kernels.pnbm.list_means`, for pairs in any order."""
+    means = np.zeros(len(users), dtype=np.float32)
+    for pairs, wanted, own in _each_user(users, items, indptr):
+        spread, seen = np.zeros(len(neighbours), dtype=np.float32), np.zeros(len(neighbours), dtype=np.float32)
+        spread[rated[own]], seen[rated[own]] = residuals[own], 1
+        near = neighbours[wanted]
+        similar = np.where(near == wanted[:, None], np.float32(0), similarities[wanted])
+        above, below = (similar * spread[near]).sum(axis=1), (np.abs(similar) * seen[near]).sum(axis=1)
+        means[pairs] = np.where(below > 0, above / np.maximum(below, max(floor, 1e-30)), otherwise[users[pairs]])
+    return means
+
+
 def listed_means(
     users: Indices,
     items: Indices,

@@ -25,7 +25,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.models.home.fold_in import fold_in, predict_pairs, with_ones
-from discreet.models.sums.item_sums import expected_rating
+from discreet.models.sums.item_statistics import expected_rating
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.releases.release import Release

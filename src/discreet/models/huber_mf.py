@@ -6,8 +6,8 @@
 
 What follows looks at no rating again. Where no rating is far off, the first coordinate is v_j ≈ (Σ_i y_ij − η)/(n_j +
 Λ), so (n_j + Λ)·v_j is a noisy sum; with the noisy counts and public features of the items it becomes a bias and what
-is not known of it (:mod:`~discreet.models.sums.item_sums`). The other coordinates are factors, shrunk as their noise
-asks for.
+is not known of it (:mod:`~discreet.models.denoise.item_biases`). The other coordinates are factors, shrunk as their
+noise asks for.
 
 **At home** a user solves for a vector of their own from the released items and all of their own ratings
 (:mod:`~discreet.models.home.user_regression`).
@@ -26,9 +26,9 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number
+from discreet.models.denoise.item_biases import posterior_biases, posterior_counts
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums.item_statistics import item_counts
-from discreet.models.sums.item_sums import expected_rating, posterior_biases, posterior_counts
+from discreet.models.sums.item_statistics import expected_rating, item_counts
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.privacy.unit import Rating

@@ -8,8 +8,8 @@
     G_j = Σ_i u_i u_iᵀ                          from the pattern: exact
 
 What follows looks at no rating again. The first coordinate of s_j is a noisy sum, and counts are exact: with public
-features of the items it becomes a bias and what is not known of it (:mod:`~discreet.models.sums.item_sums`). What is
-left of the others is c_j = G_j v_j + chance + noise, of covariance σ² G_j + s² I, with v_j ~ N(0, t² I) before:
+features of the items it becomes a bias and what is not known of it (:mod:`~discreet.models.denoise.item_biases`). What
+is left of the others is c_j = G_j v_j + chance + noise, of covariance σ² G_j + s² I, with v_j ~ N(0, t² I) before:
 
     v_j  =  t² G_j (t² G_j² + σ² G_j + s² I)⁻¹ c_j
 
@@ -28,8 +28,9 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_whole
+from discreet.models.denoise.item_biases import posterior_biases
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums.item_sums import expected_rating, posterior_biases
+from discreet.models.sums.item_statistics import expected_rating
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.releases.release import Release

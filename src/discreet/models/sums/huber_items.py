@@ -36,7 +36,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number
 from discreet.kernels.huber import minimise
-from discreet.models.sums.item_sums import expected_rating
+from discreet.models.sums.item_statistics import expected_rating
 from discreet.populations.mechanism import Allowance, check_ratios
 from discreet.populations.population import InParts
 from discreet.privacy.noise import SAMPLER_DISTANCE, add_gaussian, grid_of

@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from discreet.data.catalogue import Catalogue
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require_whole
-from discreet.models.sums.item_sums import expected_rating
+from discreet.models.sums.item_statistics import expected_rating
 from discreet.populations.mechanism import Allowance, check_ratios
 from discreet.populations.population import InParts
 from discreet.privacy.noise import SAMPLER_DISTANCE, grid_of

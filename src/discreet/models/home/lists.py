@@ -1,0 +1,86 @@
+"""At home: a user's own expectation from released item means, and what listed neighbours add to it.
+
+    expected_ui = base_i + z_iᵀ a_u       the user's own regression on generosity, public features, agreement with what
+                                          everyone likes, and popularity (:mod:`~discreet.models.home.user_regression`)
+    x_uj        = r_uj − expected_uj
+    prediction  = expected_ui + Σ_j s_ij x_uj / max(Σ_j s_ij, floor)        j over the listed neighbours that u rated
+
+Ranking and explanations are those of :mod:`~discreet.models.home.neighbourhood`: every rating adds its own term.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.data.catalogue import Catalogue
+from discreet.data.features import item_features
+from discreet.data.ratings import Ratings
+from discreet.errors import require
+from discreet.kernels import few_pairs
+from discreet.kernels.compiling import chosen
+from discreet.kernels.pnbm import list_means
+from discreet.models.home import neighbourhood
+from discreet.models.home.fold_in import fixed, predict_pairs
+from discreet.models.home.user_regression import UserRegression
+from discreet.releases.release import Release
+from discreet.types import AnyArray, Floats, Indices
+
+USER_DAMPING = 5.0
+"""Ratings at the mean that every user is imagined to have had, in rankings."""
+
+
+def check_width(neighbours: int, size: int) -> None:
+    """Raise where the items of a catalogue of ``size`` cannot have so many neighbours."""
+    require(
+        neighbours < max(size, 2),
+        f"neighbours must be less than the {size:,} items of the catalogue, got {neighbours:,}",
+    )
+
+
+def home_of(arrays: dict[str, AnyArray], catalogue: Catalogue, features: bool) -> UserRegression:
+    """What every user's own expectation is computed from."""
+    known = item_features(catalogue)[:, : None if features else 0]
+    none = np.zeros((len(catalogue), 0), dtype=np.float32)
+    base = np.asarray(arrays["mean"][0] + arrays["item_bias"], dtype=np.float32)
+    return UserRegression.of(base, arrays["unknown"], arrays["counts"], known, none, catalogue.scale.width)
+
+
+def residuals_at_home(home: UserRegression, ratings: Ratings) -> Floats:
+    """How far each rating lies from what its user's own ratings lead to expect."""
+    expected = predict_pairs(home.coefficients(ratings), home.rows, home.base, ratings.user_index, ratings.item_index)
+    return np.asarray(ratings.values - expected, dtype=np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class ListedNeighbours:
+    """What predictions and rankings by released lists start from; nothing here depends on a user."""
+
+    home: UserRegression
+    lists: neighbourhood.Neighbourhood
+    floor: float
+
+    @classmethod
+    def of(cls, release: Release, floor: float, features: bool) -> "ListedNeighbours":
+        """From the released arrays and the public features."""
+        home = home_of(dict(release.arrays), release.catalogue, features)
+        return cls(home, neighbourhood.Neighbourhood.of(release, USER_DAMPING), floor)
+
+    def predict(self, histories: Ratings, users: Indices, items: Indices) -> Floats:
+        """The user's own expectation, plus the mean residual over the item's neighbours that the user rated."""
+        home, own = self.home, self.home.coefficients(histories)
+        expected = predict_pairs(own, home.rows, home.base, users, items)
+        rated = predict_pairs(own, home.rows, home.base, histories.user_index, histories.item_index)
+        residuals = np.asarray(histories.values - rated, dtype=np.float32)
+        order = np.argsort(users, kind="stable")
+        expected[order] += chosen(histories.n_users, few_pairs.list_means, list_means)(
+            users[order],
+            items[order],
+            histories.indptr,
+            histories.item_index,
+            residuals,
+            fixed(self.lists.neighbours),
+            fixed(self.lists.similarities),
+            float(self.floor),
+            np.zeros(histories.n_users, dtype=np.float32),
+        )
+        return expected

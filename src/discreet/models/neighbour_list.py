@@ -1,0 +1,101 @@
+"""Item-item neighbours in one shot: similarities from noisy sums over pairs of items, as short lists.
+
+Two looks at the ratings, both bounded sums over users with noise of a known deviation: counts and sums of each item,
+and products of pairs of the most rated items (:mod:`~discreet.models.denoise.item_lists`, which says how similarities
+follow). Where noise would hide the pairs they are not asked for, and all of the budget buys item means.
+
+A prediction is the user's own expectation plus the mean residual of the listed neighbours, weighted by similarity
+(:mod:`~discreet.models.home.lists`).
+
+**Guarantee.** The release is a function of the noisy sums and of public facts; both sums are booked, with the
+sensitivities that :mod:`~discreet.models.denoise.item_biases` and :mod:`~discreet.models.sums.pair_sums` prove. What a
+user computes at home from the release and their own ratings says nothing about anybody else.
+"""
+
+from dataclasses import dataclass
+
+from discreet.data.history import History
+from discreet.data.ratings import Ratings
+from discreet.errors import require, require_number
+from discreet.models.denoise.item_lists import ask_for_lists, check_lists, list_queries, list_width
+from discreet.models.home.lists import ListedNeighbours
+from discreet.populations.asking import check_population
+from discreet.populations.population import Population
+from discreet.releases.release import Release
+from discreet.types import Floats, Indices, Progress, no_progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeighbourList:
+    """A short list of similar items for every item, from sums over pairs of items that are asked for once.
+
+    Parameters
+    ----------
+    neighbours
+        How many items each item lists at most. None for a public rule: 200, fewer with a small catalogue or
+        audience.
+    floor
+        Least sum of similarities to divide by: with few or far neighbours, predictions stay near the user's own
+        expectation.
+    factors
+        At most so many patterns of ratings; with few data or much noise fewer stand out.
+    items
+        Among how many items pairs are asked for, the most rated. None for a public rule.
+    features
+        Whether genres and years of the catalogue are used: for item means, and in users' own expectations.
+    audience
+        About how many users take part, as far as this is publicly known; the public rules go by it.
+    pair_share
+        How much of the budget pairs get, 0 for item means alone. None for a public rule.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=200, items=100, ratings=5000, seed=1)
+    >>> release = dc.NeighbourList(neighbours=20).fit(dc.NoPrivacy(ratings))
+    >>> release.arrays["neighbours"].shape, release.arrays["similarities"].shape
+    ((100, 20), (100, 20))
+    >>> ledger = dc.Ledger(epsilon=10.0, delta=1e-6)
+    >>> release = dc.NeighbourList(pair_share=0.7).fit(dc.TrustedServer(ratings, ledger))
+    >>> [spend.mechanism for spend in ledger.spends]
+    ['gaussian', 'gaussian']
+    """
+
+    neighbours: int | None = None
+    floor: float = 1.0
+    factors: int = 30
+    items: int | None = None
+    features: bool = True
+    audience: int = 1000
+    pair_share: float | None = None
+
+    def __post_init__(self) -> None:
+        check_lists(self.neighbours, self.floor, self.factors, self.items, self.audience)
+        if self.pair_share is not None:
+            require_number("pair_share", self.pair_share, least=0, below=1)
+        require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
+
+    def fit(self, population: Population, progress: Progress = no_progress) -> Release:
+        """Ask for item sums and, unless noise would hide them, for pairs; and list the most similar items."""
+        check_population(self, population)
+        width = list_width(self.neighbours, self.audience, len(population.catalogue))
+        plan = list_queries(population, self.audience, self.items, self.pair_share, self.features)
+        found = ask_for_lists(plan, population, width, self.factors, self.features)
+        progress(1, 1, "similar items")
+        return Release.of(self, population, found.released(found.similarities))
+
+    def prepare(self, release: Release) -> ListedNeighbours:
+        """What does not depend on a user."""
+        return ListedNeighbours.of(release, self.floor, self.features)
+
+    def predict(self, prepared: ListedNeighbours, histories: Ratings, users: Indices, items: Indices) -> Floats:
+        """The user's own expectation, plus the mean residual over the item's neighbours that the user rated."""
+        return prepared.predict(histories, users, items)
+
+    def score(self, prepared: ListedNeighbours, histories: Ratings) -> Floats:
+        """How much each user has rated, and liked, near each item."""
+        return prepared.lists.scores(histories)
+
+    def explain(self, prepared: ListedNeighbours, history: History, item: int) -> Floats:
+        """What each rating of the history adds to the score of ``item``."""
+        return prepared.lists.shares(history, item)
