@@ -36,45 +36,49 @@ from discreet.privacy.randomness import Randomness
 from discreet.types import AnyArray, Floats
 
 FULL = Grid(
-    epsilon=(0.01, 0.1, 0.5, 1.0, 5.0, 20.0, 100.0),
+    epsilon=(0.1, 0.5, 1.0, 5.0, 20.0, 100.0),
+    average=(0.01, 0.1, 1.0, 64.0),
     neighbours=(50, 100, 200, 300, 500, 900, 1300),
     limit=(1, 2, 5, 10, 20, 50, 100, 200, 500),
     ratings=(20, 50, 100, 200),
 )
-QUICK = Grid(epsilon=(0.1, 1.0, 20.0), neighbours=(10, 20), limit=(1, 10, 100), ratings=(20,))
-SAMPLED = (0.01, 0.1, 1.0, 20.0)
-"""Epsilons of DPPS, each for an average rating: 200 times as much for a user."""
+QUICK = Grid(epsilon=(0.1, 1.0, 20.0), average=(0.1, 1.0), neighbours=(10, 20), limit=(1, 10, 100), ratings=(20,))
 FOLDS, HELD_OUT = 5, 0.1
 CAP = 200
+STEPS = 20
+"""Of DPPS-PNBM. The paper says only "larger than burn-in"; its code has 300."""
+MOST_FOR_MEANS = 20.0
+"""Epsilon of private means for a user is at most this: a larger one would promise nothing."""
 AT = 1.0
 """Epsilon where the neighbour size varies."""
 OF_THE_PAPER = {1682: 900}
 """Neighbours of COS and PCC on MovieLens 100K, by how many items there are; 1300 elsewhere."""
-RATES = (0.1, 0.4)
 CONTROLS = ("global mean", "item mean", "S 1", "S random", "bias", "COS", "PCC", "MAP", "MAP cosine", "MF exact")
 """The same in every case: means, similarities that nobody learned, and what there is without noise."""
 Learned = tuple[Floats, Floats]
 
 
-def iterations_for(epsilon: float | None) -> tuple[int, ...]:
-    """Which K are tried, from 1 to 20: "the smaller epsilon, the fewer".
+def tried(epsilon: float | None) -> tuple[tuple[int, float], ...]:
+    """Which K and η are tried, of K from 1 to 20 and η .1 or .4: "the smaller epsilon, the fewer" steps.
 
-    >>> iterations_for(1.0), iterations_for(20.0), iterations_for(None)
-    ((1, 2, 5), (1, 5, 20), (5, 10, 20))
+    >>> tried(1.0), tried(20.0)[-1], tried(None)
+    (((1, 0.1), (1, 0.4), (5, 0.4)), (20, 0.4), ((5, 0.4), (20, 0.1), (20, 0.4)))
     """
     if epsilon is None:
-        return (5, 10, 20)
-    return (1, 2, 5) if epsilon < 5 else (1, 5, 20)
+        return (5, 0.4), (20, 0.1), (20, 0.4)
+    few = (1, 0.1), (1, 0.4), (5, 0.4)
+    return few if epsilon < 20 else (*few, (20, 0.4))
 
 
 def candidates(reading: str, epsilon: float | None) -> list[DPSGDPNBM]:
-    """DPSGD-PNBM in a reading, with every setting that is tried."""
+    """DPSGD-PNBM in a reading, with every setting that is tried; β 10, λ .005 and C 15 throughout."""
     first = DPSGDPNBM(epsilon=epsilon, start="cosine" if reading == "cosine" else "constant")
     if reading == "code":
-        first = replace(first, start="random", as_released_code=True, learning_rate=0.4)
-        return [replace(first, iterations=count) for count in iterations_for(epsilon)]
+        first = replace(first, start="random", as_released_code=True)
     return [
-        replace(first, iterations=count, learning_rate=rate) for count in iterations_for(epsilon) for rate in RATES
+        replace(first, iterations=count, learning_rate=rate)
+        for count, rate in tried(epsilon)
+        if reading != "code" or rate == 0.4  # which is what the code has
     ]
 
 
@@ -126,7 +130,7 @@ class Repetition:
         found["no step"] = self._error(model, (learned[0], start))
         for reading, centred in (("MF", False), ("MF centred", True)):
             found[reading] = self._factors(DPPSMF(epsilon=epsilon, centred=centred))
-        return found | {"private means": self._private_means(Terms(epsilon=epsilon, unit="user"))} | self.controls
+        return found | {"private means": self._private_means(Terms(epsilon=min(epsilon, MOST_FOR_MEANS), unit="user"))} | self.controls
 
     @cached_property
     def controls(self) -> dict[str, float]:
@@ -267,7 +271,7 @@ class Repetition:
 
 def sampler_of(reading: str, epsilon: float) -> DPPSPNBM:
     """DPPS-PNBM in a reading: the middle of the paper's values, as none of them moves anything."""
-    model = DPPSPNBM(epsilon=epsilon * CAP, start="cosine" if reading == "cosine" else "constant")
+    model = DPPSPNBM(epsilon=epsilon * CAP, iterations=STEPS, start="cosine" if reading == "cosine" else "constant")
     if reading == "code":
         return replace(model, start="random", as_released_code=True, temperature=0.004)
     return model
