@@ -28,8 +28,8 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.published_pnbm import published_gradient
-from discreet.models.fitting import check_ratings
-from discreet.models.release import Release
+from discreet.releases.contract import check_ratings
+from discreet.releases.release import Release
 from discreet.papers.neighbourhood import similarities as shared
 from discreet.papers.neighbourhood.looks import exact_looks, noisy_look
 from discreet.papers.neighbourhood.privacy import claim_of_descent, most_error, published_sensitivity

@@ -29,9 +29,9 @@ import scipy.sparse as sp
 from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.published_pnbm import noisy_factor_epoch
-from discreet.models.fitting import check_ratings
-from discreet.models.folding import fold_in, predict_pairs
-from discreet.models.release import Release
+from discreet.releases.contract import check_ratings
+from discreet.models.home.fold_in import fold_in, predict_pairs
+from discreet.releases.release import Release
 from discreet.papers.neighbourhood.privacy import claim_of_errors, claim_of_sampling
 from discreet.papers.neighbourhood.sampling import capped
 from discreet.privacy.guarantee import Guarantee

@@ -31,8 +31,8 @@ from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number, require_seed, require_whole
 from discreet.kernels.gram import gram_rows
 from discreet.kernels.published_pnbm import published_gradient
-from discreet.models.fitting import check_ratings
-from discreet.models.release import Release
+from discreet.releases.contract import check_ratings
+from discreet.releases.release import Release
 from discreet.papers.neighbourhood import similarities as shared
 from discreet.papers.neighbourhood.looks import drift_look, exact_looks
 from discreet.papers.neighbourhood.privacy import claim_of_sampling

@@ -22,7 +22,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_whole
 from discreet.kernels.gram import gram_rows
 from discreet.kernels.pnbm import learned_means
-from discreet.models.release import Release
+from discreet.releases.release import Release
 from discreet.types import Doubles, Floats, Indices
 
 STARTS = ("constant", "cosine", "random")
