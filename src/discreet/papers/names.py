@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Listed:
     """A paper: its folder, its systems, and what it is in a line.
 
-    ``systems`` says by their names, after ``paper:``, in which file of the folder each is, and what its class is called.
+    ``systems`` says of each name, after ``paper:``, in which file of the folder it is, and what its class is called.
     """
 
     folder: str

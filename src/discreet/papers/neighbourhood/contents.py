@@ -13,7 +13,7 @@ SMALLER, LARGER = (
 MF_KEEPS = "DPSGD-MF does not lose much accuracy for epsilon of 20 or more"
 MF_COS, MF_PCC = (f"DPSGD-MF is then more accurate than {name}" for name in ("COS", "PCC"))
 MF_DROPS = "the accuracy of DPSGD-MF drops quickly below epsilon 20"
-SAMPLED, SAMPLED_MF = (f"{name} is accurate from 0.1 × 200 on" for name in ("DPPS-PNBM", "DPPS-MF"))
+SAMPLED, SAMPLED_MF = (f"{name} is accurate from 0.1 x 200 on" for name in ("DPPS-PNBM", "DPPS-MF"))
 SAMPLED_COS, SAMPLED_PCC = (f"DPPS-PNBM is then more accurate than {name}" for name in ("COS", "PCC"))
 SAMPLED_BEATS_MF = "DPPS-PNBM is more accurate than DPPS-MF"
 FEW, STEADY = (
@@ -40,7 +40,9 @@ FORMULAS = (
         ["descent.DPSGDPNBM.gradient"],
         because="the bars of |S_i| are missing, and so is the part for negative similarities: both are there here",
     ),
-    Entry("Eq. (6)", "the bound on a coordinate", ["privacy.published_sensitivity", "change.of_a_user"], [], ABOUT_NOTES),
+    Entry(
+        "Eq. (6)", "the bound on a coordinate", ["privacy.published_sensitivity", "change.of_a_user"], [], ABOUT_NOTES
+    ),
     Entry("Eq. (7)", "the posterior that is sampled", ["sampling.DPPSPNBM"], because="its sign is a misprint"),
     Entry("Eq. (8)", "a step of SGLD", ["sampling.DPPSPNBM.learn"]),
     Entry("Eq. (9)", "the true gradient", ["sampling.DPPSPNBM.gradient"]),
@@ -75,12 +77,18 @@ FORMULAS = (
     Entry("4.3, cap", "at most tau ratings of a user", ["sampling.capped"]),
     Entry("5, RMSE", "root mean squared error", ["experiment.rmse"]),
     Entry("5.1, settings", "grids of the settings of all models", ["experiment.tried", "experiment.candidates"]),
-    Entry("5.1, rivals", "COS, PCC, DPSGD-MF, DPPS-MF", ["experiment.Repetition.controls", "factors.DPSGDMF", "factors.DPPSMF"]),
+    Entry(
+        "5.1, rivals",
+        "COS, PCC, DPSGD-MF, DPPS-MF",
+        ["experiment.Repetition.controls", "factors.DPSGDMF", "factors.DPPSMF"],
+    ),
 )
 FIGURES = (
     Entry("Fig. 1", "the graphical model", because="a drawing of eq. (1)"),
     Entry("Fig. 2", "the distribution of |S_i| I_u", ["figures.figures"], [SUMS]),
-    Entry("Fig. 3", "DPSGD-PNBM, DPSGD-MF, COS and PCC", ["figures.figures"], [PROMISING, COS, PCC, MF_KEEPS, MF_DROPS]),
+    Entry(
+        "Fig. 3", "DPSGD-PNBM, DPSGD-MF, COS and PCC", ["figures.figures"], [PROMISING, COS, PCC, MF_KEEPS, MF_DROPS]
+    ),
     Entry("Fig. 4", "DPPS-PNBM, DPPS-MF, COS and PCC", ["figures.figures"], [SAMPLED, SAMPLED_MF]),
     Entry("Fig. 5", "neighbour sizes", ["figures.figures"], [FEW, STEADY]),
     Entry("Fig. 6", "DPSGD-PNBM beside DPPS-PNBM", ["figures.figures"], [AT_ONE, SAMPLING_WINS]),
@@ -127,7 +135,11 @@ CLAIMS = (
         '"both … allow accurate estimations when epsilon >= 0.1 x 200"',
         claims=[SAMPLED, SAMPLED_MF],
     ),
-    Entry("5.2", '"the accuracy performance is better than the non-private PCC and COS"', claims=[SAMPLED_COS, SAMPLED_PCC]),
+    Entry(
+        "5.2",
+        '"the accuracy performance is better than the non-private PCC and COS"',
+        claims=[SAMPLED_COS, SAMPLED_PCC],
+    ),
     Entry("5.2", '"reach their best accuracy with a smaller neighbor size"', claims=[FEW]),
     Entry("5.2", '"less sensitive than PCC and COS, when neighbor size is changed"', claims=[STEADY]),
     Entry(

@@ -28,13 +28,13 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.published_pnbm import published_gradient
-from discreet.releases.contract import check_ratings
-from discreet.releases.release import Release
 from discreet.papers.neighbourhood import similarities as shared
 from discreet.papers.neighbourhood.looks import exact_looks, noisy_look
 from discreet.papers.neighbourhood.privacy import claim_of_descent, most_error, published_sensitivity
+from discreet.populations.asking import check_ratings
 from discreet.privacy.noise import add_laplace, grid_of
 from discreet.privacy.randomness import Randomness
+from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Progress, no_progress
 
 if TYPE_CHECKING:
@@ -112,7 +112,9 @@ class DPSGDPNBM:
         looks: list[Look] = []
         return self._run(ratings, randomness, no_progress, looks, watched=True), tuple(looks)
 
-    def learn(self, ratings: Ratings, randomness: Randomness, progress: Progress = no_progress) -> tuple[Floats, Floats]:
+    def learn(
+        self, ratings: Ratings, randomness: Randomness, progress: Progress = no_progress
+    ) -> tuple[Floats, Floats]:
         """Item means, and the similarities after the last step, before any is cut off."""
         return self._learn(ratings, randomness, progress, [], watched=False)
 

@@ -1,7 +1,7 @@
 """What the paper's authors ran: 5-fold cross validation, RMSE, their grids of settings, each model at its best.
 
 A repetition is a fold: the five folds are drawn once, by seed 1 (folds 6 to 10 by seed 2, and so on). Predictions are
-clipped to the scale. The paper chooses settings "empirically … using a heuristic grid search", and does not say on what.
+clipped to the scale. The paper chooses settings "empirically … using a heuristic grid search", on what it does not say.
 Here a tenth of a fold's training ratings is held out, settings are chosen on it from the paper's values, and the model
 is fitted again on all of them: nothing is chosen on the ratings that are tested on.
 
@@ -130,7 +130,11 @@ class Repetition:
         found["no step"] = self._error(model, (learned[0], start))
         for reading, centred in (("MF", False), ("MF centred", True)):
             found[reading] = self._factors(DPPSMF(epsilon=epsilon, centred=centred))
-        return found | {"private means": self._private_means(Terms(epsilon=min(epsilon, MOST_FOR_MEANS), unit="user"))} | self.controls
+        return (
+            found
+            | {"private means": self._private_means(Terms(epsilon=min(epsilon, MOST_FOR_MEANS), unit="user"))}
+            | self.controls
+        )
 
     @cached_property
     def controls(self) -> dict[str, float]:

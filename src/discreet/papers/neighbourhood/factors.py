@@ -13,8 +13,8 @@ ratings of a user:
     θ ← θ − c η_t/2 (∇ ½ Σ e² + λ θ) + N(0, ρ η_t),    η_{t+1} = η₁ / t^ξ
 
 The paper gives grids for η, K, λ, ρ and the number of factors, and cites both works for the rest. The start is left
-open: at random about √(centre/d), so that the first prediction is the centre, a public number; or small about 0 where it
-is centred. With the paper's steps the first learns, and the second hardly moves: the page has both.
+open: at random about √(centre/d), so that the first prediction is the centre, a public number; or small about 0 where
+it is centred. With the paper's steps the first learns, and the second hardly moves: the page has both.
 
 What is released is the items' side. ``factors`` gives both, as the recommender has them: what the paper predicts from.
 At home a user solves for their own side, as of any factor model here.
@@ -29,14 +29,14 @@ import scipy.sparse as sp
 from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.published_pnbm import noisy_factor_epoch
-from discreet.releases.contract import check_ratings
 from discreet.models.home.fold_in import fold_in, predict_pairs
-from discreet.releases.release import Release
 from discreet.papers.neighbourhood.privacy import claim_of_errors, claim_of_sampling
 from discreet.papers.neighbourhood.sampling import capped
+from discreet.populations.asking import check_ratings
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.noise import add_gaussian, add_laplace, grid_of
 from discreet.privacy.randomness import Randomness
+from discreet.releases.release import Release
 from discreet.types import Doubles, Floats, Indices, Progress, no_progress
 
 if TYPE_CHECKING:
@@ -206,7 +206,9 @@ class DPPSMF:
             )
             if self.epsilon is not None:
                 deviation = float(np.sqrt(self.temperature * step))
-                users, items = (add_gaussian(side, deviation, grid_of(deviation), randomness) for side in (users, items))
+                users, items = (
+                    add_gaussian(side, deviation, grid_of(deviation), randomness) for side in (users, items)
+                )
             progress(iteration, self.iterations, "sampling factors")
         return users, items
 

@@ -80,7 +80,7 @@ def figures(grid: Grid) -> Sequence[Figure]:
         Figure(
             3,
             "gradient descent with noise",
-            "RMSE over the claimed epsilon, for the value of a rating. The paper: DPSGD-PNBM is promising from epsilon 1 "
+            "RMSE over the claimed epsilon, for the value of a rating. The paper: DPSGD-PNBM is promising from 1 "
             "on and better than COS and PCC, DPSGD-MF from 20 on. Controls: exact means; means with as much *proven* "
             "epsilon; the same steps on no ratings at all (noise only); a random S.",
             {
@@ -94,8 +94,8 @@ def figures(grid: Grid) -> Sequence[Figure]:
             4,
             "posterior sampling",
             "RMSE over the claimed epsilon of a user, divided by 200 as in the paper; its last value is 4B, where the "
-            "sample is not tempered at all. The paper: both are accurate from 0.1 on. Controls: the same start without a "
-            "single step; means with a proven epsilon for a user, of at most 20.",
+            "sample is not tempered at all. The paper: both are accurate from 0.1 on. Controls: the same start and not "
+            "a single step; means with a proven epsilon for a user, of at most 20.",
             {
                 **lines(dpps, *LEARNED, "MF", "MF centred", "COS", "PCC"),
                 **lines(dpps, "private means", "S 1", "no step", "S random", before="ours: "),
@@ -106,7 +106,7 @@ def figures(grid: Grid) -> Sequence[Figure]:
         Figure(
             5,
             "neighbour size",
-            f"RMSE over how many neighbours an item keeps, epsilon {AT:g} ({AT:g} × 200 for a user). The paper: both "
+            f"RMSE over how many neighbours an item keeps, epsilon {AT:g} ({AT:g} x 200 for a user). The paper: both "
             "are best with few, and less sensitive to the number than COS and PCC.",
             {
                 **lines(sizes, "constant", "cosine", "code", before="DPSGD, "),

@@ -30,8 +30,8 @@ def controls(outcome: Outcome) -> Rows:
         title="Controls",
         columns=("what", "RMSE"),
         rows=[[READINGS[name], f"{mean:.4f} ± {half:.4f}"] for name, (mean, half) in found.items()],
-        text="None of these has an epsilon. S 1 is every similarity the same, which by eq. (2) is the item's mean and the "
-        "user's mean deviation: what a private similarity has to beat. MAP is the paper's model without noise, MF the "
+        text="None of these has an epsilon. S 1 is every similarity the same, which by eq. (2) is the item's mean and "
+        "the user's mean deviation: what a private similarity has to beat. MAP is the paper's model without noise, MF the "
         "rival without noise, each with settings chosen on held-out training ratings. ± half the 95 % interval.",
     )
 
@@ -66,9 +66,9 @@ def changes(outcome: Outcome) -> Rows:
         ],
         text="L1 change of the first gradient when one rating goes to the other end of the scale, in what its noise is "
         "made for (ΔF; by the code ΔF/√2): the factor by which epsilon is larger than claimed in that step, for this "
-        "rating. The largest of five ratings of one user of the training data, mean over the folds; with item means that "
+        "rating. The largest of five ratings of one user of the training data, mean over folds; with item means that "
         "move, as published, and with public ones. The constructed pair has public means, the clamps of the paper and "
-        "|S_i| I_u of at least C; the proof of the last bound is in `privacy.py`. The last columns: how far a user moves "
+        "|S_i| I_u of at least C; the proof of that bound is in `privacy.py`. The last columns: how far a user moves "
         "one Langevin step at epsilon 200, in deviations of its noise.",
     )
 

@@ -18,7 +18,7 @@ user of the changed rating has, and ΔF(t) = 2 e_max(t) φ / C with e_max(t) = �
    For a user who comes or goes, one gradient instead of two: half of it.
 2. *C is not enforced*: it was read off a plot. Without it no bound holds, as D may be as small as one likes.
 3. *Subsampling.* A mechanism that is ε₀ on a batch is log(1 + γ(e^ε₀ − 1)) on all ratings, which is more than γ ε₀
-   wherever γ < 1. And γ is the wrong rate: the rating acts through every sampled row of its user, and through the means.
+   wherever γ < 1. And γ is the wrong rate: a rating acts through every sampled row of its user, and through the means.
 4. *Item means* are exact, and every prediction shows them: with the other ratings of an item known, its mean tells the
    last one for certain. No epsilon holds, whatever delta. A *cosine start* is exact as well.
 5. Dropping users with few ratings, or records that are "paranoid", turns a changed rating into a changed user.
@@ -35,12 +35,12 @@ user of the changed rating has, and ΔF(t) = 2 e_max(t) φ / C with e_max(t) = �
    (1 + e^ε)δ ≤ 10⁻⁶ would need δ = 2·10⁻¹⁵ at ε = 20.
 9. Item means and a cosine start: as above.
 
-**DPSGD-MF** adds Laplace(K φ / ε) to every error. Given all other ratings and factors an error moves by φ with its
-rating, but the noisy error then moves the factors of the user and of the item, which the next errors of both are made
-of; their noise does cover that for the *released* sequence (each error has noise of its own), and the clamp and the
-step are post-processing. So its claim for the value of one rating holds if which items were rated, in which order, is
-public, and each rating is used K times: K · φ / (K φ / ε) = ε. It is not proven *here* since nothing is booked in a
-ledger; what it costs is accuracy. **DPPS-MF** has the faults 7 and 8.
+**DPSGD-MF** claims epsilon for the value of one rating, and this holds where the items that were rated, the order of
+the ratings and the first factors are public.
+Proof. Let the noisy errors be published one after another: what happens to them (the clamp, the steps of both factors)
+needs no rating. Given those before, an error depends on its own rating alone, and moves by at most φ with it. A rating
+has K errors, each with Laplace noise of scale K φ / ε: together ε. ∎
+Nothing of it is booked in a ledger, so it is not proven *here*. **DPPS-MF** has the faults 7 and 8.
 """
 
 import math
@@ -93,8 +93,10 @@ def amplified(epsilon: float, rate: float) -> float:
     (1.0, 5.4)
     """
     require(0 < rate <= 1, f"rate must lie in (0, 1], got {rate}")
-    return float(epsilon + math.log(rate + (1 - rate) * math.exp(-epsilon))) if epsilon > 30 else math.log1p(
-        rate * math.expm1(epsilon)
+    return (
+        float(epsilon + math.log(rate + (1 - rate) * math.exp(-epsilon)))
+        if epsilon > 30
+        else math.log1p(rate * math.expm1(epsilon))
     )
 
 
@@ -114,7 +116,7 @@ def claim_of_descent(epsilon: float | None, *, start: str, as_released_code: boo
     times = furthest_change(TYPICAL_PROFILE, features_clamped=True)
     reason = (
         "item means are released without noise, and the noise is made for one coordinate of a gradient of which a "
-        f"changed rating moves up to n(n − 1) (up to {times:,.0f} times as far for {TYPICAL_PROFILE} ratings of a user)"
+        f"changed rating moves up to n(n - 1) (up to {times:,.0f} times as far for {TYPICAL_PROFILE} ratings of a user)"
     )
     if start not in ("constant", "random"):
         reason += "; the first similarities are computed from the ratings, and nobody pays for them"

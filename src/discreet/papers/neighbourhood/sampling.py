@@ -7,8 +7,8 @@
         S     ← S − c η_t/2 (N ḡ + λ S ∘ H⁻¹) + N(0, ρ η_t)
         η_{t+1} = η₁ / t^ξ
 
-**Readings.** Line 6 prints the decay as γ; it is ξ. All ratings are in every batch unless a share is given; then they are
-drawn with replacement, as eq. (12) takes for granted. Of H there are three (``prior``):
+**Readings.** Line 6 prints the decay as γ; it is ξ. All ratings are in every batch unless a share is given; then they
+are drawn with replacement, as eq. (12) takes for granted. Of H there are three (``prior``):
 
     eq12      eq. (12) as printed: 1 − p_i p_j ((1 − p_i)(1 − p_j))^(L−1), p_i the share of i's ratings. It is about 1
               always, and the probability of nothing that is needed
@@ -31,13 +31,13 @@ from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number, require_seed, require_whole
 from discreet.kernels.gram import gram_rows
 from discreet.kernels.published_pnbm import published_gradient
-from discreet.releases.contract import check_ratings
-from discreet.releases.release import Release
 from discreet.papers.neighbourhood import similarities as shared
 from discreet.papers.neighbourhood.looks import drift_look, exact_looks
 from discreet.papers.neighbourhood.privacy import claim_of_sampling
+from discreet.populations.asking import check_ratings
 from discreet.privacy.noise import add_gaussian, grid_of
 from discreet.privacy.randomness import Randomness
+from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Progress, no_progress
 
 if TYPE_CHECKING:
