@@ -80,7 +80,7 @@ def of_a_removed_user(model: DPPSPNBM, ratings: Ratings, ratings_of_a_user: int)
     Item means are kept, and of DPPS-PNBM to the letter at most τ of the user's ratings count.
     """
     user = int(np.argmin(np.abs(np.diff(ratings.indptr) - ratings_of_a_user)))
-    own = ratings.select_users([user])
+    own = ratings.select_users(np.array([user]))
     if not model.as_released_code:
         own = capped(own, model.cap, Randomness(0))
     means, near = shared.item_means(ratings), shared.start_of(model, ratings)

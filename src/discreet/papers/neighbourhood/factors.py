@@ -229,7 +229,7 @@ def predicted(model: Model, learned: Factors, ratings: Ratings) -> Floats:
     users, items = learned
     products = (users[ratings.user_index] * items[ratings.item_index]).sum(axis=1)
     scale = ratings.catalogue.scale
-    return np.clip(_offset(model) + products, scale.low, scale.high).astype(np.float32)
+    return np.asarray(np.clip(_offset(model) + products, scale.low, scale.high), dtype=np.float32)
 
 
 def _check(model: Model) -> None:

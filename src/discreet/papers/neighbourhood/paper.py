@@ -30,8 +30,8 @@ def controls(outcome: Outcome) -> Rows:
         title="Controls",
         columns=("what", "RMSE"),
         rows=[[READINGS[name], f"{mean:.4f} ± {half:.4f}"] for name, (mean, half) in found.items()],
-        text="None of these has an epsilon. S 1 is every similarity the same, which by eq. (2) is the item's mean and "
-        "the user's mean deviation: what a private similarity has to beat. MAP is the paper's model without noise, MF the "
+        text="None of these has an epsilon. S 1 is every similarity the same: by eq. (2) the item's mean and the "
+        "user's mean deviation: what a private similarity has to beat. MAP is the paper's model without noise, MF the "
         "rival without noise, each with settings chosen on held-out training ratings. ± half the 95 % interval.",
     )
 

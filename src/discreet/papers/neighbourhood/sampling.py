@@ -12,7 +12,7 @@ are drawn with replacement, as eq. (12) takes for granted. Of H there are three 
 
     eq12      eq. (12) as printed: 1 − p_i p_j ((1 − p_i)(1 − p_j))^(L−1), p_i the share of i's ratings. It is about 1
               always, and the probability of nothing that is needed
-    touched   that a batch touches the pair: 1 − (1 − n_ij/N)^L, n_ij who rated both; applied where it was touched
+    touched   that a batch touches the pair: 1 − (1 − n_ij/N)^L, n_ij who rated both; the prior acts where it was
     dense     H = 1: the prior term whole in every step, which is unbiased, and all that eq. (13) can mean
 
 Errors are not clamped, and nothing keeps |S_i| I_u from 0: the paper does neither here. There is no β.
@@ -152,7 +152,7 @@ class DPPSPNBM:
         if self.as_released_code:
             later = iteration > CODE_CONSTANT
             return max(self.learning_rate / iteration**self.decay if later else self.learning_rate, CODE_LEAST)
-        return self.learning_rate / max(1, iteration - 1) ** self.decay
+        return float(self.learning_rate / max(1, iteration - 1) ** self.decay)
 
     def gradient(self, ratings: Ratings, means: Floats, similarities: Floats, weights: Floats | None = None) -> Doubles:
         """``Σ e ∂r̂/∂S`` over the ratings, or over as many of each as the weights say."""
@@ -192,21 +192,22 @@ class DPPSPNBM:
             step = self.step_length(iteration)
             weights, many = self._batch(len(used), randomness)
             gradient = self.gradient(used, means, similarities, weights) * many
-            moved = gradient + self.regularisation * similarities * inverse
-            now = similarities
-            similarities = similarities - drift * step * moved
+            pull = similarities * inverse
+            if self.prior == "touched" and not self.as_released_code:
+                pull *= gradient != 0
+            after: Doubles = similarities - drift * step * (gradient + self.regularisation * pull)
             if self.epsilon is not None:
                 deviation = float(np.sqrt(self.temperature * step))
-                noisy = add_gaussian(similarities, deviation, grid_of(deviation), randomness)
+                noisy = add_gaussian(after, deviation, grid_of(deviation), randomness)
                 if looks is not None:
-                    seen = gradient - (noisy - similarities) / (drift * step)
+                    seen = gradient - (noisy - after) / (drift * step)
 
-                    def total(some: Ratings, now: Floats = now) -> AnyArray:
+                    def total(some: Ratings, now: Floats = similarities) -> AnyArray:
                         return self.gradient(some, means, now)
 
                     looks.append(drift_look(f"gradient, step {iteration}", total, seen, deviation / (drift * step)))
-                similarities = noisy
-            similarities = similarities.astype(np.float32)
+                after = noisy
+            similarities = after.astype(np.float32)
             if not self.as_released_code:
                 np.fill_diagonal(similarities, 0)
             progress(iteration, self.iterations, "sampling similarities")
@@ -223,6 +224,8 @@ class DPPSPNBM:
             shares = np.bincount(ratings.item_index, minlength=ratings.n_items) / count
             left = shares * (1 - shares) ** (batch - 1)
             return np.asarray(1 / (1 - np.outer(left, left)), dtype=np.float32)
+        if self.batch == 1:  # then every pair that somebody rated is touched
+            return 1.0
         present = np.ones(count, dtype=np.float32)
         columns = ratings.by_item
         both = gram_rows(
