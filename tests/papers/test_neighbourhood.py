@@ -62,7 +62,9 @@ def test_gradient_is_what_numpy_says(how, model):
     if model.as_released_code:
         np.fill_diagonal(near, 0.3)
     means = shared.item_means(RATINGS)
-    np.testing.assert_allclose(model.gradient(RATINGS, means, near, 1), in_numpy(RATINGS, means, near, **how), atol=2e-4)
+    np.testing.assert_allclose(
+        model.gradient(RATINGS, means, near, 1), in_numpy(RATINGS, means, near, **how), atol=2e-4
+    )
 
 
 def test_gradient_is_the_derivative_of_half_the_squared_errors():
@@ -121,7 +123,9 @@ def test_sums_of_similarities():
 def test_errors_are_clamped_more_and_more():
     assert [round(most_error(t, 4), 3) for t in (1, 2, 5, 10, 20)] == [2.0, 1.5, 1.0, 0.773, 0.643]
     assert published_sensitivity(1, 4, 10) == pytest.approx(1.6)
-    assert DPSGDPNBM(epsilon=2.0, iterations=5, bound=10, batch=0.5).noise_scale(1, 4) == pytest.approx(0.5 * 5 * 1.6 / 2)
+    assert DPSGDPNBM(epsilon=2.0, iterations=5, bound=10, batch=0.5).noise_scale(1, 4) == pytest.approx(
+        0.5 * 5 * 1.6 / 2
+    )
     assert DPSGDPNBM(bound=10, as_released_code=True).noise_scale(1, 4) == pytest.approx(1.6 / np.sqrt(2))
 
 
@@ -218,7 +222,9 @@ def test_step_noise_has_the_temperature():
     """The stationary variance scales with it: here one step of noise alone."""
     nobody = RATINGS.select(np.zeros(len(RATINGS), dtype=np.bool_))
     model = DPPSPNBM(epsilon=20.0, iterations=1, learning_rate=1.0, temperature=0.25, regularisation=0.0)
-    drawn = np.array([model.learn(nobody, dc.Randomness(seed))[1] for seed in range(40)])[:, ~np.eye(12, dtype=np.bool_)]
+    drawn = np.array([model.learn(nobody, dc.Randomness(seed))[1] for seed in range(40)])[
+        :, ~np.eye(12, dtype=np.bool_)
+    ]
     # 5280 normal draws: 6 standard errors of the deviation.
     assert np.std(drawn - 1) == pytest.approx(0.5, abs=6 * 0.5 / np.sqrt(2 * drawn.size))
 
@@ -280,9 +286,9 @@ def test_explanations_add_up_to_the_prediction():
     release, history = DPSGDPNBM(epsilon=None, iterations=3).fit(RATINGS), RATINGS.history_at(3)
     new = next(item for item in range(12) if item not in history.items)
     whole = release.arrays["item_mean"][new] + release.model.explain(release, history, new).sum()
-    assert release.model.predict(release, RATINGS, np.array([3], np.int32), np.array([new], np.int32))[0] == pytest.approx(
-        whole, abs=1e-4
-    )
+    assert release.model.predict(release, RATINGS, np.array([3], np.int32), np.array([new], np.int32))[
+        0
+    ] == pytest.approx(whole, abs=1e-4)
 
 
 def test_a_release_is_a_start(tmp_path):
