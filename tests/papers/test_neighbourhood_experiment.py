@@ -92,7 +92,8 @@ def test_nothing_is_chosen_on_the_test_ratings():
 
 
 def test_settings_are_the_papers():
-    for epsilon in (None, *FULL["epsilon"]):
+    assert [rate for _, rate in tried(None)] == [0.4, 2.0]  # no noise: a longer step too
+    for epsilon in FULL["epsilon"]:
         assert all(1 <= count <= 20 and rate in (0.1, 0.4) for count, rate in tried(epsilon))
         for reading in LETTER:
             for model in candidates(reading, epsilon):
