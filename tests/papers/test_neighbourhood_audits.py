@@ -115,7 +115,7 @@ def test_temperature_divides_the_epsilon():
 
 
 def test_a_chain_at_temperature_rho_is_stationary_at_rho():
-    """On a curvature of 1: the variance is rho, where an untempered chain has 1 (1 % by the step; 6 standard errors)."""
+    """On a curvature of 1: the variance is rho, (1 % by the step, 6 standard errors)."""
     rng, rho, step = np.random.default_rng(1), 0.09, 0.02
     place = np.zeros(20_000)
     for _ in range(1000):

@@ -111,7 +111,7 @@ class Audited:
 
 
 def check_claim(model: Any, terms: Terms) -> None:
-    """Raise unless the terms are what a paper claims: its own epsilon and unit (a rating, if it says none), a server."""
+    """Raise unless the terms are what a paper claims: its epsilon and unit (a rating, if it says none), a server."""
     unit = getattr(model, "claims_for", "rating")
     require(model.epsilon is not None, f"{type(model).__name__} with epsilon none claims nothing that could be tested")
     require(

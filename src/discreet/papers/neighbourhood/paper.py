@@ -66,7 +66,7 @@ def changes(outcome: Outcome) -> Rows:
         ],
         text="L1 change of the first gradient when one rating goes to the other end of the scale, in what its noise is "
         "made for (ΔF; by the code ΔF/√2): the factor by which epsilon is larger than claimed in that step, for this "
-        "rating. The largest of five ratings of one user of the training data, mean over folds; with item means that "
+        "rating. The largest of five ratings of one user of the first fold's training data; with item means that "
         "move, as published, and with public ones. The constructed pair has public means, the clamps of the paper and "
         "|S_i| I_u of at least C; the proof of that bound is in `privacy.py`. The last columns: how far a user moves "
         "one Langevin step at epsilon 200, in deviations of its noise.",
