@@ -186,7 +186,8 @@ class DPSGDPNBM:
                     def total(some: Ratings, now: Floats = now, step: int = step) -> AnyArray:
                         return self.gradient(some, means, now, step)
 
-                    looks.append(noisy_look(f"gradient, iteration {iteration}", total, gradient, sensitivity, scale))
+                    name = f"gradient, iteration {iteration}"
+                    looks.append(noisy_look(name, total, gradient, sensitivity, scale, self.batch))
             gradient *= self.rescaling
             gradient += decay * similarities
             similarities = (similarities - self.learning_rate * gradient).astype(np.float32)

@@ -40,10 +40,10 @@ def exact_looks(ratings: Ratings, *, products: bool, means: bool = True) -> list
     ]
 
 
-def noisy_look(name: str, total: Total, answer: Doubles, sensitivity: float, scale: float) -> Look:
-    """A gradient with Laplace noise, and the line that the paper has for it."""
+def noisy_look(name: str, total: Total, answer: Doubles, sensitivity: float, scale: float, rate: float = 1.0) -> Look:
+    """A gradient with Laplace noise, over a share of the ratings, and the line that the paper has for it."""
     spend = Spend(what=name, mechanism="laplace", norm="l1", sensitivity=sensitivity, scale=scale)
-    return Look(Contribution(name, answer.shape, total), np.array(answer), "laplace", scale, (spend,))
+    return Look(Contribution(name, answer.shape, total), np.array(answer), "laplace", scale, (spend,), rate)
 
 
 def drift_look(name: str, total: Total, answer: Doubles, deviation: float) -> Look:
