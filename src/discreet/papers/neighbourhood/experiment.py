@@ -45,7 +45,7 @@ FULL = Grid(
 QUICK = Grid(epsilon=(0.1, 1.0, 20.0), average=(0.1, 1.0), neighbours=(10, 20), limit=(1, 10, 100), ratings=(20,))
 FOLDS, HELD_OUT = 5, 0.1
 CAP = 200
-STEPS = 10
+STEPS = 20
 """Of DPPS-PNBM. The paper says only "larger than burn-in"; its code has 300."""
 MOST_FOR_MEANS = 20.0
 """Epsilon of private means for a user is at most this: a larger one would promise nothing."""
