@@ -3,7 +3,7 @@
 from discreet.papers.frame.contents import Entry
 
 ABOUT_NOTES = "see what is claimed, and true"
-SUMS = "with beta 10, no |S_i| I_u is below 10"
+SUMS = "with beta 10, what is divided by is never below 10"
 PROMISING = "DPSGD-PNBM is promising for epsilon of 1 or more"
 COS, PCC = (f"DPSGD-PNBM is more accurate than {name} for epsilon of 1 or more" for name in ("COS", "PCC"))
 SMALLER, LARGER = (

@@ -112,9 +112,9 @@ class Repetition:
 
     def _descent(self, case: Case) -> Mapping[str, float]:
         epsilon = case["epsilon"]
-        found = {reading: self._error(*self.descended(reading, epsilon)) for reading in ("constant", "cosine", "code")}
+        readings = ("constant", "cosine", "all", "code")
+        found = {reading: self._error(*self.descended(reading, epsilon)) for reading in readings}
         model, learned = self.descended("constant", epsilon)
-        found["all"] = self._error(replace(model, neighbours=self.train.n_items - 1), learned)
         found["noise only"] = self._error(model, (learned[0], self._noise_alone(model)))
         for reading, centred in (("MF", False), ("MF centred", True)):
             rivals = [DPSGDMF(epsilon=epsilon, centred=centred, learning_rate=8e-4, iterations=k) for k in (10, 50)]
@@ -219,7 +219,10 @@ class Repetition:
         """DPSGD-PNBM with settings chosen on what is held out of the training ratings, and what it learned."""
         key = "DPSGD", reading, epsilon
         if key not in self._kept:
-            self._kept[key] = self._of(self._chosen(key, candidates(reading, epsilon), self._held_out_error))
+            models = candidates(reading, epsilon)
+            if reading == "all":
+                models = [replace(model, neighbours=self.train.n_items - 1) for model in models]
+            self._kept[key] = self._of(self._chosen(key, models, self._held_out_error))
         return self._kept[key]  # type: ignore[no-any-return]
 
     def sampled(self, reading: str, epsilon: float) -> tuple[DPPSPNBM, Learned]:
