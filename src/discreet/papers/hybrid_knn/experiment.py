@@ -215,7 +215,9 @@ def _predicted(model: HybridKNN, release: Release, sent: Ratings, users: Indices
     return model.predict(model.prepare(release), sent, users, items)
 
 
-def with_centring_of(letter: HybridKNN, model: HybridKNN, measured: PerturbedStatistics, sent: Ratings) -> PerturbedStatistics:
+def with_centring_of(
+    letter: HybridKNN, model: HybridKNN, measured: PerturbedStatistics, sent: Ratings
+) -> PerturbedStatistics:
     """What another centring publishes with the same noise: of all sums, centring moves the products alone."""
     how = measured.mean, measured.item_averages, measured.dampings[1]
     before, after = (weighted_sums(sent, one.clamped(sent, *how))[0] for one in (model, letter))
