@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from discreet.papers.frame.report import Reproduction
 
 import discreet as dc
 from discreet.data.catalogue import Scale
@@ -14,6 +13,7 @@ from discreet.papers.frame.claims import count, judge_all
 from discreet.papers.frame.contents import missing
 from discreet.papers.frame.outcome import Data, Outcome
 from discreet.papers.frame.repetitions import run
+from discreet.papers.frame.reproduction import Reproduction
 from discreet.papers.frame.sets import Sets
 from discreet.papers.neighbourhood.claims import RUN_ON, claims
 from discreet.papers.neighbourhood.contents import CONTENTS
