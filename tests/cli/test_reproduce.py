@@ -125,3 +125,16 @@ def test_a_limit_on_a_paper_is_refused_with_the_way_to_its_claim(discreet, table
     assert outcome.code == 2 and "write --set epsilon=2 for the claim" in outcome.err
     how = ("--set", "epsilon=2", "--set", "gamma=1", "-o", tmp_path / "release")
     assert "epsilon 2 for one rating" in discreet("fit", "paper:hybrid-knn", table, *SCALE, *how).out
+
+
+def test_a_paper_with_several_systems(discreet, table, tmp_path):
+    how = ("--quick", "--seeds", 1, "--figure", 4, "--json", "--called", "ml-100k", "-o", tmp_path / "out")
+    found = json.loads(discreet("reproduce", "neighbourhood", "--data", table, *SCALE, *how).out)
+    assert found["figures"] == [4] and set(found["reproduces"]) == {"constant", "cosine"}
+    refused = discreet("fit", "paper:dpsgd-pnbm:neighbours=5000", table, *SCALE, "-o", tmp_path / "release")
+    assert refused.code != 0 and "neighbours may be at most" in refused.err
+    fitted = discreet(
+        "fit", "paper:dpps-pnbm:iterations=2", table, *SCALE, "--set", "epsilon=2", "-o", tmp_path / "release"
+    )
+    assert fitted.code == 0
+    assert dc.Release.load(tmp_path / "release").model == dc.papers.DPPSPNBM(iterations=2, epsilon=2)

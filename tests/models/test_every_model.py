@@ -27,7 +27,15 @@ from discreet.releases.contract import ExplainingModel, needs_raw_ratings
 # All but the first two have nothing to go by without genres and years, or with the few factors of their defaults.
 NOT_PERSONAL = {"bias", "popularity", "own-taste", "pattern-mf", "huber-mf", "filtered-mf"}
 # Few items want few factors: with nearly as many factors as items these say nothing new. A paper's noise is its own.
-SETTINGS = {"svd": {"factors": 2}, "pmf": {"factors": 5}, "paper:hybrid-knn": {"epsilon": None, "gamma": 0.0}}
+SETTINGS = {
+    "svd": {"factors": 2},
+    "pmf": {"factors": 5},
+    "paper:hybrid-knn": {"epsilon": None, "gamma": 0.0},
+    "paper:dpsgd-pnbm": {"epsilon": None, "iterations": 20, "learning_rate": 0.4},
+    "paper:dpps-pnbm": {"epsilon": None, "iterations": 20, "learning_rate": 0.4},
+    "paper:dpsgd-mf": {"epsilon": None, "factors": 3, "learning_rate": 0.03, "iterations": 60},
+    "paper:dpps-mf": {"epsilon": None, "factors": 3, "learning_rate": 0.03, "iterations": 300},
+}
 USERS, ITEMS = 61, 24
 KINDS = every_kind()
 

@@ -29,7 +29,7 @@ def test_the_stored_verdicts_are_those_of_today(name):
 @every_paper
 def test_the_index_names_every_paper(name):
     index = (DOCS / "papers.md").read_text(encoding="utf-8")
-    assert f"(papers/{name}.md)" in index and PAPERS[name].model in index
+    assert f"(papers/{name}.md)" in index and all(model in index for model in PAPERS[name].models)
 
 
 def test_the_rules_are_linked_and_have_every_word_that_is_judged():

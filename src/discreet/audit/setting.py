@@ -115,11 +115,13 @@ class Audited:
 
 
 def check_claim(model: Any, terms: Terms) -> None:
-    """Raise unless the terms are what a paper claims: its own epsilon, for one rating, with a trusted server."""
+    """Raise unless the terms are what a paper claims: its epsilon and unit (a rating, if it says none), a server."""
+    unit = getattr(model, "claims_for", "rating")
     require(model.epsilon is not None, f"{type(model).__name__} with epsilon none claims nothing that could be tested")
     require(
-        terms.unit_name == "rating" and terms.trusted == "server",
-        f"{type(model).__name__} makes its claim for one rating and a server: leave out unit and trust",
+        terms.unit_name == unit and terms.trusted == "server",
+        f"{type(model).__name__} makes its claim for one {unit} and a server: "
+        + ("leave out unit and trust" if unit == "rating" else "give unit='user', and leave out trust"),
     )
     require(
         terms.epsilon == model.epsilon and terms.ledger().delta == 0,

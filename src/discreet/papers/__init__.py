@@ -1,6 +1,6 @@
 """The gallery: published systems, faithful to the letter, with their experiments and what became of their claims.
 
-Each paper is a folder: ``algorithm`` is the system, ``privacy`` what it claims and what is true, ``experiment`` its
+Each paper is a folder: its systems (``algorithm``), ``privacy`` what it claims and what is true, ``experiment`` its
 grid and one repetition, ``claims`` what its authors say; :mod:`discreet.papers.frame` does the rest. What a paper
 releases says what is *claimed*, and why it is not proven. What one should use instead is in :mod:`discreet.models`,
 which knows nothing of the gallery.

@@ -1,9 +1,10 @@
 """The one table of papers: a new paper adds one line.
 
-Under its name ``discreet reproduce`` runs its experiments; as ``paper:`` and its folder it is a model, which can be
+Under its name ``discreet reproduce`` runs its experiments; after ``paper:`` its systems are models, which can be
 fitted, evaluated and audited. Nothing is imported before it is asked for, so the command line lists papers at once.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -14,20 +15,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Listed:
-    """A paper: its folder, the class of its system in ``algorithm``, and what it is in a line."""
+    """A paper: its folder, its systems, and what it is in a line.
+
+    ``systems`` says of each name, after ``paper:``, in which file of the folder it is, and what its class is called.
+    """
 
     folder: str
-    system: str
+    systems: Mapping[str, str]
     what: str
 
     @property
-    def model(self) -> str:
-        """What the command line and saved releases call its system."""
-        return f"paper:{self.folder.replace('_', '-')}"
+    def models(self) -> tuple[str, ...]:
+        """What the command line and saved releases call its systems."""
+        return tuple(f"paper:{name}" for name in self.systems)
 
-    def kind(self) -> Any:
-        """Its system."""
-        return getattr(import_module(f"discreet.papers.{self.folder}.algorithm"), self.system)
+    def kinds(self) -> dict[str, Any]:
+        """Its systems, by what they are called."""
+        return dict(zip(self.models, map(self._kind, self.systems.values()), strict=True))
+
+    def _kind(self, place: str) -> Any:
+        module, name = place.split(":")
+        return getattr(import_module(f"discreet.papers.{self.folder}.{module}"), name)
 
     def load(self) -> "Paper":
         """Its experiments."""
@@ -36,7 +44,21 @@ class Listed:
 
 
 PAPERS = {
-    "hybrid": Listed("hybrid_knn", "HybridKNN", "Perturbation at home plus noise at the recommender's (DASFAA 2017)."),
+    "hybrid": Listed(
+        "hybrid_knn",
+        {"hybrid-knn": "algorithm:HybridKNN"},
+        "Perturbation at home plus noise at the recommender's (DASFAA 2017).",
+    ),
+    "neighbourhood": Listed(
+        "neighbourhood",
+        {
+            "dpsgd-pnbm": "descent:DPSGDPNBM",
+            "dpps-pnbm": "sampling:DPPSPNBM",
+            "dpsgd-mf": "factors:DPSGDMF",
+            "dpps-mf": "factors:DPPSMF",
+        },
+        "Similarities learned with noise, or drawn from their posterior (arXiv 1701.02120).",
+    ),
 }
 
 
@@ -46,4 +68,4 @@ def kinds() -> dict[str, Any]:
     >>> kinds()["paper:hybrid-knn"].__name__
     'HybridKNN'
     """
-    return {listed.model: listed.kind() for listed in PAPERS.values()}
+    return {name: kind for listed in PAPERS.values() for name, kind in listed.kinds().items()}
