@@ -18,12 +18,15 @@ from discreet.papers.names import PAPERS
 
 if TYPE_CHECKING:
     from discreet.papers.hybrid_knn.algorithm import HybridKNN as HybridKNN
+    from discreet.papers.objective_perturbation.algorithm import ObjectivePerturbedMF as ObjectivePerturbedMF
+    from discreet.papers.personalised.algorithm import DPPMF as DPPMF
+    from discreet.papers.personalised.algorithm import PDPPMF as PDPPMF
 
-__all__ = ["HybridKNN"]
+__all__ = ["DPPMF", "PDPPMF", "HybridKNN", "ObjectivePerturbedMF"]
 
 
 def __getattr__(name: str) -> Any:
     for listed in PAPERS.values():  # only when it is asked for: the command line lists papers without loading one
-        if listed.system == name:
-            return listed.kind()
+        if name in listed.systems.values():
+            return listed.kind(name)
     raise AttributeError(f"module 'discreet.papers' has no attribute {name!r}")
