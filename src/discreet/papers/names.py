@@ -1,7 +1,8 @@
 """The one table of papers: a new paper adds one line.
 
 Under its name ``discreet reproduce`` runs its experiments; as ``paper:`` and its folder it is a model, which can be
-fitted, evaluated and audited, and so are further systems of the same paper under names of their own. Nothing is imported before it is asked for, so the command line lists papers at once.
+fitted, evaluated and audited, and so are further systems of the same paper under names of their own. Nothing is
+imported before it is asked for, so the command line lists papers at once.
 """
 
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""Differentially private matrix factorisation by objective perturbation, as published (IJCAI 2015), trusted recommender."""
+"""Matrix factorisation by objective perturbation, as published (IJCAI 2015), with a trusted recommender."""

@@ -21,15 +21,17 @@ data share 1/M, so it decides how much the penalties weigh, and how long a step 
 is that of ``row``; ``alternating`` solves for U and V in turn.
 
 **How (6) is minimised** (``minimiser``): ``steps`` takes as many steps as training did, from a fresh random V(0);
-``exact`` solves it, as Theorem 1 supposes:  v_j = (G_j + μM I)⁻¹ (b_j − η_j/2),  G_j = Σ_i u_i u_iᵀ, b_j = Σ_i r_ij u_i.
+``exact`` solves it, as Theorem 1 supposes:  v_j = (G_j + μM I)⁻¹ (b_j − η_j/2),  G_j = Σ_i u_i u_iᵀ, b_j = Σ_i r_ij
+u_i.
 
-**‖u_i‖ ≤ 1** is supposed by Theorem 1, and nothing sees to it (``user_norm``): ``free`` leaves U as it is, ``projected``
-brings every u_i into the unit ball after each step, ``scaled`` divides all of U by the largest norm at the end.
+**‖u_i‖ ≤ 1** is supposed by Theorem 1, and nothing sees to it (``user_norm``): ``free`` leaves U as it is,
+``projected`` brings every u_i into the unit ball after each step, ``scaled`` divides all of U by the largest norm at
+the end.
 
 **Noise** is radial as above, or of Lemma 1: every coordinate with Laplace noise of scale 2Δ√d/ε. They are not the same
 law, as the text has it; both have the property that the proof needs. ``shrunk_noise`` takes 1/M for 1/W where it
-stands before the noise, and not where it stands before the data: every step adds η/W. No theorem has this, and it is the
-one reading whose numbers look like the figures.
+stands before the noise, and not where it stands before the data: every step adds η/W. No theorem has this, and it is
+the one reading whose numbers look like the figures.
 
 Corrected misprints: (3) steps from v_j, not from v_i; (7) sums over rated pairs; (9) descends.
 """

@@ -24,7 +24,9 @@ WITHIN = 1.0
 """The size of an error at which shares are compared."""
 MOVIELENS, NETFLIX = ("ml-100k",), ("netflix",)
 RUN_ON = (
-    RunOn(name="ml-100k", sizes="943 users' ratings of 1,682 movies", test="none: errors are those of training ratings"),
+    RunOn(
+        name="ml-100k", sizes="943 users' ratings of 1,682 movies", test="none: errors are those of training ratings"
+    ),
     RunOn(
         name="netflix",
         sizes="191,668 users' ratings of 100 movies, drawn at random",
@@ -60,7 +62,8 @@ def claims(grid: Grid) -> Sequence[Claim]:
             size = max(gaps, key=lambda one: abs(gaps[one]))
             return Finding(
                 gaps[size] <= NEGLIGIBLE,
-                f"{gaps[size]:+.3f} fewer errors up to {size:g} than the baseline, and {NEGLIGIBLE:g} is the limit",
+                f"a share of {gaps[size]:.3f} fewer errors up to {size:g} than the baseline, and {NEGLIGIBLE:g} is the "
+                "limit",
             )
 
         return judge

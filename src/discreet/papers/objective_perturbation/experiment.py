@@ -2,10 +2,10 @@
 
 Their errors are those of the *training* ratings, predicted from the trained U and the published V; there is no split.
 ``S1`` and ``MF`` (the baseline without noise, 100 iterations) are such mean errors, ``increase`` their difference. With
-``error`` they are the share of training errors up to a size. ``held out`` is ours: RMSE on 20 % of the ratings, clipped to
-the scale, from the trained U, or at home (``home``), where users solve for their own vectors from V. ``one rating changed``
-is ours too: how far the log-likelihood of a published V moves where one rating gets the other end of the scale and U is
-trained again from the same start.
+``error`` they are the share of training errors up to a size. ``held out`` is ours: RMSE on 20 % of the ratings, clipped
+to the scale, from the trained U, or at home (``home``), where users solve for their own vectors from V. ``one rating
+changed`` is ours too: how far the log-likelihood of a published V moves where one rating gets the other end of the
+scale and U is trained again from the same start.
 
 A seed draws the start, the noise and the split; within a repetition the same words of noise serve every case.
 """

@@ -1,7 +1,7 @@
 """The paper's figures 1, 2, 7 and 8, as far as they are about S1.
 
-Fig. 1 and 7 are of 100 movies of Netflix, Fig. 2 and 8 of MovieLens 100K; all are drawn of the data at hand. The paper's
-numbers are in pictures without values; what stands beside ours is what its text says.
+Fig. 1 and 7 are of 100 movies of Netflix, Fig. 2 and 8 of MovieLens 100K; all are drawn of the data at hand. The
+paper's numbers are in pictures without values; what stands beside ours is what its text says.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from discreet.papers.objective_perturbation.claims import s1
 from discreet.papers.objective_perturbation.experiment import ALL, CHANGED, FIXED, HELD_OUT, MF
 
 READINGS = {
-    "literal": "M = W, exact",
-    "mean": "row means, steps",
+    "literal": "with M = W",
+    "mean": "with row means",
     "ball": "row means, U in the unit ball",
     "exact": "row means, exact V",
     "exact ball": "exact V, U in the unit ball",

@@ -12,12 +12,12 @@ that does not depend on the values give v = A v(0) + B (2b − η), where A and 
 
 1. *U is data.* It is trained on the same ratings: where r_pq moves, u_p does, and through V all others. Then for every
    item η_j − η'_j = 2(b_j − b'_j) − 2(G_j − G'_j) v_j, which no number bounds, the determinants of G_j + μM differ too,
-   and all items' losses add up. That U is kept secret is no argument: V is a function of it. One user, ten items, d = 1,
-   r = (1, …, 1) or (5, 1, …, 1): |u| is 1.778 or 2.415, and the *size* of the noise in V tells which, whatever ε is
+   and all items' losses add up. That U is kept secret is no argument: V is a function of it. One user, ten items, d =
+   1, r = (1, …, 1) or (5, 1, …, 1): |u| is 1.778 or 2.415, and the *size* of the noise in V tells which, whatever ε is
    (:func:`counter_example`).
 2. *‖u_i‖ ≤ 1* is supposed and nothing sees to it. Even with U constant the bound is ε max‖u_i‖.
-3. *A rating that is there or not* moves η_q by 2 u_p (r_pq − u_pᵀv_q), without a bound, and G_q by u_p u_pᵀ: there is no
-   finite ε, even with U constant and short (:func:`one_rater`).
+3. *A rating that is there or not* moves η_q by 2 u_p (r_pq − u_pᵀv_q), without a bound, and G_q by u_p u_pᵀ: there is
+   no finite ε, even with U constant and short (:func:`one_rater`).
 
 Lemma 1 (Laplace noise of scale 2Δ√d/ε in every coordinate) holds where Theorem 1 does, since Σ|x_k| ≤ √d‖x‖; its
 noise does not have the radial density, as the text says it has.

@@ -17,7 +17,8 @@ r_ij is a rating of item j by user i, R the ratings, u_i and v_j vectors of d nu
     (11)  π_ij = (e^ε_ij − 1)/(e^t − 1) where ε_ij < t, and 1 elsewhere
 
 and DP-PMF runs on what was kept with the budget t, by default the mean of all levels. Levels are drawn at random:
-conservative (``conservative`` of all ratings) uniform in [ε_c, ε_m], moderate uniform in [ε_m, ε_l], the rest liberal, ε_l.
+conservative (``conservative`` of all ratings) uniform in [ε_c, ε_m], moderate uniform in [ε_m, ε_l], the rest liberal,
+ε_l.
 
 **A learning rate of 50** overflows at once on the printed sums. It is the constant of the program that came with PMF,
 where it is divided by the number of ratings, so a step is 50/|R'| here, R' being all ratings that were there to learn
@@ -156,7 +157,9 @@ class DPPMF:
         users, items = (rng.normal(0, 0.1, (rows, self.factors)) for rows in size)
         if self.start == "unit":
             users, items = (one / np.sqrt((one**2).sum(axis=1, keepdims=True)) for one in (users, items))
-        rate = min(self.learning_rate / max(len(ratings) if of is None else of, 1), 0.5 / largest_singular_value(ratings))
+        rate = min(
+            self.learning_rate / max(len(ratings) if of is None else of, 1), 0.5 / largest_singular_value(ratings)
+        )
         own, by_item = (ratings.indptr, ratings.item_index, ratings.values), ratings.by_item
         other = by_item.indptr, by_item.users, by_item.values
         user_speed, item_speed = np.zeros_like(users), np.zeros_like(items)

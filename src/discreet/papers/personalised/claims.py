@@ -168,7 +168,10 @@ def claims(grid: Grid) -> Sequence[Claim]:
         Claim(3, "70 % of errors are below 1 for all three", below_one, data=LARGE, at="6.2, Fig. 3(b), (c)"),
         Claim(3, "the curves of all three overlap", overlap, data=LARGE, at="6.2, Fig. 3(b), (c)"),
         Claim(
-            4, "RMSE of PDP-PMF falls as epsilon_m grows", all_groups(lambda line: judges.falls(line, slack=SLACK)), at=at4
+            4,
+            "RMSE of PDP-PMF falls as epsilon_m grows",
+            all_groups(lambda line: judges.falls(line, slack=SLACK)),
+            at=at4,
         ),
         Claim(4, "it falls about linearly", all_groups(lambda line: straight(line, "middle")), at=at4),
         Claim(

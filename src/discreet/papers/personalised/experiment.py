@@ -1,13 +1,14 @@
 """What the paper's authors ran: tenfold cross-validation, d 20, learning rate 50, penalties .01, 50 steps.
 
-Repetition s is fold s of ten; with more than ten repetitions another division begins. Within a repetition the same words
-of noise, of sampling and of levels serve every case, so that cases differ by what they are and not by luck: noise of
-scale Δ/ε is noise of scale 1, multiplied. Predictions are made from the trained U, as the paper's recommender does, and
-clipped to the scale, which the paper does not say; ``… unclipped`` are not.
+Repetition s is fold s of ten; with more than ten repetitions another division begins. Within a repetition the same
+words of noise, of sampling and of levels serve every case, so that cases differ by what they are and not by luck: noise
+of scale Δ/ε is noise of scale 1, multiplied. Predictions are made from the trained U, as the paper's recommender does,
+and clipped to the scale, which the paper does not say; ``… unclipped`` are not.
 
-``letter`` is Algorithm 2 as printed but for the length of a step, which would overflow; ``listing`` trains as the program
-of the cited work does and keeps ‖u‖ ≤ 1, which the theorems suppose; ``theorem`` is what Theorem 4 is about. ``home`` is
-``listing`` with every user's vector solved at home from V̄. ``bias`` is ours: averages with a proven epsilon.
+``letter`` is Algorithm 2 as printed but for the length of a step, which would overflow; ``listing`` trains as the
+program of the cited work does and keeps ‖u‖ ≤ 1, which the theorems suppose; ``theorem`` is what Theorem 4 is about.
+``home`` is ``listing`` with every user's vector solved at home from V̄. ``bias`` is ours: averages with a proven
+epsilon.
 """
 
 from collections.abc import Mapping
@@ -60,7 +61,7 @@ READINGS: dict[str, dict[str, Any]] = {
 
 def personal(conservative: float, middle: float = 0.2, **others: float | None) -> Case:
     """PDP-PMF with a share of conservative ratings, ε_m, and perhaps a threshold and an error."""
-    return Case("PDP-PMF", **{"conservative": conservative, "moderate": MODERATE, "middle": middle, **others})
+    return Case("PDP-PMF", **{"conservative": conservative, "middle": middle, **others})
 
 
 def within(case: Case, error: float) -> Case:
@@ -146,10 +147,10 @@ class Repetition:
 
 def levels_of(case: Case) -> dict[str, Any]:
     """The settings of PDP-PMF for a case."""
-    threshold = case.get("threshold")
+    threshold, moderate = case.get("threshold"), case.get("moderate")
     return {
         "conservative": case["conservative"],
-        "moderate": case["moderate"],
+        "moderate": MODERATE if moderate is None else moderate,
         "conservative_epsilon": LEAST,
         "moderate_epsilon": case["middle"],
         "threshold": "mean" if threshold is None else threshold,

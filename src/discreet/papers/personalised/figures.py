@@ -1,4 +1,4 @@
-"""The paper's figures 2 to 5. Its numbers are in pictures without values; what stands beside ours is what its text says."""
+"""The paper's figures 2 to 5. They have no values, so what stands beside ours is what its text says."""
 
 from collections.abc import Sequence
 
@@ -40,8 +40,8 @@ def figures(grid: Grid) -> Sequence[Figure]:
         return Figure(
             3,
             f"errors of test ratings ({READINGS[reading]})",
-            "Share of errors up to a size. The paper: more conservative ratings give worse predictions, and on the larger "
-            "data sets 70 % of errors are below 1.",
+            "Share of errors up to a size. The paper: more conservative ratings give worse predictions, and on the "
+            "larger data sets 70 % of errors are below 1.",
             {name: errors(case, reading) for name, case in (names | {"DP-PMF": DP}).items()},
             ERROR,
             "share of test ratings",
@@ -52,10 +52,12 @@ def figures(grid: Grid) -> Sequence[Figure]:
         return Figure(
             4,
             f"over epsilon_m ({READINGS[reading]})",
-            "RMSE over the level between conservative and moderate ratings. The paper: it falls about linearly, and is much "
-            "smaller than that of DP-PMF, the line across.",
+            "RMSE over the level between conservative and moderate ratings. The paper: it falls about linearly, and is "
+            "much smaller than that of DP-PMF, the line across.",
             {
-                f"PDP-PMF{number}, f_c {share:g}": Curve([personal(share, middle) for middle in grid["middle"]], reading)
+                f"PDP-PMF{number}, f_c {share:g}": Curve(
+                    [personal(share, middle) for middle in grid["middle"]], reading
+                )
                 for number, share in enumerate(GROUPS, 1)
             },
             Axis("middle", "epsilon_m"),
@@ -68,8 +70,8 @@ def figures(grid: Grid) -> Sequence[Figure]:
         Figure(
             2,
             "over the share of conservative ratings",
-            "RMSE of PDP-PMF over f_c. The paper: it rises about linearly, and is much smaller than that of DP-PMF. The "
-            "line across is DP-PMF at epsilon 0.1 with Algorithm 2 and short U.",
+            "RMSE of PDP-PMF over f_c. The paper: it rises about linearly, and is much smaller than that of DP-PMF. "
+            "The line across is DP-PMF at epsilon 0.1 with Algorithm 2 and short U.",
             {READINGS[reading]: Curve(by_share, reading) for reading in SHOWN},
             Axis("conservative", "share of conservative ratings, f_c"),
             "RMSE",
@@ -92,8 +94,8 @@ def figures(grid: Grid) -> Sequence[Figure]:
         Figure(
             5,
             "over the threshold",
-            "Share of errors up to 1, 1.5 and 2, Algorithm 2 with short U. The paper: best at about 0.70, 2.2 points better "
-            "than at 1.0, and nearly flat above 0.4.",
+            "Share of errors up to 1, 1.5 and 2, Algorithm 2 with short U. The paper: best at about 0.70, 2.2 points "
+            "better than at 1.0, and nearly flat above 0.4.",
             {f"up to {size:g}": Curve([within(case, size) for case in swept], "listing") for size in sizes},
             Axis("threshold", "threshold t"),
             "share of test ratings",

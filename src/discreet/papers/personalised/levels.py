@@ -64,8 +64,8 @@ def draw_levels(levels: Levels, count: int, seed: int) -> Doubles:
 def threshold_of(threshold: float | str, levels: Doubles) -> float:
     """t: the mean of all levels, their maximum, or a number between the least and the greatest of them.
 
-    >>> threshold_of("mean", np.array([0.1, 0.5])), threshold_of("max", np.array([0.1, 0.5])), threshold_of(0.2, np.array([0.1, 0.5]))
-    (0.3, 0.5, 0.2)
+    >>> [threshold_of(one, np.array([0.1, 0.5])) for one in ("mean", "max", 0.2)]
+    [0.3, 0.5, 0.2]
     """
     if threshold == "mean":
         return float(levels.mean())

@@ -10,11 +10,11 @@ r and 0. Theorem 6: PDP-PMF is ε_ij-private for the rating r_ij.
    η − η' = u_p (r_pq − u_pᵀv̄_q), which no number bounds, and G_q loses u_p u_pᵀ. An item with one rating by a user with
    u = 1, λ_v = .01: v̄ has spread 49.5 with the rating and 5000 without it (ε .1), so |v̄| > 495 has odds 4.6e-5 and .91,
    whatever is claimed (:func:`one_rater`). MovieLens 100K has 141 such items.
-2. *U is data, and not short.* As in the paper that it follows: U is trained on the same ratings and taken for a constant.
-3. *Algorithm 2 is not Theorem 4.* It starts at the V that was trained without noise, of which nothing is proven, and draws
-   new noise in each step. With U constant, a data-independent start and one dimension, the last iterate hides a changed
-   value with noise Σ_s γ(1 − γh)^s η_s, and a shift of the same sum of weights: the pure loss is ε times
-   (1 − (1 − γh)^k)/(γh) (:func:`composed`), up to k₂ ε.
+2. *U is data, and not short.* As in the paper that it follows, U is trained on the same ratings and taken as constant.
+3. *Algorithm 2 is not Theorem 4.* It starts at the V that was trained without noise, of which nothing is
+   proven, and draws new noise in each step. With U constant, a data-independent start and one dimension, the last
+   iterate hides a changed value with noise Σ_s γ(1 − γh)^s η_s, and a shift of the same sum of weights: the pure loss
+   is ε times (1 − (1 − γh)^k)/(γh) (:func:`composed`), up to k₂ ε.
 4. *t is the mean of the levels*, which depends on the ratings that are there.
 5. *U is returned.* Predictions for d items and the public V̄ give u_i by linear equations. A user who rated only item q
    has u = r v_q/(‖v_q‖² + λ_u) where training is at rest, and so learns the v_q that was trained without noise
@@ -130,7 +130,7 @@ def replaced(epsilon: float, threshold: float) -> tuple[float, float]:
 def recovered(user: Doubles, value: float, penalty: float) -> Doubles:
     """v_q from the u of a user who rated only item q with this value, training at rest: u (‖v‖² + λ) = r v.
 
-    So v = c u with c ‖u‖² … : ‖v‖ solves ‖v‖² − (r/‖u‖) ‖v‖ + λ = 0, and the larger root is the one that is learned.
+    So v points where u does, and ‖v‖² − (r/‖u‖) ‖v‖ + λ = 0; training ends at the larger root.
 
     >>> v = np.array([0.6, 1.2])
     >>> recovered(5.0 * v / (v @ v + 0.01), 5.0, 0.01).round(12).tolist()
