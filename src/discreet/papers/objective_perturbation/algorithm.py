@@ -262,9 +262,9 @@ class ObjectivePerturbedMF:
             items = minimise_rows(*other, users, self.item_penalty * of_item, np.zeros_like(items))
             users = minimise_rows(*own, items, self.user_penalty * of_user, np.zeros_like(users))
             return users, items
-        user_pull = 2 * residual_pulls(*own, users, items) / of_user[:, None] - 2 * self.user_penalty * users
-        item_pull = 2 * residual_pulls(*other, items, users) / of_item[:, None] - 2 * self.item_penalty * items
-        with np.errstate(over="ignore", invalid="ignore"):  # told apart by whoever called
+        with np.errstate(over="ignore", invalid="ignore"):  # which is looked for after every step
+            user_pull = 2 * residual_pulls(*own, users, items) / of_user[:, None] - 2 * self.user_penalty * users
+            item_pull = 2 * residual_pulls(*other, items, users) / of_item[:, None] - 2 * self.item_penalty * items
             return users + self.learning_rate * user_pull, items + self.learning_rate * item_pull
 
     @property
