@@ -26,7 +26,14 @@ from discreet.releases.contract import ExplainingModel, needs_raw_ratings
 
 NOT_PERSONAL = {"bias", "popularity", "own-taste"}  # the last has nothing to go by without genres and years
 # Few items want few factors: with nearly as many factors as items these say nothing new. A paper's noise is its own.
-SETTINGS = {"svd": {"factors": 2}, "pmf": {"factors": 5}, "paper:hybrid-knn": {"epsilon": None, "gamma": 0.0}}
+SETTINGS = {
+    "svd": {"factors": 2},
+    "pmf": {"factors": 5},
+    "paper:hybrid-knn": {"epsilon": None, "gamma": 0.0},
+    "paper:objective-perturbation": {"epsilon": None, "factors": 2},
+    "paper:personalised": {"epsilon": None, "factors": 2},
+    "paper:dp-pmf": {"epsilon": None, "factors": 2},
+}
 USERS, ITEMS = 61, 24
 KINDS = every_kind()
 

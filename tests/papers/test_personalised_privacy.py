@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.audit.bounds import epsilon_bound
 from discreet.audit.canaries import users_of
 from discreet.papers.personalised.algorithm import DPPMF, Trained
 from discreet.papers.personalised.privacy import (
@@ -50,6 +51,18 @@ def test_a_removed_rating_shows_whatever_is_claimed():
     assert math.log(frequencies[1] / 0.002) > 60 * EPSILON
 
 
+def test_two_hundred_runs_show_much_more_where_a_tenth_is_claimed():
+    """An audit: |v| beyond ten spreads, 200 runs on each side, a bound from below that is wrong with odds 1e-4."""
+    there, _ = one_rater(EPSILON)
+    model, runs, hits = DPPMF(epsilon=EPSILON, factors=1, mode="theorem"), 200, []
+    rated = one_user_with(runs)
+    for ratings in (rated.select(np.zeros(runs, dtype=np.bool_)), rated):
+        noise = model.draw_noise(ratings, EPSILON, Randomness(9))
+        items = model.publish(ratings, Trained(np.ones((1, 1)), np.zeros((runs, 1)), 1.0), noise)
+        hits.append(int(np.count_nonzero(np.abs(items) > 10 * there)))
+    assert float(epsilon_bound(0.0, 1e-4)(hits[0], runs, hits[1], runs)) > 2.5
+
+
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 10.0])
 def test_and_no_epsilon_helps(epsilon):
     there, gone = one_rater(epsilon)
@@ -83,7 +96,7 @@ def test_the_loss_of_fresh_noise_is_that_of_its_slowest_tail():
 
 
 def test_the_start_is_not_private():
-    """Without steps Algorithm 2 publishes what was trained without noise; with some, the rarely rated keep most of it."""
+    """Without steps Algorithm 2 publishes what was trained without noise."""
     ratings = dc.synthetic(users=60, items=40, ratings=600, seed=4)
     model = DPPMF(epsilon=EPSILON, factors=4, private_iterations=0)
     np.testing.assert_array_equal(
