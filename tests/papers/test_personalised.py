@@ -127,7 +127,7 @@ def test_levels_and_threshold_can_be_given():
     everything, most = PDPPMF(threshold=0.2, **SMALL).sample(RATINGS, Randomness(1), levels)
     assert len(everything) == len(RATINGS) and most == 0.2
     assert model.fit(RATINGS, levels=levels).arrays["item_factors"].shape == (20, 3)
-    assert "as given" in model.fit(RATINGS, levels=levels).guarantee.notes[0]
+    assert "a level of its own, as given" in model.fit(RATINGS, levels=levels).guarantee.reason
 
 
 def test_the_published_threshold_depends_on_the_ratings_and_a_public_one_does_not():
@@ -174,7 +174,7 @@ def test_they_are_published_systems_that_say_what_is_wrong(model):
 
 def test_personal_levels_are_in_the_promise():
     promise = PDPPMF(**SMALL).fit(RATINGS).guarantee
-    assert promise.notes == ("Claimed for each rating is a level of its own, from epsilon 0.1 to 1, drawn at random.",)
+    assert "a level of its own, drawn between 0.1 and 1, and this is the largest" in promise.reason
     assert "mean of private levels" in promise.reason
     assert "mean of private levels" not in PDPPMF(threshold="max", **SMALL).fit(RATINGS).guarantee.reason
 
@@ -205,6 +205,7 @@ def test_bad_settings_are_refused_in_a_sentence(wrong, words):
         (np.ones(3), "levels must be one epsilon for each rating, got an array of shape"),
         (np.zeros(len(RATINGS)), "every privacy level must be positive and finite"),
         (np.full(len(RATINGS), np.nan), "every privacy level must be positive and finite"),
+        (np.full(len(RATINGS), 1.5), "every privacy level must be at most epsilon, which is claimed: 1"),
     ],
 )
 def test_bad_levels_are_refused_in_a_sentence(levels, words):

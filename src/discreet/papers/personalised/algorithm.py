@@ -294,7 +294,11 @@ class PDPPMF(DPPMF):
         randomness: Randomness | None = None,
         levels: AnyArray | None = None,
     ) -> Release:
-        """Sample, train and publish. ``levels`` are the epsilons of all ratings in their order, by users and items."""
+        """Sample, train and publish.
+
+        ``levels`` are the epsilons of all ratings, in the order of the ratings (by users, then by items); each at most
+        ``epsilon``. Without them they are drawn.
+        """
         check_ratings(self, ratings)
         randomness = Randomness() if randomness is None else randomness
         kept, budget = self.sample(ratings, randomness, levels)
@@ -311,16 +315,20 @@ class PDPPMF(DPPMF):
         if groups is None:
             require(levels is None, "levels were given for ratings that get no privacy: set an epsilon, or give none")
             return ratings, None
-        own = draw_levels(groups, len(ratings), self.level_seed) if levels is None else _checked(levels, len(ratings))
+        if levels is None:
+            own = draw_levels(groups, len(ratings), self.level_seed)
+        else:
+            own = _checked(levels, len(ratings), groups.liberal_epsilon)
         if len(own) == 0:
             return ratings, groups.liberal_epsilon
         budget = threshold_of(self.threshold, own)
         return ratings.select(draw_sample(rates_for(own, budget), randomness)), budget
 
 
-def _checked(levels: AnyArray, ratings: int) -> Doubles:
-    """A privacy level for each rating."""
+def _checked(levels: AnyArray, ratings: int, most: float) -> Doubles:
+    """A privacy level for each rating, none above what is claimed."""
     own = np.asarray(levels, dtype=np.float64)
     require(own.shape == (ratings,), f"levels must be one epsilon for each rating, got an array of shape {own.shape}")
     require(bool((np.isfinite(own) & (own > 0)).all()), "every privacy level must be positive and finite")
+    require(bool((own <= most).all()), f"every privacy level must be at most epsilon, which is claimed: {most:g}")
     return own

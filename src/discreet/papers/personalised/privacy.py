@@ -62,10 +62,9 @@ def guarantee_of_levels(model: "PDPPMF", *, given: bool, seeded: bool) -> Guaran
         return guarantee_of_one(None, model.mode, model.user_norm, seeded=seeded)
     base = guarantee_of_one(model.epsilon, model.mode, model.user_norm, seeded=False).reason
     drawn = "" if model.threshold != "mean" else "; and the threshold is the mean of private levels"
-    claim = _claimed(f"{base}{drawn}", model.epsilon, seeded=seeded)
-    how = "as given" if given else f"from epsilon {model.conservative_epsilon:g} to {model.epsilon:g}, drawn at random"
-    note = f"Claimed for each rating is a level of its own, {how}."
-    return Guarantee(**{**vars(claim), "notes": (note,)})
+    how = "as given" if given else f"drawn between {model.conservative_epsilon:g} and {model.epsilon:g}"
+    note = f"; what is claimed for each rating is a level of its own, {how}, and this is the largest"
+    return _claimed(base + drawn + note, model.epsilon, seeded=seeded)
 
 
 def _claimed(reason: str, epsilon: float, *, seeded: bool) -> Guarantee:
