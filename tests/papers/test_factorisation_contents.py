@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+import discreet as dc
 from discreet.papers.frame.contents import missing
-from discreet.papers.names import PAPERS
+from discreet.papers.names import PAPERS, kinds
 from discreet.papers.objective_perturbation import claims as objective
 from discreet.papers.personalised import claims as personalised
 
@@ -105,3 +106,9 @@ def test_the_rules_have_every_word_that_is_judged():
     ):
         assert words.replace("%", " %") in rules
     assert personalised.AROUND == 0.25
+
+
+def test_a_paper_may_have_several_systems():
+    assert PAPERS["personalised"].systems == {"paper:personalised": "PDPPMF", "paper:dp-pmf": "DPPMF"}
+    assert kinds()["paper:dp-pmf"] is dc.papers.DPPMF and kinds()["paper:personalised"] is dc.papers.PDPPMF
+    assert kinds()["paper:objective-perturbation"] is dc.papers.ObjectivePerturbedMF
