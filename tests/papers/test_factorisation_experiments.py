@@ -106,7 +106,10 @@ def verdicts(name: str, number) -> dict[str, bool | None]:
     result = {}
     for one in judged:
         if one.source != "ours":
-            (result[one.claim],) = {verdict.reproduces for verdict in one.verdicts.values()}
+            judged_in = [
+                verdict.reproduces for verdict in one.verdicts.values() if not verdict.numbers.startswith("that")
+            ]
+            (result[one.claim],) = set(judged_in)
     return result
 
 

@@ -15,7 +15,7 @@ from discreet.audit.canaries import users_of
 from discreet.errors import InputError
 from discreet.papers.objective_perturbation.algorithm import ObjectivePerturbedMF, Trained
 from discreet.papers.objective_perturbation.leak import log_likelihood, log_likelihood_ratio
-from discreet.papers.objective_perturbation.privacy import counter_example, one_rater
+from discreet.papers.objective_perturbation.privacy import counter_example, distance_of_all, one_rater
 from discreet.privacy.randomness import Randomness
 
 EPSILON = 0.1
@@ -139,6 +139,11 @@ def test_one_user_with_ten_items_is_told_apart_whatever_is_claimed(epsilon):
     assert distance - 6 * deviation > math.tanh(epsilon / 2)
     exact = stats.gamma(10, scale=spreads[0]).sf(limit) - stats.gamma(10, scale=spreads[1]).sf(limit)
     assert distance == pytest.approx(exact, abs=6.5 * deviation)
+
+
+@pytest.mark.parametrize(("epsilon", "found"), [(0.01, 0.66), (0.1, 0.66), (1.0, 0.75)])
+def test_the_distance_of_the_counter_example_does_not_depend_on_what_is_claimed(epsilon, found):
+    assert distance_of_all(*counter_example(epsilon)) == pytest.approx(found, abs=0.01)
 
 
 def test_the_counter_example_is_trained_and_not_only_worked_out():

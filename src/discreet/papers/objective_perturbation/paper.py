@@ -21,7 +21,7 @@ from discreet.papers.objective_perturbation.experiment import (
     Repetition,
 )
 from discreet.papers.objective_perturbation.figures import READINGS, figures
-from discreet.papers.objective_perturbation.privacy import counter_example, noise_scale, one_rater
+from discreet.papers.objective_perturbation.privacy import counter_example, distance_of_all, noise_scale, one_rater
 from discreet.reports.curves import Rows
 
 WIDTH, FACTORS, PENALTY = 4.0, 50, 0.001
@@ -39,7 +39,7 @@ def noise(outcome: Outcome) -> Rows:
                 f"{FACTORS * noise_scale(epsilon, WIDTH, 'radial', FACTORS):,.0f}",
                 f"{math.sqrt(2 * FACTORS) * noise_scale(epsilon, WIDTH, 'laplace', FACTORS):,.0f}",
                 f"{math.tanh(epsilon / 2):.3f}",
-                f"{calm[1].distance(changed[1]):.3f}",
+                f"{distance_of_all(calm, changed):.2f}",
                 f"{there.distance(gone):.3f}",
             ]
         )
@@ -50,14 +50,14 @@ def noise(outcome: Outcome) -> Rows:
             "length of the noise",
             "and of Lemma 1's",
             "distance allowed",
-            "one of ten items, U trained",
+            "one user with ten items",
             "item with one rating",
         ),
         rows=rows,
         text="The mean length of η_j for d 50 and ratings of 1 to 5 (of Lemma 1: root mean square), where 2 b_j of an "
         "item with 60 ratings has a length of about 400. Then statistical distances between what is published of two "
-        "neighbours: what epsilon allows; one item of the user of the counter-example, whose rating of *another* item "
-        "changes; an item whose only rating is there or not, even with a constant U.",
+        "neighbours: what epsilon allows; d 1 and one user with ten items, of whose ratings one changes; an item whose "
+        "only rating is there or not, even with a constant U.",
     )
 
 
