@@ -1,5 +1,8 @@
 """Both factorisation papers on made-up ratings, and every claim on numbers that are made up to hold or to fail."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,6 +45,20 @@ def test_every_figure_is_run_drawn_and_judged(outcome, tmp_path):
         assert f"## {title}" in page
     pictures = Reproduction(paper, found).pictures
     assert {picture.name for picture in pictures} >= set(paper.pictured)
+
+
+@pytest.mark.parametrize("data", ["ml-100k", "ml-1m", "netflix"])
+def test_verdicts_on_all_of_the_papers_data_can_be_written(outcome, data):
+    """What is said of the larger data sets is judged there, and only there."""
+    name, found = outcome
+    elsewhere = Reproduction(PAPER[name], replace(found, data=replace(found.data, name=data)))
+    assert json.loads(json.dumps(elsewhere.to_json()))["data"]["name"] == data
+    counted = {one.claim for one in elsewhere.judged if one.source == "the paper"}
+    expected = {
+        NAMES[0]: {"ml-100k": 5, "ml-1m": 0, "netflix": 5},
+        NAMES[1]: {"ml-100k": 11, "ml-1m": 13, "netflix": 13},
+    }
+    assert len(counted) == expected[name][data]
 
 
 def test_a_run_can_be_repeated(outcome):

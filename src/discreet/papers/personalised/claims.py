@@ -88,7 +88,8 @@ def claims(grid: Grid) -> Sequence[Claim]:
         return Finding(all(one.mean >= 0.7 for one in line), ", ".join(f"{one.mean:.1%}" for one in line))
 
     def overlap(seen: Seen) -> Finding:
-        gaps = [np.ptp([one.mean for one in seen([within(case, size) for case in groups])]) for size in grid["error"]]
+        lines = [[one.mean for one in seen([within(case, size) for case in groups])] for size in grid["error"]]
+        gaps = [max(means) - min(means) for means in lines]
         return Finding(max(gaps) <= FLAT, f"curves lie up to {max(gaps):.3f} apart, and {FLAT:g} is the limit")
 
     def share_line(seen: Seen, size: float, least: float = 0.0) -> Line:
