@@ -26,7 +26,7 @@ MODELS = {
 class HalfTheNoise(dc.TrustedServer):
     """Steps with half the noise that was paid for."""
 
-    def steps(self, steps: dc.Steps, share: float = 1.0) -> StepSums:
+    def steps(self, steps: dc.populations.Steps, share: float = 1.0) -> StepSums:
         plan = self._charged_steps(steps, share)
         weak = replace(plan, spend=replace(plan.spend, scale=plan.spend.scale / 2))
 
@@ -37,8 +37,8 @@ class HalfTheNoise(dc.TrustedServer):
         return StepSums(steps, plan.deviation, answer)
 
 
-def audited(model: Any, unit: Literal["rating", "user"], kind: Any = None, runs: int = 160) -> dc.Audit:
-    return dc.audit_by_runs(
+def audited(model: Any, unit: Literal["rating", "user"], kind: Any = None, runs: int = 160) -> dc.audit.Audit:
+    return dc.audit.audit_by_runs(
         model,
         RATINGS,
         dc.Terms(epsilon=8.0, delta=1e-5, unit=unit),
@@ -73,7 +73,7 @@ def test_in_one_run() -> None:
     """400 canaries at once."""
     ratings = dc.synthetic(users=20, items=400, ratings=400, seed=1)
     model = dc.NoisyPNBM(start="constant", steps=2, steps_share=0.6, clip=1.0, neighbours=20)
-    audit = dc.audit_in_one_run(
+    audit = dc.audit.audit_in_one_run(
         model,
         ratings,
         dc.Terms(epsilon=2.0, delta=1e-8, unit="user"),

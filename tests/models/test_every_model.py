@@ -35,6 +35,9 @@ SETTINGS = {
     "paper:dpps-pnbm": {"epsilon": None, "iterations": 20, "learning_rate": 0.4},
     "paper:dpsgd-mf": {"epsilon": None, "factors": 3, "learning_rate": 0.03, "iterations": 60},
     "paper:dpps-mf": {"epsilon": None, "factors": 3, "learning_rate": 0.03, "iterations": 300},
+    "paper:objective-perturbation": {"epsilon": None, "factors": 2},
+    "paper:personalised": {"epsilon": None, "factors": 2},
+    "paper:dp-pmf": {"epsilon": None, "factors": 2},
 }
 USERS, ITEMS = 61, 24
 KINDS = every_kind()

@@ -40,9 +40,9 @@ def test_the_bound_holds_for_users_and_ratings(neighbours, floor):
     """Every way in which 1 user rates 4 items with 1, 3 and 5, and 300 ways for 2 users."""
     asked, rng = gradient(floor=floor)
     question = asked.contribution(similarities(rng))
-    (user, _) = dc.check_sensitivity(question, CATALOGUE, [1, 3, 5], users=1, neighbours=neighbours)
+    (user, _) = dc.audit.check_sensitivity(question, CATALOGUE, [1, 3, 5], users=1, neighbours=neighbours)
     assert user.exhaustive and user.share > 0.99  # the clip is reached
-    dc.check_sensitivity(question, CATALOGUE, [1, 3, 5], users=2, neighbours=neighbours, most=300)
+    dc.audit.check_sensitivity(question, CATALOGUE, [1, 3, 5], users=2, neighbours=neighbours, most=300)
 
 
 @settings(max_examples=25)
@@ -50,7 +50,7 @@ def test_the_bound_holds_for_users_and_ratings(neighbours, floor):
 def test_the_bound_holds_at_any_similarities(seed, clip, floor):
     asked, rng = gradient(clip, floor, seed)
     question = asked.contribution(similarities(rng, signed=True))
-    dc.check_sensitivity(question, CATALOGUE, [1, 5], users=1, most=300, seed=seed)
+    dc.audit.check_sensitivity(question, CATALOGUE, [1, 5], users=1, most=300, seed=seed)
 
 
 def test_one_rating_moves_it_further_than_the_clip():
@@ -59,7 +59,7 @@ def test_one_rating_moves_it_further_than_the_clip():
     question = asked.contribution(similarities(rng))
     lying = replace(question, bounds=(dc.Bound("rating", "l2", 0.1),))
     with pytest.raises(InputError, match="one rating moves 'gradients of similarities'"):
-        dc.check_sensitivity(lying, CATALOGUE, [1, 3, 5], users=1)
+        dc.audit.check_sensitivity(lying, CATALOGUE, [1, 3, 5], users=1)
 
 
 def test_without_the_clip_a_user_moves_it_further():
@@ -67,4 +67,4 @@ def test_without_the_clip_a_user_moves_it_further():
     values = similarities(rng)
     lying = replace(asked.contribution(values), bounds=(dc.Bound("user", "l2", 0.4),))
     with pytest.raises(InputError, match="beyond its declared bound"):
-        dc.check_sensitivity(lying, CATALOGUE, [1, 3, 5], users=1)
+        dc.audit.check_sensitivity(lying, CATALOGUE, [1, 3, 5], users=1)

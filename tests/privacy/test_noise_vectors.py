@@ -13,7 +13,7 @@ from scipy import stats
 
 from discreet.errors import InputError
 from discreet.privacy import noise_ball, noise_shares
-from discreet.privacy.noise_ball import add_ball, ball_distance, draw_ball
+from discreet.privacy.noise_ball import add_ball, ball_distance, draw_ball, draw_balls
 from discreet.privacy.noise_shares import (
     draw_gaussian_share,
     draw_laplace_share,
@@ -78,6 +78,23 @@ def test_length_is_gamma_and_direction_uniform(dimensions):
     for shares in (draws / lengths[:, None]).T ** 2:
         assert stats.kstest(shares, stats.beta(0.5, (dimensions - 1) / 2).cdf).pvalue > FALSE_ALARM
     assert stats.binomtest(int((draws > 0).sum()), draws.size).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("dimensions", [1, 3, 50])
+def test_many_vectors_at_once_have_the_same_law(dimensions):
+    draws = draw_balls(80.0, 3_000, dimensions, Randomness(seed=7)) / 80
+    lengths = np.linalg.norm(draws, axis=1)
+    assert stats.kstest(lengths, stats.gamma(dimensions).cdf).pvalue > FALSE_ALARM
+    for off in (0.7, 1.3):
+        assert stats.kstest(off * lengths, stats.gamma(dimensions).cdf).pvalue < 1e-20
+    assert stats.binomtest(int((draws > 0).sum()), draws.size).pvalue > FALSE_ALARM
+    if dimensions > 1:
+        shares = (draws[:, 0] / lengths) ** 2
+        assert stats.kstest(shares, stats.beta(0.5, (dimensions - 1) / 2).cdf).pvalue > FALSE_ALARM
+        spread = np.cov((draws / lengths[:, None]).T) * dimensions  # of a uniform direction: the identity over d
+        assert np.abs(spread - np.eye(dimensions)).max() < 6.5 * math.sqrt(2 / 3_000)
+    with pytest.raises(InputError, match="scale that is positive"):
+        draw_balls(0.0, 3, dimensions, Randomness())
 
 
 def test_many_dimensions_have_the_long_noise_they_should():

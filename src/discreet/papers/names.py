@@ -59,6 +59,16 @@ PAPERS = {
         },
         "Similarities learned with noise, or drawn from their posterior (arXiv 1701.02120).",
     ),
+    "objective-perturbation": Listed(
+        "objective_perturbation",
+        {"objective-perturbation": "algorithm:ObjectivePerturbedMF"},
+        "Matrix factorisation with a noisy objective (IJCAI 2015).",
+    ),
+    "personalised": Listed(
+        "personalised",
+        {"personalised": "algorithm:PDPPMF", "dp-pmf": "algorithm:DPPMF"},
+        "Matrix factorisation with a privacy level for every rating (2018).",
+    ),
 }
 
 

@@ -45,6 +45,7 @@ from discreet.privacy.noise import (
     _spare,
     add_laplace,
     digit_tables,
+    draw_rounded_gaussian,
 )
 from discreet.privacy.randomness import Randomness
 from discreet.types import AnyArray, Doubles
@@ -52,6 +53,7 @@ from discreet.types import AnyArray, Doubles
 _MEAN_BITS = 89  # exponential numbers are drawn as geometric ones with this mean
 _DIGITS = 4  # in each of two halves: 96 bits, of which the last 7 are cut off with odds e**-128
 _CHUNK = 1 << 14
+_FINE = 2.0**40  # steps of a deviation, where many vectors are drawn in doubles
 
 
 def draw_ball(scale: float, dimensions: int, randomness: Randomness) -> Integers:
@@ -100,6 +102,24 @@ def add_balls(rows: AnyArray, scale: float, grid: float, randomness: Randomness)
     if np.shape(rows)[1] == 1:
         return add_laplace(rows, scale, grid, randomness)
     return np.stack([add_ball(row, scale, grid, randomness) for row in rows])
+
+
+def draw_balls(scale: float, count: int, dimensions: int, randomness: Randomness) -> Doubles:
+    """Many vectors with density ∝ exp(−‖η‖ / scale) at once, in doubles: for what is worked out in doubles anyway.
+
+    They are s·χ·N as above, χ being the length of a normal vector in d + 1 dimensions. No lattice: nothing is proven of
+    sums to which they are added, and published systems that put them into an objective prove nothing in doubles.
+
+    >>> draw_balls(4000.0, 3, 50, Randomness()).shape
+    (3, 50)
+    """
+    require(count >= 0, f"the number of noise vectors must not be negative, got {count}")
+    require(dimensions >= 1, f"noise needs at least 1 dimension, got {dimensions}")
+    require(0 < scale < math.inf, f"noise needs a scale that is positive and finite, got {scale}")
+    drawn = draw_rounded_gaussian(_FINE, count * (2 * dimensions + 1), randomness) / _FINE
+    normal = drawn.reshape(count, 2 * dimensions + 1)
+    length = np.sqrt((normal[:, dimensions:] ** 2).sum(axis=1, keepdims=True))
+    return np.asarray(scale * length * normal[:, :dimensions], dtype=np.float64)
 
 
 def ball_distance(dimensions: int) -> float:

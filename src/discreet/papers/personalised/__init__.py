@@ -1,0 +1,1 @@
+"""Probabilistic matrix factorisation with personalised differential privacy, as published (2018)."""
