@@ -1,6 +1,7 @@
 """Lists of similar items from noisy sums over users: what the private neighbour models start from.
 
-    1. counts n_i and sums of ratings of each item    →   base_i and what is unknown of it (:mod:`~.sums.item_sums`)
+    1. counts n_i and sums of ratings of each item    →   base_i and what is unknown of it
+       (:mod:`~discreet.models.denoise.item_biases`)
     2. products and co-counts of pairs of the most rated items, unless noise would hide them
        (:mod:`~discreet.models.sums.pair_sums`)       →   factors L with covariance L Lᵀ, cleaned of noise
        (:mod:`~discreet.models.denoise.spectral`)
