@@ -4,7 +4,9 @@ One user's scores are made by numpy (:mod:`discreet.kernels.few_users`): compili
 answers one user at a time needs no compiler at all. Compiled kernels are for batches and for fits.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -16,6 +18,8 @@ Result = TypeVar("Result")
 FEW_USERS = 16
 """Up to so many users are served by numpy: loading a compiled kernel takes longer than that."""
 
+_ALWAYS_COMPILED: ContextVar[bool] = ContextVar("always_compiled", default=False)
+
 prange = range
 """Stands for numba's own, which takes its place when a kernel is compiled."""
 
@@ -26,13 +30,27 @@ def by_numpy(users: int) -> bool:
     >>> by_numpy(1)
     True
     """
-    if users <= FEW_USERS:
+    if users <= FEW_USERS and not _ALWAYS_COMPILED.get():
         return True
     try:
         import numba  # noqa: F401
     except ModuleNotFoundError:
         return True
     return False
+
+
+@contextmanager
+def always_compiled() -> Iterator[None]:
+    """Within, kernels serve few users too.
+
+    Sums over users and mechanisms are computed here: numpy and kernels differ in the last bit, and if the number of
+    users decided between them, one user more would move the rounding of everybody's contribution.
+    """
+    token = _ALWAYS_COMPILED.set(True)
+    try:
+        yield
+    finally:
+        _ALWAYS_COMPILED.reset(token)
 
 
 def chosen(
