@@ -30,7 +30,8 @@ addEventListener("load", function () {
     if (!box.width || !box.height) return;
     seen += 1;
     var hides = getComputedStyle(one).overflowX !== "visible" && one.scrollWidth > one.clientWidth + 1;
-    if (hides || box.left < -.5 || box.right > innerWidth + .5) cut.push(one.tagName + " " + one.textContent.slice(0, 40));
+    if (hides || box.left < -.5 || box.right > innerWidth + .5)
+      cut.push(one.tagName + " " + one.textContent.slice(0, 40));
   });
   parent.postMessage(JSON.stringify({
     width: innerWidth, page: document.documentElement.scrollWidth, cut: cut, seen: seen, title: document.title,
@@ -79,7 +80,7 @@ KINDS = {
 
 
 def history(*titles: str) -> dc.History:
-    return dc.History.of(RATINGS.catalogue, {title: 4.0 for title in titles})
+    return dc.History.of(RATINGS.catalogue, dict.fromkeys(titles, 4.0))
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +113,10 @@ def words(page: str) -> str:
         (
             "a level for each rating",
             "Each of your 3 ratings is protected at epsilon 0.5 or less, and all of them together at epsilon 0.8.",
-            ["Toy Story (1995) 0.2 epsilon 0.2 1.23 times", "wished for nothing has the strictest level"],
+            [
+                "Toy Story (1995) 0.2 epsilon 0.2 1.23 times",
+                "Where you wished for nothing you have the strictest level",
+            ],
         ),
         (
             "a level for each rating, unit user",

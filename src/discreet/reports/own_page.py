@@ -66,7 +66,8 @@ def headline(found: PersonalPromise, count: int) -> str:
     if count == 1 and found.unit.name == "rating":
         return str(found.ratings[0])
     if count == 1:
-        return f"Your only rating is protected at {spoken(found.ratings[0].level.loss)}, and all that you gave at {together}."
+        alone = spoken(found.ratings[0].level.loss)
+        return f"Your only rating is protected at {alone}, and all that you gave at {together}."
     each = {(one.level.loss.epsilon, one.level.loss.delta) for one in found.ratings}
     highest = spoken(Loss(max(epsilon for epsilon, _ in each), max(delta for _, delta in each)))
     less = " or less" if len(each) > 1 else ""
@@ -80,19 +81,19 @@ def _sections(release: Release, history: History, found: PersonalPromise) -> lis
 
 
 def _ratings(guarantee: Guarantee, history: History, found: PersonalPromise) -> Section:
+    levels = bool(guarantee.levels)
+    without = "Where you wished for nothing you have the strictest level." if levels else ""
     if not found.ratings:
         return Folding(
             title="Your ratings",
-            paragraphs=["They are protected all together: none of them has a level of its own."],
+            paragraphs=["They are protected all together: none of them has a level of its own.", without],
             columns=["Your rating of"],
             rows=[[str(history.catalogue.titles[item])] for item in history.items],
         )
-    levels = bool(guarantee.levels)
-    without = "A rating for which you wished for nothing has the strictest level." if levels else ""
     return Folding(
         title="Your ratings",
         paragraphs=[without],
-        columns=["Your rating of", *(["level"] if levels else []), "is protected at", "at most as likely"],
+        columns=["Your rating of", *(["level"] if levels else []), "is protected at", "more likely by at most"],
         rows=[
             [
                 one.title,
@@ -117,7 +118,7 @@ def _meaning(guarantee: Guarantee, found: PersonalPromise) -> Section:
     if len(found.ratings) > 1 or (found.ratings and found.unit.name == "user"):
         paragraphs.append(
             "Whoever asks about all of your ratings at once can learn more than about one of them: they are protected "
-            f"at {spoken(found.together)} together, and what is concluded is at most {_times(found.together)} as likely."
+            f"at {spoken(found.together)} together, and conclusions are at most {_times(found.together)} as likely."
         )
     if guarantee.exposed_to:
         paragraphs.append(f"Your ratings are not hidden from {' and '.join(guarantee.exposed_to)}.")
