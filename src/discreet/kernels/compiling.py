@@ -4,7 +4,9 @@ One user's scores are made by numpy (:mod:`discreet.kernels.few_users`): compili
 answers one user at a time needs no compiler at all. Compiled kernels are for batches and for fits.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -20,13 +22,31 @@ prange = range
 """Stands for numba's own, which takes its place when a kernel is compiled."""
 
 
+_alike: ContextVar[bool] = ContextVar("alike", default=False)
+
+
+@contextmanager
+def alike() -> Iterator[None]:
+    """Inside, one kernel for any number of users: what a user adds to a sum must not change by a bit with another one.
+
+    >>> with alike():
+    ...     by_numpy(1) == by_numpy(1000)
+    True
+    """
+    before = _alike.set(True)
+    try:
+        yield
+    finally:
+        _alike.reset(before)
+
+
 def by_numpy(users: int) -> bool:
     """Whether numpy serves so many users: always where numba is not installed.
 
     >>> by_numpy(1)
     True
     """
-    if users <= FEW_USERS:
+    if users <= FEW_USERS and not _alike.get():
         return True
     try:
         import numba  # noqa: F401

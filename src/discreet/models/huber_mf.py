@@ -78,7 +78,7 @@ class HuberMF:
         require(isinstance(self.facts, str), f"facts must be text, as 'gender=F,gender=M', got {self.facts!r}")
         require_number("threshold", self.threshold, above=0)
         require_number("count_share", self.count_share, above=0, below=1)
-        require_number("tolerance", self.tolerance, above=0)
+        require_number("tolerance", self.tolerance, least=1e-7)
         require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:

@@ -86,7 +86,7 @@ class Groups:
             return lowered(wished, epsilons, "the groups")
 
         by: By = "weights" if self.of == "user" else "sampling"
-        return Wishes(levels=levels, of=self.of, by=self.by or by, chooser=chooser)
+        return Wishes(levels=levels, of=self.of, by=self.by or by, chooser=chooser, source="names")
 
     def _uniform(self, ratings: Ratings, what: str) -> AnyArray:
         """A number in [0, 1) for each user or rating, from the names of its user and item and the seed."""

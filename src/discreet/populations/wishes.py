@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -40,6 +40,12 @@ LEVEL_FACT = "privacy level"
 
 Chooser = Callable[[Ratings], AnyArray]
 
+Source = Literal["names", "rows", "ratings"]
+"""What tells a level: the names of users and items; which rows a table of ratings has; or the ratings themselves."""
+
+ALONE = 8
+"""Of so many users or ratings with each wish a rule is asked by themselves."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Wishes:
@@ -60,6 +66,9 @@ class Wishes:
         models that run mechanisms, which have no weights.
     chooser
         From ratings to the position of a level for each user or rating.
+    source
+        What the chooser looks at. If levels of users hang on their rows or ratings, one rating may change the weight of
+        all of a user's: then ledgers for ratings are refused, and with ``ratings`` also those where a user is replaced.
 
     Examples
     --------
@@ -75,6 +84,7 @@ class Wishes:
     of: UnitName
     by: By
     chooser: Chooser
+    source: Source = "ratings"
 
     def __post_init__(self) -> None:
         require(self.of in ("user", "rating"), f"levels are chosen for a 'user' or a 'rating', got {self.of!r}")
@@ -138,7 +148,8 @@ class Wishes:
         choices = read_choices(
             path, column, user=user, item=item if chosen_for == "rating" else None, progress=progress
         )
-        return cls._of(choices, levels, chosen_for, by or _usual(chosen_for), str(path))
+        source: Source = "rows" if with_items else "names"
+        return cls._of(choices, levels, chosen_for, by or _usual(chosen_for), str(path), source)
 
     @classmethod
     def by_rule(
@@ -147,8 +158,8 @@ class Wishes:
         """A wish for each user or rating by a rule: from ratings to as many epsilons as there are users or ratings.
 
         A rule looks at each user, or each rating, by itself. One that looks at others too would change their levels
-        when one comes or goes, and nothing would be proven; a rule that comes to other wishes on half of the data is
-        refused.
+        when one comes or goes, and nothing would be proven; a rule that comes to other wishes on half of the data, or
+        for some users or ratings by themselves, is refused.
 
         >>> careful = Wishes.by_rule(lambda ratings: np.where(ratings.values < 2, 0.1, 1.0), of="rating")
         """
@@ -156,26 +167,29 @@ class Wishes:
 
         def chooser(ratings: Ratings) -> AnyArray:
             wished = _wished(rule, ratings, of)
-            half = np.arange(len(wished)) % 2 == 0
-            some = ratings.select(half) if of == "rating" else ratings.select_users(np.flatnonzero(half))
-            alone = bool(half.any()) and np.array_equal(_wished(rule, some, of), wished[half])
-            require(
-                alone or not half.any(),
-                f"the rule comes to another wish for a {of} where others are not there: it must look at each by itself",
-            )
+            for places in _places_to_ask(wished):
+                asked = np.isin(np.arange(len(wished)), places)
+                some = ratings.select(asked) if of == "rating" else ratings.select_users(places)
+                require(
+                    np.array_equal(_wished(rule, some, of), wished[places]),
+                    f"the rule comes to another wish for a {of} where others are not there: it must look at each by "
+                    "itself",
+                )
             return lowered(wished, epsilons, "the rule")
 
         return cls(levels=dict(zip(names, epsilons, strict=True)), of=of, by=by or _usual(of), chooser=chooser)
 
     @classmethod
-    def _of(cls, choices: Choices, levels: "Levels", of: UnitName, by: By, where: str) -> "Wishes":
+    def _of(
+        cls, choices: Choices, levels: "Levels", of: UnitName, by: By, where: str, source: Source = "names"
+    ) -> "Wishes":
         names, epsilons = _named(levels)
         positions = _positions(choices.texts, names, epsilons, where)
 
         def chooser(ratings: Ratings) -> AnyArray:
             return _chosen(ratings, choices, positions, where)
 
-        return cls(levels=dict(zip(names, epsilons, strict=True)), of=of, by=by, chooser=chooser)
+        return cls(levels=dict(zip(names, epsilons, strict=True)), of=of, by=by, chooser=chooser, source=source)
 
     # ── What becomes of them ──
 
@@ -220,8 +234,9 @@ class Wishes:
             f"the ledger's epsilon {ledger.epsilon:g} is above every level on offer, up to {highest:g}: nobody would "
             "take part in full; lower it to at most the highest level",
         )
-        ledger.offer(self.offer(ledger.epsilon, gaussian=gaussian))
         chosen = self.chosen(ratings)
+        self._check_source(ledger)
+        ledger.offer(self.offer(ledger.epsilon, gaussian=gaussian))  # last: what was refused leaves no trace
         if self.by == "weights":
             names = np.array(list(self.levels), dtype=np.str_)
             return replace(ratings, user_facts={**ratings.user_facts, LEVEL_FACT: names[chosen]})
@@ -236,6 +251,16 @@ class Wishes:
         if users_stay:
             return ratings._kept(drawn[ratings.user_index], ratings.handling)
         return ratings._with_users_at(np.flatnonzero(drawn), ratings.handling)
+
+    def _check_source(self, ledger: Ledger) -> None:
+        """Raise where neighbours may differ in the level of a user, and not in what the ledger's unit is alone."""
+        told = self.of == "rating" or self.source == "names"
+        told = told or (ledger.unit.name == "user" and ledger.unit.neighbours == "add-or-remove")
+        require(
+            told or (self.source == "rows" and ledger.unit.name == "user"),
+            "these levels of users follow from their ratings, so one rating may change the level, and with it all that "
+            "a user adds: keep a ledger for User(), or name everybody's level (Wishes.of_users)",
+        )
 
     def __repr__(self) -> str:
         levels = ", ".join(f"{name}: {epsilon:g}" for name, epsilon in self.levels.items())
@@ -335,6 +360,15 @@ def _wished(rule: Callable[[Ratings], AnyArray], ratings: Ratings, of: UnitName)
     size = ratings.n_users if of == "user" else len(ratings)
     require(wished.shape == (size,), f"the rule must give one epsilon for each {of}")
     return wished
+
+
+def _places_to_ask(wished: AnyArray) -> list[AnyArray]:
+    """Half of all, and some with each wish one by one."""
+    places = [np.arange(0, len(wished), 2)]
+    for wish in np.unique(wished)[:ALONE]:
+        same = np.flatnonzero(wished == wish)
+        places += [same[[at]] for at in np.unique(np.linspace(0, len(same) - 1, ALONE).astype(np.int64))]
+    return [some for some in places if len(some)]
 
 
 def _usual(of: UnitName) -> By:
