@@ -2,6 +2,7 @@
 
     python benchmarks/factorisation.py                       # MovieLens 1M, d 50
     python benchmarks/factorisation.py --data ml-100k --factors 20
+    python benchmarks/factorisation.py --torch               # the same solves by torch, on a GPU where there is one
 
 Every item has normal equations of its own, (Σ u uᵀ + ridge) v = Σ r u − noise, in doubles; users' factors and noise are
 random. The least time of several runs counts, compiling not included; a sample of items is solved by numpy too. Then
@@ -20,6 +21,7 @@ import numpy as np
 
 import discreet as dc
 from discreet.kernels.objective_perturbation import minimise_rows
+from discreet.kernels.objective_perturbation_torch import minimise_rows as minimise_rows_by_torch
 
 LIMIT = 3.0
 """Seconds on two cores."""
@@ -31,6 +33,7 @@ def main() -> int:
     parser.add_argument("--data", default="ml-1m")
     parser.add_argument("--factors", type=int, default=50)
     parser.add_argument("--threads", type=int, default=min(2, numba.config.NUMBA_NUM_THREADS))
+    parser.add_argument("--torch", action="store_true")
     options = parser.parse_args()
     numba.set_num_threads(options.threads)
     ratings, rng, d = dc.load(options.data), np.random.default_rng(1), options.factors
@@ -47,6 +50,12 @@ def main() -> int:
     print(f"{options.data}: {len(ratings):,} ratings, {ratings.n_items:,} items, d {d}, {options.threads} threads\n")
     print(f"{'exact solves of all items':<40}{seconds:>8.2f} s   (at most {LIMIT:g})")
     print(f"{'furthest from numpy, relative':<40}{off:>8.1e}     (at most 1e-6)")
+    if options.torch:
+        apart = np.abs(minimise_rows_by_torch(*data, users, ridge, noise) - solved).max() / np.abs(solved).max()
+        on_torch = least(lambda: minimise_rows_by_torch(*data, users, ridge, noise))
+        print(f"{'the same by torch':<40}{on_torch:>8.2f} s")
+        print(f"{'furthest from numba, relative':<40}{apart:>8.1e}     (at most 1e-4)")
+        off = max(off, apart / 100)
     for name, model in (
         ("S1, 100 steps, d 50", dc.papers.ObjectivePerturbedMF()),
         ("S1, exact minimiser, d 50", dc.papers.ObjectivePerturbedMF(minimiser="exact")),

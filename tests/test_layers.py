@@ -48,15 +48,14 @@ def test_imports_by_a_string_go_downwards_too(path):
 
 
 def test_only_a_name_that_was_typed_is_imported_from_outside():
-    """A string that is no part of this package: an optional library, and the model that whoever runs the command has named."""
+    """A string that is no part of this package: an optional library, or the model that a command names."""
     outside = {
         (str(path.relative_to(SOURCE)), name)
         for path in FILES
         for name in imported_by_string(path)
         if name.split(".")[0] != "discreet"
     }
-    optional = {("kernels/covariance_torch.py", "torch"), ("extras.py", "module")}
-    assert outside - optional <= {("fitting/own_models.py", "module_name")}
+    assert outside <= {("fitting/own_models.py", "module_name"), ("extras.py", "module")}
 
 
 def test_nothing_that_reads_a_release_imports_what_was_typed():

@@ -13,8 +13,8 @@ TOP = {
     "data": "Catalogue History Ratings Scale from_frame load synthetic",
     "populations": "Contribution LocalDevices NoPrivacy Terms TrustedServer Wishes",
     "privacy": "Bound Budget Guarantee Ledger Randomness Rating User",
-    "models": "ALS Almanac BayesianMF Bias Cosine CovarianceKNN EASE FilteredMF HuberMF ImplicitALS MF OwnTaste PMF "
-    "PNBM PatternMF Pearson Popularity SVD WARP",
+    "models": "ALS Almanac BayesianMF Bias Cosine CovarianceKNN EASE FilteredMF HuberMF ImplicitALS LangevinPNBM MF "
+    "NeighbourList NoisyPNBM OwnTaste PMF PNBM PatternMF Pearson Popularity SVD WARP truncated",
     "releases": "Release compare evaluate spend_and_release",
     "errors": "DiscreetError InputError OverspentError",
 }
@@ -27,7 +27,7 @@ FOLDERS = {
     "data": "Handling Labels RatingsInParts UserReport available describe fetch read_history read_movielens_split "
     "read_netflix_probe read_reports",
     "evaluation": "EachUser Folds HeldOutUsers HoldOut PublishedRanking PublishedRatings Report Search",
-    "papers": "HybridKNN",
+    "papers": "DPPMF DPPSMF DPPSPNBM DPSGDMF DPSGDPNBM HybridKNN ObjectivePerturbedMF PDPPMF",
     "populations": "Choice Groups Mechanism Steps quantile_of_users",
     "privacy": "LevelLoss Loss PublicKey SigningKey Spend choose private_count private_mean private_quantile",
     "releases": "PersonalPromise Recommendations Suggestion promised_to",

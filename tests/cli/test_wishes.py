@@ -95,3 +95,40 @@ def test_a_release_without_levels_has_none_to_show(files):
     assert shown.exit_code == 2 and "offers no privacy levels" in shown.output
     own = call("certificate", files / "release", "--history", files / "me.csv")
     assert "Your rating of Toy Story (1995) is protected at epsilon 1." in own.output
+
+
+def test_ones_own_page(files):
+    fit(files, "--epsilon", ".5", "--epsilon-column", "privacy", "--levels", ".1,.2,1")
+    own = ("certificate", files / "release", "--history", files / "me.csv", "--epsilon-column", "Privacy")
+    shown = call(*own, "--html", files / "own.html")
+    assert shown.exit_code == 0 and f"Your page is {files / 'own.html'}" in shown.output
+    page = (files / "own.html").read_text(encoding="utf-8")
+    assert "Toy Story (1995)</th>" in page and "epsilon 0.2</td>" in page
+    assert len(json.loads(call(*own, "--html", files / "own.html", "--json").output)["ratings"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["--html", "own.html"], "name your ratings with --history"),
+        (["--history", "me.csv", "--html", "me.csv"], "would replace your ratings"),
+        (["--history", "me.csv", "--html", "."], "is a folder"),
+        (["--level", "0.05"], "below the lowest level on offer; on offer are 0.1, 0.2, 1"),
+        (["--level", "secret"], "there is no privacy level 'secret'; on offer are 0.1, 0.2, 1"),
+    ],
+)
+def test_what_is_wrong_with_a_page_or_a_level_is_one_sentence(files, monkeypatch, more, sentence):
+    fit(files, "--epsilon", ".5", "--epsilon-column", "privacy", "--levels", ".1,.2,1")
+    monkeypatch.chdir(files)
+    shown = call("certificate", "release", *more)
+    assert shown.exit_code == 2 and sentence in shown.output and len(shown.output.splitlines()) == 1
+    assert "Toy Story" not in shown.output and not (files / "own.html").exists()
+
+
+def test_a_level_that_is_not_on_offer(files):
+    fit(files, "--epsilon", ".5", "--epsilon-column", "privacy", "--levels", ".1,.2,1")
+    told = "There is no privacy level 0.3: on offer are 0.1, 0.2, 1, and such a wish is lowered to 0.2."
+    assert call("certificate", files / "release", "--level", "0.3").output.splitlines()[0] == told
+    own = call("certificate", files / "release", "--history", files / "me.csv", "--level", "0.3")
+    assert own.output.splitlines()[0] == told
+    assert "There is no" not in call("certificate", files / "release", "--level", ".2").output

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.kernels import objective_perturbation_torch
 from discreet.kernels.objective_perturbation import minimise_rows, residual_pulls, step_through
 
 RATINGS = dc.synthetic(users=40, items=23, ratings=400, seed=3)
@@ -86,3 +87,28 @@ def test_the_number_of_threads_changes_nothing():
     for solved, pulls in results[1:]:
         np.testing.assert_array_equal(solved, results[0][0])
         np.testing.assert_array_equal(pulls, results[0][1])
+
+
+@pytest.mark.parametrize("cells", [1, 1 << 26])
+def test_torch_finds_the_same_minimisers(cells, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.setattr(objective_perturbation_torch, "BLOCK_CELLS", cells)
+    ratings, rng = dc.synthetic(users=60, items=40, ratings=600, seed=1), np.random.default_rng(1)
+    columns = ratings.by_item
+    data = columns.indptr, columns.users, columns.values, rng.normal(size=(60, 5)), np.full(40, 0.1)
+    noise = 3 * rng.normal(size=(40, 5))
+    found = objective_perturbation_torch.minimise_rows(*data, noise, device="cpu")
+    np.testing.assert_allclose(found, minimise_rows(*data, noise), rtol=1e-9, atol=1e-9)
+
+
+def test_a_paper_is_solved_by_either_engine():
+    pytest.importorskip("torch")
+    ratings = dc.synthetic(users=60, items=40, ratings=600, seed=1)
+    model = dc.papers.ObjectivePerturbedMF(minimiser="exact", factors=3, iterations=3)
+    one, other = (
+        model.fit(ratings, randomness=dc.Randomness(1), engine=engine).arrays["item_factors"]
+        for engine in ("numba", "torch")
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+    with pytest.raises(dc.InputError, match="engine must be 'numba' or 'torch', got 'gpu'"):
+        model.fit(ratings, engine="gpu")

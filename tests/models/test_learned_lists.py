@@ -8,8 +8,9 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InputError
-from discreet.models.denoise.item_lists import CONSTANTS, list_plan
-from discreet.models.home.lists import home_of, residuals_at_home
+from discreet.models.denoise.item_lists import CONSTANTS, list_queries
+from discreet.models.home.lists import home_of
+from discreet.models.sums.similarity_gradient import gradient_residuals
 from discreet.populations.rehearsal import follow, rehearse
 
 RATINGS = dc.synthetic(users=120, items=40, ratings=2400, seed=6)
@@ -37,10 +38,10 @@ def dense(release):
 @pytest.mark.parametrize("kind", LISTS)
 def test_a_prediction_is_the_own_expectation_and_the_mean_residual_of_neighbours(kind):
     release = kind(neighbours=7, floor=0.4).fit(dc.NoPrivacy(RATINGS))
-    home = home_of(dict(release.arrays), release.catalogue, features=True)
+    home = home_of(release.arrays, release.catalogue, features=True)
     own, matrix = home.coefficients(RATINGS), dense(release)
     residuals = np.zeros((120, 40))
-    residuals[RATINGS.user_index, RATINGS.item_index] = residuals_at_home(home, RATINGS)
+    residuals[RATINGS.user_index, RATINGS.item_index] = gradient_residuals(home, RATINGS)
     seen = RATINGS.csr.toarray() > 0
     expected = home.base + own @ home.rows.T + residuals @ matrix.T / np.maximum(seen @ matrix.T, 0.4)
     users, items = (grid.ravel() for grid in np.indices((120, 40)))
@@ -51,9 +52,9 @@ def test_a_prediction_is_the_own_expectation_and_the_mean_residual_of_neighbours
 def test_a_step_of_descent_is_the_formula():
     model = dc.NoisyPNBM(steps=1, step=0.05, clip=1e6, pull=0.0, neighbours=39, start="constant")
     release = model.fit(dc.NoPrivacy(RATINGS))
-    home = home_of(dict(release.arrays), release.catalogue, features=True)
+    home = home_of(release.arrays, release.catalogue, features=True)
     seen, residuals = RATINGS.csr.toarray() > 0, np.zeros((120, 40))
-    residuals[RATINGS.user_index, RATINGS.item_index] = residuals_at_home(home, RATINGS)
+    residuals[RATINGS.user_index, RATINGS.item_index] = gradient_residuals(home, RATINGS)
     start = np.full((40, 40), CONSTANTS.even)
     np.fill_diagonal(start, 0)
     below = seen @ start.T
@@ -150,7 +151,7 @@ def test_a_fit_keeps_to_its_ledger(kind, unit, pair_share):
 def test_pairs_are_asked_for_where_they_show():
     def share(audience, unit, epsilon):
         server = dc.TrustedServer(RATINGS, dc.Ledger(epsilon, 1e-6, unit))
-        return list_plan(server, audience, None, None, True).share
+        return list_queries(server, audience, None, None, True).share
 
     assert share(1000, dc.User(), 1.0) == 0
     assert share(1_000_000, dc.User(), 10.0) > 0.3
@@ -185,16 +186,17 @@ def test_a_shorter_list_explains_as_the_whole_does(model, tmp_path):
     """Explanations add up to the score, name own ratings, and on disk it is smaller."""
     release = model.fit(dc.NoPrivacy(RATINGS))
     short = dc.truncated(release, 4)
+    short_model, short_prepared, prepared = short.model, short.model.prepare(short), release.model.prepare(release)
     for user in (0, 5, 17):
         history = RATINGS.history_at(user)
         scores = short.score(history)
         for item in range(0, 40, 3):
-            terms = short.model.explain(short, history, item)
+            terms = short_model.explain(short_prepared, history, item)
             assert terms.sum() == pytest.approx(scores[item], rel=1e-4, abs=1e-5)
             near = short.arrays["neighbours"][item][short.arrays["similarities"][item] > 0]
             assert not terms[~np.isin(history.items, near)].any()
             # What is left counts in proportion as it did before.
-            whole = release.model.explain(release, history, item)[terms != 0]
+            whole = release.model.explain(prepared, history, item)[terms != 0]
             if whole.size > 1:
                 np.testing.assert_allclose(
                     terms[terms != 0] / terms[terms != 0].sum(), whole / whole.sum(), rtol=1e-3, atol=1e-5

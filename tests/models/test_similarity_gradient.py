@@ -11,7 +11,7 @@ import discreet as dc
 from discreet.errors import InputError
 from discreet.models.denoise.item_lists import constant_lists
 from discreet.models.home.lists import home_of
-from discreet.models.sums.similarity_gradient import SimilarityGradient
+from discreet.models.sums.similarity_gradient import SimilarityGradient, gradient_residuals
 
 ITEMS = 4
 CATALOGUE = dc.Catalogue.of("abcd", dc.Scale(1, 5), declared=True, genres=[["x"], ["x", "y"], ["y"], []])
@@ -68,3 +68,14 @@ def test_without_the_clip_a_user_moves_it_further():
     lying = replace(asked.contribution(values), bounds=(dc.Bound("user", "l2", 0.4),))
     with pytest.raises(InputError, match="beyond its declared bound"):
         dc.audit.check_sensitivity(lying, CATALOGUE, [1, 3, 5], users=1)
+
+
+def test_who_else_is_there_changes_no_bit_of_a_users_residuals():
+    """Few users are served by numpy and many by compiled kernels, which round differently: not here."""
+    ratings = dc.synthetic(users=60, items=30, ratings=900, seed=2)
+    release = dc.NeighbourList().fit(dc.NoPrivacy(ratings))
+    home = home_of(release.arrays, release.catalogue, features=True)
+    together = gradient_residuals(home, ratings)
+    for users in ([0], [7, 8, 9], list(range(40))):
+        alone = gradient_residuals(home, ratings.select_users(users))
+        np.testing.assert_array_equal(alone, together[np.isin(ratings.user_index, users)])

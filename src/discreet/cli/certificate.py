@@ -36,6 +36,12 @@ def certificate(
     epsilon_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Column of FILE with the level that you wished for.")
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PAGE", help="With --history: also write what is promised to you as a page, for you alone."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show the certificate of a release: its guarantee, the ledger behind it, and who signed it.
@@ -44,7 +50,8 @@ def certificate(
     has that key signed it: compare the fingerprint with one that you know.
 
     Where users chose privacy levels, --level says what is promised at one of them, and --history, with your own
-    ratings and the level that you wished for, what is promised to you. The release holds no user.
+    ratings and the level that you wished for, what is promised to you, in a page too with --html. The release holds
+    no user.
     """
     from discreet.releases.promises import of_level
     from discreet.releases.release import Release
@@ -52,9 +59,10 @@ def certificate(
 
     loaded, card, signer = Release.load(release, key=key, model=own_kind(model)), read_card(release), signer_of(release)
     guarantee = loaded.guarantee
+    require(html is None or history is not None, "--html writes your own page: name your ratings with --history FILE")
     require(epsilon_column is None or history is not None, "--epsilon-column is a column of --history FILE: name both")
     if history is not None:
-        own_page(loaded, history, level, epsilon_column, as_json=json)
+        own_page(loaded, history, level, epsilon_column, html, as_json=json)
         return
     if level is not None:
         level_page(loaded, level, as_json=json)
@@ -100,25 +108,36 @@ def certificate(
 
 def level_page(release: "Release", wish: str, *, as_json: bool) -> None:
     """What is promised at one privacy level."""
-    from discreet.releases.promises import level_of, sentences_of
+    from discreet.releases.promises import level_of, lowered, sentences_of
 
     found = level_of(release.guarantee, wish)
     if as_json:
         document(dataclasses.asdict(found) | {"unit": str(release.guarantee.unit)})
         return
+    if note := lowered(release.guarantee, wish):
+        say(note)
     for sentence in sentences_of(found, release.guarantee):
         say(sentence)
 
 
-def own_page(release: "Release", history: Path, level: str | None, column: str | None, *, as_json: bool) -> None:
+def own_page(
+    release: "Release", history: Path, level: str | None, column: str | None, html: Path | None, *, as_json: bool
+) -> None:
     """What is promised to one person, from that person's own file."""
     from discreet.data.choice_file import read_own_choices
     from discreet.data.history_file import read_history
-    from discreet.releases.promises import promised_to
+    from discreet.releases.promises import lowered, promised_to
 
     require(level is None or column is None, "--level is for all of your ratings, --epsilon-column for each: give one")
+    if html is not None:
+        check_file(html)
+        require(html.resolve() != history.resolve(), "--html would replace your ratings: name another file")
     own = read_history(history, release.catalogue)
     found = promised_to(release.guarantee, own, level if column is None else read_own_choices(history, column))
+    if html is not None:
+        from discreet.reports.own_page import write_own_page
+
+        write_own_page(html, release, own, found)
     if as_json:
         each = [
             {"item": one.item, "title": one.title, "level": one.level.name, "epsilon": one.level.loss.epsilon}
@@ -127,8 +146,12 @@ def own_page(release: "Release", history: Path, level: str | None, column: str |
         together = {"epsilon": found.together.epsilon, "delta": found.together.delta}
         document({"ratings": each, "together": together, "sentences": found.sentences()})
         return
+    if column is None and (note := lowered(release.guarantee, level)):
+        say(note)
     for sentence in found.sentences():
         say(sentence)
+    if html is not None:
+        say(f"Your page is {html}")
 
 
 def keys(

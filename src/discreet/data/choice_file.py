@@ -74,8 +74,12 @@ def read_own_choices(path: Path, column: str) -> dict[str, str]:
         names = {name.strip().lower(): name for name in rows.fieldnames or ()}
         named = next((name for name in ("item", "title") if name in names), None)
         require(
-            column in names and named is not None,
+            column.strip().lower() in names and named is not None,
             f"{path} needs the columns item or title, and {column} for the level that was wished for",
         )
         assert named is not None
-        return {row[names[named]].strip(): wish for row in rows if (wish := (row[names[column]] or "").strip())}
+        return {
+            row[names[named]].strip(): wish
+            for row in rows
+            if (wish := (row[names[column.strip().lower()]] or "").strip())
+        }

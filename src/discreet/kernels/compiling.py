@@ -18,26 +18,10 @@ Result = TypeVar("Result")
 FEW_USERS = 16
 """Up to so many users are served by numpy: loading a compiled kernel takes longer than that."""
 
+_ALWAYS_COMPILED: ContextVar[bool] = ContextVar("always_compiled", default=False)
+
 prange = range
 """Stands for numba's own, which takes its place when a kernel is compiled."""
-
-
-_alike: ContextVar[bool] = ContextVar("alike", default=False)
-
-
-@contextmanager
-def alike() -> Iterator[None]:
-    """Inside, one kernel for any number of users: what a user adds to a sum must not change by a bit with another one.
-
-    >>> with alike():
-    ...     by_numpy(1) == by_numpy(1000)
-    True
-    """
-    before = _alike.set(True)
-    try:
-        yield
-    finally:
-        _alike.reset(before)
 
 
 def by_numpy(users: int) -> bool:
@@ -46,13 +30,27 @@ def by_numpy(users: int) -> bool:
     >>> by_numpy(1)
     True
     """
-    if users <= FEW_USERS and not _alike.get():
+    if users <= FEW_USERS and not _ALWAYS_COMPILED.get():
         return True
     try:
         import numba  # noqa: F401
     except ModuleNotFoundError:
         return True
     return False
+
+
+@contextmanager
+def always_compiled() -> Iterator[None]:
+    """Within, kernels serve few users too.
+
+    Sums over users and mechanisms are computed here: numpy and kernels differ in the last bit, and if the number of
+    users decided between them, one user more would move the rounding of everybody's contribution.
+    """
+    token = _ALWAYS_COMPILED.set(True)
+    try:
+        yield
+    finally:
+        _ALWAYS_COMPILED.reset(token)
 
 
 def chosen(

@@ -14,12 +14,11 @@ Sums of whole numbers come out as in the other kernel, to the last digit: a user
 of 2¹⁴ users stay within the 53 bits of a double, in which sums of whole numbers are exact in any order.
 """
 
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 
-from discreet.errors import InputError
+from discreet.extras import load_extra
 from discreet.types import AnyArray, Indices, Offsets
 
 Precision = Literal["float64", "float32", "split", "bfloat16"]
@@ -54,7 +53,7 @@ def torch_moments(
     out
         Sums so far, to add to.
     """
-    torch = _torch()
+    torch = load_extra("torch", "torch", "an engine of torch")
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     kind = getattr(torch, "bfloat16" if precision == "split" else precision)
@@ -102,7 +101,7 @@ def whole_moments_by_torch(
         own = indptr[first : first + EXACT_USERS + 1]
         rows = slice(int(own[0]), int(own[-1]))
         some = own - own[0], items[rows], values[rows], weights[first : first + EXACT_USERS]
-        whole = torch_moments(*some, size, device=device, precision="float64").to(_torch().int64)
+        whole = torch_moments(*some, size, device=device, precision="float64").long()
         sums = whole if sums is None else sums.add_(whole)
     if sums is not None:
         out += packed_by_torch(sums)
@@ -111,7 +110,7 @@ def whole_moments_by_torch(
 
 def packed_by_torch(moments: Any) -> AnyArray:
     """Two packed upper triangles, as the other kernel returns them."""
-    torch = _torch()
+    torch = load_extra("torch", "torch", "an engine of torch")
     size = moments.shape[1]
     row, column = torch.triu_indices(size, size, device=moments.device)
     packed: AnyArray = moments[:, row, column].cpu().numpy()
@@ -152,12 +151,3 @@ def _add_product(torch: Any, strip: Any, left: Any, right: Any) -> None:
         strip += torch.mm(left, right, out_dtype=strip.dtype)
     else:
         strip += left.to(strip.dtype) @ right.to(strip.dtype)
-
-
-def _torch() -> Any:
-    try:
-        return import_module("torch")
-    except ImportError as error:
-        raise InputError(
-            "this sum runs on torch, which is not installed; the one in numba needs nothing more"
-        ) from error

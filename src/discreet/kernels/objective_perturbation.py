@@ -9,8 +9,8 @@ All in doubles: noise makes these systems large and badly conditioned. Rows are 
 """
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.kernels.ridge import REORDER, cholesky
 from discreet.types import Doubles, Floats, Indices, Offsets
 

@@ -5,8 +5,8 @@ held. What differs from the gradient there is what the paper does to it, and wha
 """
 
 import numpy as np
-from numba import njit, prange
 
+from discreet.kernels.compiling import njit, prange
 from discreet.kernels.gram import HANDS
 from discreet.types import AnyArray, Doubles, Floats, Indices, Offsets
 

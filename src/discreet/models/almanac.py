@@ -46,7 +46,7 @@ from discreet.models.home.conditional_logit import ConditionalLogit, Interaction
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.almanac_queries import CONSTANTS as QUERIES
 from discreet.models.sums.almanac_queries import queries_for
-from discreet.models.sums.pair_sums import Weighting
+from discreet.models.sums.pair_sums import Weighting, weight_of_a_rating
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.releases.release import Release
@@ -153,13 +153,13 @@ class Almanac:
             products, weights = pairs.matrices(population.sum(asked, queries.share))
             noise, weight_noise = pairs.deviations(population.deviation(asked, queries.share))
             progress(2, 3, "pairs of items")
-            added = _weight_of_a_rating(weights, counts[rows], queries.weighting)
+            added = weight_of_a_rating(weights, counts[rows], queries.weighting)
             tastes, known = taste_factors(weights, counts[rows], weight_noise, count_noise, added, self.taste_factors)
             arrays["counts"][rows] = known / weight
             weights = denoised_weights(weights, counts[rows], weight_noise, CONSTANTS.weight_factors)
             if queries.products:
                 variance = _sampling_variance(queries.weighting, noise)
-                variance *= _weight_of_a_rating(weights, counts[rows], queries.weighting)
+                variance *= weight_of_a_rating(weights, counts[rows], queries.weighting)
                 factors = denoised_factors(products, weights, noise, variance, CONSTANTS.factor_spread, self.factors)
                 factors = factors * np.float32(QUERIES.clip * width)
         for name, found, most in (
@@ -228,9 +228,3 @@ def _sampling_variance(weighting: Weighting, noise: float) -> float:
     if weighting == "user, l2":
         return CONSTANTS.sampling_variance_of_users
     return CONSTANTS.sampling_variance_with_noise if noise > 0 else CONSTANTS.sampling_variance
-
-
-def _weight_of_a_rating(weights: Floats, counts: AnyArray, weighting: Weighting) -> float:
-    """The average w_u, from the weights and the counts."""
-    ratio = float(np.trace(weights)) / max(float(counts.sum()), 1e-9)
-    return ratio**2 if weighting == "user, l2" else ratio

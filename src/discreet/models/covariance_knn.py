@@ -49,14 +49,14 @@ from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.home import neighbourhood
 from discreet.models.home.fold_in import FoldIn, fixed, rating_offsets
 from discreet.models.home.user_bias import user_biases
-from discreet.models.sums.pair_sums import PairSums, Weighting
+from discreet.models.sums.pair_sums import PairSums, Weighting, weight_of_a_rating
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.populations.terms import DELTA_FOR_USERS
 from discreet.populations.trusted import TrustedServer
 from discreet.privacy.ledger import Ledger
 from discreet.releases.release import Release
-from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
+from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 
 Form = Literal["factors", "interpolation", "neighbours"]
 
@@ -203,7 +203,9 @@ class CovarianceKNN:
             if self.form == "neighbours" and noise == 0:
                 similarities = _shrunk_correlations(products, weights, self.shrinkage)
             else:
-                variance = CONSTANTS.sampling_variance * _weight_of_a_rating(weights, counts[rows], weighting)
+                variance = CONSTANTS.sampling_variance * weight_of_a_rating(
+                    weights, np.maximum(counts[rows], 0), weighting
+                )
                 factors = denoised_factors(products, weights, noise, variance, CONSTANTS.factor_spread, self.factors)
                 similarities = _denoised_correlations(factors, weights, (CONSTANTS.residual_deviation / self.clip) ** 2)
         if self.form == "neighbours":
@@ -361,13 +363,6 @@ class Prepared:
         design = np.concatenate([self.release.arrays["item_factors"], biases], axis=1)
         penalty = np.full(design.shape[1], (CONSTANTS.residual_deviation * self.width) ** 2, dtype=np.float32)
         return FoldIn(design, self.base, np.zeros_like(penalty), penalty)
-
-
-def _weight_of_a_rating(weights: Floats, counts: Doubles, weighting: Weighting) -> float:
-    """The average w_u, from the weights and the counts."""
-    ratio = float(np.trace(weights)) / max(float(np.maximum(counts, 0).sum()), 1e-9)
-    # With the unit user the counts themselves are weighted, by about 1/√c: so the ratio is about 1/√c and not 1/c.
-    return ratio**2 if weighting == "user, l2" else ratio
 
 
 def _shrunk_correlations(products: Floats, weights: Floats, shrinkage: float) -> Floats:

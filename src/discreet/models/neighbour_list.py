@@ -8,7 +8,7 @@ A prediction is the user's own expectation plus the mean residual of the listed 
 (:mod:`~discreet.models.home.lists`).
 
 **Guarantee.** The release is a function of the noisy sums and of public facts; both sums are booked, with the
-sensitivities that :mod:`~discreet.models.denoise.item_biases` and :mod:`~discreet.models.sums.pair_sums` prove. What a
+sensitivities that :mod:`~discreet.models.sums.item_statistics` and :mod:`~discreet.models.sums.pair_sums` prove. What a
 user computes at home from the release and their own ratings says nothing about anybody else.
 """
 

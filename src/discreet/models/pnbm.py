@@ -22,9 +22,11 @@ After Wang and Tang, arXiv 1701.02120, without the noise and with the derivative
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
@@ -32,11 +34,12 @@ from discreet.errors import InputError, require, require_number, require_whole
 from discreet.kernels import few_pairs
 from discreet.kernels.compiling import chosen
 from discreet.kernels.gram import PRODUCTS
-from discreet.kernels.neighbours import cosine_rows
+from discreet.kernels.neighbours import cosine_rows, nearest
 from discreet.kernels.pnbm import learned_means, similarity_gradient
 from discreet.models.cosine import Cosine
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.home import neighbourhood
+from discreet.models.home.lists import check_width, means_over_lists
 from discreet.models.home.user_bias import user_biases
 from discreet.models.sums.item_statistics import item_counts
 from discreet.populations.asking import check_population
@@ -66,7 +69,7 @@ class PNBM:
     floor
         Least sum of similarities to divide by: with few or far neighbours, predictions stay near the mean.
     neighbours
-        How many items each item keeps after learning, the most similar ones; None keeps all.
+        How many items each item keeps after learning, the most similar ones, as a list; None keeps all.
     item_damping, user_damping
         Ratings at the mean that every item and every user is imagined to have had.
 
@@ -113,6 +116,8 @@ class PNBM:
                 f"PNBM holds a similarity for every pair of items and takes at most {MOST_ITEMS:,} items, "
                 f"the catalogue lists {size:,}; Cosine takes any number"
             )
+        if self.neighbours is not None:
+            check_width(self.neighbours, size)
         mean, item_bias = item_biases(population, self.item_damping)
         deviations = neighbourhood.Compared(mean + item_bias, self.centre, self.user_damping)
         start = self._start(population, mean + item_bias, progress)
@@ -123,49 +128,55 @@ class PNBM:
             step *= self.step
             similarities -= step.astype(np.float32)
             progress(epoch + 1, self.epochs, "learning similarities")
-        if self.neighbours is not None and self.neighbours < size - 1:
-            least = np.partition(similarities, size - self.neighbours, axis=1)[:, size - self.neighbours, None]
-            similarities[similarities < least] = 0
         arrays: dict[str, AnyArray] = {
             "mean": np.array([mean], dtype=np.float32),
             "item_bias": item_bias,
             "counts": population.sum(item_counts(len(population.catalogue), population.unit)).astype(np.float32),
             "similarities": similarities,
         }
+        if self.neighbours is not None:
+            arrays["neighbours"], arrays["similarities"] = nearest(similarities, self.neighbours)
         return Release.of(self, population, arrays)
 
     def prepare(self, release: Release) -> "Prepared":
         """The similarities, and the weight of each item in a ranking."""
         base = release.arrays["mean"] + release.arrays["item_bias"]
         weights = neighbourhood.ranking_weights(release)
-        return Prepared(base, release.arrays["similarities"], weights, release.catalogue.scale.width)
+        lists, width = release.arrays.get("neighbours"), release.catalogue.scale.width
+        return Prepared(base, release.arrays["similarities"], weights, width, lists)
 
     def predict(self, prepared: "Prepared", histories: Ratings, users: Indices, items: Indices) -> Floats:
         """Biases, plus the mean deviation over what the user rated, weighted by similarity."""
         base = prepared.base
         own, deviations = self._at_home(prepared, histories)
-        means = chosen(histories.n_users, few_pairs.learned_means, learned_means)(
-            users.copy(),
-            items.copy(),
-            histories.indptr,
-            histories.item_index,
-            deviations,
-            prepared.similarities,
-            float(self.floor),
-            # What is expected of an item that nothing speaks for: the user's bias, unless it is in the base.
-            np.zeros_like(own) if self.centre == "user" else user_biases(histories, base, self.user_damping),
-        )
+        # What is expected of an item that nothing speaks for: the user's bias, unless it is in the base.
+        otherwise = np.zeros_like(own) if self.centre == "user" else user_biases(histories, base, self.user_damping)
+        similarities, floor = prepared.similarities, float(self.floor)
+        if prepared.neighbours is not None:
+            lists = prepared.neighbours, similarities
+            means = means_over_lists(histories, deviations, users, items, *lists, floor, otherwise)
+        else:
+            means = chosen(histories.n_users, few_pairs.learned_means, learned_means)(
+                users.copy(),
+                items.copy(),
+                histories.indptr,
+                histories.item_index,
+                deviations,
+                similarities,
+                floor,
+                otherwise,
+            )
         return np.asarray(base[items] + own[users] + means, dtype=np.float32)
 
     def score(self, prepared: "Prepared", histories: Ratings) -> Floats:
         """How much each user has rated, and liked, near each item."""
         weights = np.zeros((histories.n_users, histories.n_items), dtype=np.float32)
         weights[histories.user_index, histories.item_index] = self._weights(prepared, histories)
-        return np.asarray(weights @ prepared.similarities.T * prepared.item_weights, dtype=np.float32)
+        return np.asarray(weights @ prepared.matrix.T * prepared.item_weights, dtype=np.float32)
 
     def explain(self, prepared: "Prepared", history: History, item: int) -> Floats:
         """What each rating of the history adds to the score of ``item``."""
-        similarities = prepared.similarities[item, history.items]
+        similarities = prepared.row(item)[history.items]
         weights = self._weights(prepared, Ratings.of_history(history))
         return np.asarray(similarities * weights * prepared.item_weights[item], dtype=np.float32)
 
@@ -195,12 +206,35 @@ class PNBM:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Expected ratings, similarities, weights of the items in a ranking, and the width of the scale."""
+    """Expected ratings, similarities, weights of the items in a ranking, and the width of the scale.
+
+    Where only the nearest were kept, ``neighbours`` says which items the similarities are to.
+    """
 
     base: Floats
     similarities: Floats
     item_weights: Floats
     width: float
+    neighbours: Indices | None = None
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The similarities of all pairs; sparse where there are lists."""
+        if self.neighbours is None:
+            return self.similarities
+        listed = self.similarities > 0
+        starts = np.concatenate([[0], np.cumsum(listed.sum(axis=1))])
+        shape = (len(self.neighbours),) * 2
+        return sp.csr_array((self.similarities[listed], self.neighbours[listed], starts), shape=shape)
+
+    def row(self, item: int) -> Floats:
+        """Similarities of one item to all."""
+        similarities: Floats = self.similarities[item]
+        if self.neighbours is None:
+            return similarities
+        row = np.zeros(len(self.base), dtype=np.float32)
+        row[self.neighbours[item][similarities > 0]] = similarities[similarities > 0]
+        return row
 
 
 def gradient(

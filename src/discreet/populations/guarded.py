@@ -15,7 +15,6 @@ from discreet.data.history import History
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
-from discreet.kernels.compiling import alike
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import InParts, exact_total
 from discreet.types import AnyArray, Doubles
@@ -93,7 +92,7 @@ def _or_say(sentence: str, compute: Callable[[T], AnyArray]) -> Callable[[T], An
 
     def computed(argument: T) -> AnyArray:
         try:
-            with np.errstate(all="ignore"), alike():
+            with np.errstate(all="ignore"):
                 return compute(argument)
         except KeyboardInterrupt:
             raise

@@ -18,7 +18,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
-from discreet.kernels.compiling import alike
+from discreet.kernels.compiling import always_compiled
 from discreet.populations.guarded import nobody
 from discreet.populations.population import InParts
 from discreet.privacy.ledger import ROUNDING, Ledger
@@ -114,7 +114,7 @@ def draw_guarded(mechanism: Mechanism, ratings: InParts, spend: Spend, randomnes
     """What a mechanism draws. Whatever goes wrong is said in one sentence, which is the same for all ratings."""
     drawn: Drawn | None = None
     try:
-        with np.errstate(all="ignore"), alike():
+        with np.errstate(all="ignore"), always_compiled():
             drawn = as_declared(mechanism, mechanism.draw(ratings, spend, randomness))
     except KeyboardInterrupt:
         raise

@@ -11,6 +11,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
+from discreet.kernels.compiling import always_compiled
 from discreet.looks import Look, Looks
 from discreet.populations.contribution import MOST_USERS, Contribution
 from discreet.populations.engine import Engine, check_engine, on_engine
@@ -183,7 +184,8 @@ class NoPrivacy:
         """What it finds without noise."""
         from discreet.populations.mechanism import as_declared
 
-        return as_declared(mechanism, mechanism.exact(held_by(self)))
+        with always_compiled():
+            return as_declared(mechanism, mechanism.exact(held_by(self)))
 
 
 def check_ratings_of_population(name: str, ratings: object) -> None:
@@ -211,7 +213,8 @@ def exact_total(contribution: Contribution, ratings: InParts | None) -> Doubles:
     large = math.prod(contribution.shape) > LARGE
     total: AnyArray | None = None
     for number, part in enumerate([ratings] if large and isinstance(ratings, Ratings) else ratings.parts()):
-        own = np.asarray(contribution.total(part), dtype=np.int64 if whole else np.float64)
+        with always_compiled():
+            own = np.asarray(contribution.total(part), dtype=np.int64 if whole else np.float64)
         if own.shape != contribution.shape:
             raise InputError(
                 f"the contribution {contribution.name!r} declares shape {contribution.shape} "

@@ -56,6 +56,17 @@ def level_of(guarantee: Guarantee, wish: Wish | None) -> LevelLoss:
     return max(below, key=lambda level: level.offered)
 
 
+def lowered(guarantee: Guarantee, wish: Wish | None) -> str:
+    """In a sentence: which level a wish came to that is not on offer; empty where it is."""
+    if not guarantee.levels or wish is None or wish == "":
+        return ""
+    found = level_of(guarantee, wish)
+    if wish == found.name or math.isclose(float(wish), found.offered, rel_tol=1e-12):
+        return ""
+    on_offer = ", ".join(level.name for level in guarantee.levels)
+    return f"There is no privacy level {wish}: on offer are {on_offer}, and such a wish is lowered to {found.name}."
+
+
 def spoken(loss: Loss) -> Loss:
     """Without a delta that is not worth a word."""
     return Loss(loss.epsilon) if loss.delta < NEGLIGIBLE else loss
@@ -130,10 +141,11 @@ class PersonalPromise:
         if self.unit.name == "user":
             times = _rounded_up(math.exp(min(self.together.epsilon, 700.0)))
             plus = f", plus {self.together.delta:.3g}" if spoken(self.together).delta else ""
+            otherwise = "without" if self.unit.neighbours == "add-or-remove" else "with quite others"
             return [
                 *lines,
                 f"All your ratings together are protected at {spoken(self.together)}: whatever anyone concludes from "
-                f"the release is at most {times} times as likely with them as without{plus}.",
+                f"the release is at most {times} times as likely with them as {otherwise}{plus}.",
             ]
         if not lines:
             return ["You have no ratings here: this release can say nothing about you."]

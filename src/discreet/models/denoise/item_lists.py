@@ -1,6 +1,7 @@
 """Lists of similar items from noisy sums over users: what the private neighbour models start from.
 
-    1. counts n_i and sums of ratings of each item    →   base_i and what is unknown of it (:mod:`~.sums.item_sums`)
+    1. counts n_i and sums of ratings of each item    →   base_i and what is unknown of it
+       (:mod:`~discreet.models.denoise.item_biases`)
     2. products and co-counts of pairs of the most rated items, unless noise would hide them
        (:mod:`~discreet.models.sums.pair_sums`)       →   factors L with covariance L Lᵀ, cleaned of noise
        (:mod:`~discreet.models.denoise.spectral`)
@@ -30,6 +31,7 @@ from discreet.models.home.lists import check_width, home_of
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.almanac_queries import CONSTANTS as QUERIES
 from discreet.models.sums.almanac_queries import AlmanacQueries, queries_for
+from discreet.models.sums.pair_sums import weight_of_a_rating
 from discreet.models.sums.similarity_gradient import gradient_steps
 from discreet.populations.population import Population
 from discreet.types import AnyArray, Doubles, Floats, Indices
@@ -267,10 +269,10 @@ def _loadings(
     products, weights = pairs.matrices(population.sum(asked, share))
     noise, weight_noise = pairs.deviations(population.deviation(asked, share))
     weights = denoised_weights(weights, counts[rows], weight_noise, CONSTANTS.patterns)
-    of_a_rating = float(np.trace(weights)) / max(float(counts[rows].sum()), 1e-9)
+    of_a_rating = weight_of_a_rating(weights, counts[rows], queries.weighting)
     variance = CONSTANTS.sampling_variance if noise == 0 else CONSTANTS.sampling_variance_with_noise
-    if queries.weighting == "user, l2":  # counts themselves are weighted by about 1/√c there, so the ratio is not 1/c
-        of_a_rating, variance = of_a_rating**2, CONSTANTS.sampling_variance_of_users
+    if queries.weighting == "user, l2":
+        variance = CONSTANTS.sampling_variance_of_users
     found = denoised_factors(products, weights, noise, variance * of_a_rating, CONSTANTS.factor_spread, factors)
     return np.asarray(found * np.float32(QUERIES.clip * population.catalogue.scale.width))
 

@@ -8,6 +8,7 @@
 Ranking and explanations are those of :mod:`~discreet.models.home.neighbourhood`: every rating adds its own term.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,18 +38,12 @@ def check_width(neighbours: int, size: int) -> None:
     )
 
 
-def home_of(arrays: dict[str, AnyArray], catalogue: Catalogue, features: bool) -> UserRegression:
+def home_of(arrays: Mapping[str, AnyArray], catalogue: Catalogue, features: bool) -> UserRegression:
     """What every user's own expectation is computed from."""
     known = item_features(catalogue)[:, : None if features else 0]
     none = np.zeros((len(catalogue), 0), dtype=np.float32)
     base = np.asarray(arrays["mean"][0] + arrays["item_bias"], dtype=np.float32)
     return UserRegression.of(base, arrays["unknown"], arrays["counts"], known, none, catalogue.scale.width)
-
-
-def residuals_at_home(home: UserRegression, ratings: Ratings) -> Floats:
-    """How far each rating lies from what its user's own ratings lead to expect."""
-    expected = predict_pairs(home.coefficients(ratings), home.rows, home.base, ratings.user_index, ratings.item_index)
-    return np.asarray(ratings.values - expected, dtype=np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +57,7 @@ class ListedNeighbours:
     @classmethod
     def of(cls, release: Release, floor: float, features: bool) -> "ListedNeighbours":
         """From the released arrays and the public features."""
-        home = home_of(dict(release.arrays), release.catalogue, features)
+        home = home_of(release.arrays, release.catalogue, features)
         return cls(home, neighbourhood.Neighbourhood.of(release, USER_DAMPING), floor)
 
     def predict(self, histories: Ratings, users: Indices, items: Indices) -> Floats:
@@ -71,16 +66,33 @@ class ListedNeighbours:
         expected = predict_pairs(own, home.rows, home.base, users, items)
         rated = predict_pairs(own, home.rows, home.base, histories.user_index, histories.item_index)
         residuals = np.asarray(histories.values - rated, dtype=np.float32)
-        order = np.argsort(users, kind="stable")
-        expected[order] += chosen(histories.n_users, few_pairs.list_means, list_means)(
-            users[order],
-            items[order],
-            histories.indptr,
-            histories.item_index,
-            residuals,
-            fixed(self.lists.neighbours),
-            fixed(self.lists.similarities),
-            float(self.floor),
-            np.zeros(histories.n_users, dtype=np.float32),
-        )
-        return expected
+        lists = self.lists.neighbours, self.lists.similarities
+        none = np.zeros(histories.n_users, dtype=np.float32)
+        return expected + means_over_lists(histories, residuals, users, items, *lists, self.floor, none)
+
+
+def means_over_lists(
+    histories: Ratings,
+    residuals: Floats,
+    users: Indices,
+    items: Indices,
+    neighbours: Indices,
+    similarities: Floats,
+    floor: float,
+    otherwise: Floats,
+) -> Floats:
+    """For each pair the mean residual over the item's neighbours that the user rated (see ``list_means``)."""
+    order = np.argsort(users, kind="stable")
+    means = np.empty(len(users), dtype=np.float32)
+    means[order] = chosen(histories.n_users, few_pairs.list_means, list_means)(
+        users[order],
+        items[order],
+        histories.indptr,
+        histories.item_index,
+        residuals,
+        fixed(neighbours),
+        fixed(similarities),
+        float(floor),
+        otherwise,
+    )
+    return means

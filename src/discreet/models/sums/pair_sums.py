@@ -247,3 +247,9 @@ class PairSums:
 def _sums_of_users(indptr: AnyArray, values: Doubles) -> Doubles:
     users = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     return np.asarray(np.bincount(users, weights=values, minlength=len(indptr) - 1), dtype=np.float64)
+
+
+def weight_of_a_rating(weights: Floats, counts: AnyArray, weighting: Weighting) -> float:
+    """The average w_u, from the weights of pairs and the counts of their items."""
+    ratio = float(np.trace(weights)) / max(float(counts.sum()), 1e-9)
+    return ratio**2 if weighting == "user, l2" else ratio  # counts are weighted by about 1/√n there

@@ -12,8 +12,9 @@ and a user adds g_u · min(1, C/‖g_u‖), with ‖·‖ the length over all ce
 replaced by another: 2C.
 
 *Proof.* Similarities, floor, C and everything that residuals are computed from besides u's own ratings are public or
-were released before. So g_u is a function of u's ratings alone, and what u adds lies in the ball of radius C. A user
-who comes or goes moves the sum by one point of the ball; any other neighbour replaces one point of it by another. ∎
+were released before, and a user's residuals are computed alone, by the same kernel however many users there are. So g_u
+is a function of u's ratings alone, and what u adds lies in the ball of radius C. A user who comes or goes moves the sum
+by one point of the ball; any other neighbour replaces one point of it by another. ∎
 
 A rating acts through every row of its user's gradient, as target and as neighbour, so clipping single rows would not do
 better: n rows of length c that may all turn round are 2c√n. The length is summed in doubles, whatever precision the
@@ -31,8 +32,9 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.kernels.pairs import pair_products
 from discreet.kernels.pnbm import clipped_gradient
-from discreet.models.home.lists import residuals_at_home
+from discreet.models.home.fold_in import fixed
 from discreet.models.home.user_regression import UserRegression
 from discreet.populations.contribution import Contribution
 from discreet.populations.steps import Steps
@@ -44,6 +46,17 @@ def gradient_steps(shape: tuple[int, int], clip: float, steps: int, sampling_rat
     """All steps together, for a population; lists of ``shape`` (items, width) need not be known yet."""
     bounds = Bound("user", "l2", clip, replace=2 * clip), Bound("rating", "l2", 2 * clip, replace=2 * clip)
     return Steps(name="gradients of similarities", shape=shape, bounds=bounds, count=steps, sampling_rate=sampling_rate)
+
+
+def gradient_residuals(home: UserRegression, ratings: Ratings) -> Floats:
+    """How far each rating lies from what its user's own ratings lead to expect.
+
+    Always by compiled kernels, which take one user after the other: which other users there are changes no bit of it.
+    """
+    own, _ = home.posteriors(ratings, last=1)
+    pairs = fixed(ratings.user_index), fixed(ratings.item_index)
+    expected = home.base[ratings.item_index] + pair_products(fixed(own), fixed(home.rows), *pairs)
+    return np.asarray(ratings.values - expected, dtype=np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +108,6 @@ class SimilarityGradient:
             counts = np.bincount(ratings.item_index, minlength=ratings.n_items)
             indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
             users = ratings.user_index[places].astype(np.int32)
-            return (indptr, users, places), residuals_at_home(self.home, ratings)
+            return (indptr, users, places), gradient_residuals(self.home, ratings)
 
         return prepare

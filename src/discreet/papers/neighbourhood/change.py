@@ -47,7 +47,7 @@ def of_the_worst_pair(model: DPSGDPNBM, ratings_of_a_user: int) -> float:
     """L1 change of the first gradient for the constructed pair, in what the noise is made for.
 
     >>> round(of_the_worst_pair(DPSGDPNBM(), 20))
-    187
+    147
     """
     before, after, means, near = worst_pair(ratings_of_a_user, model.bound)
     gradients = [model.gradient(side, means, near, 1) for side in (before, after)]

@@ -43,9 +43,11 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
+from discreet.kernels import objective_perturbation_torch
 from discreet.kernels.objective_perturbation import minimise_rows, residual_pulls, step_through
 from discreet.papers.objective_perturbation.privacy import guarantee, noise_scale
 from discreet.populations.asking import check_ratings
+from discreet.populations.engine import Engine, check_engine
 from discreet.privacy.noise import add_laplace, grid_of
 from discreet.privacy.noise_ball import draw_balls
 from discreet.privacy.randomness import Randomness
@@ -148,18 +150,27 @@ class ObjectivePerturbedMF:
     # ── The two stages ──
 
     def fit(
-        self, ratings: Ratings, progress: Progress = no_progress, *, randomness: Randomness | None = None
+        self,
+        ratings: Ratings,
+        progress: Progress = no_progress,
+        *,
+        randomness: Randomness | None = None,
+        engine: Engine = "numba",
     ) -> Release:
-        """Train, and publish the item factors. ``randomness`` can be seeded for experiments; the guarantee says so."""
-        return self.released(ratings, Randomness() if randomness is None else randomness, progress)[0]
+        """Train, and publish the item factors. ``randomness`` can be seeded for experiments; the guarantee says so.
+
+        ``engine`` is what solves for an exact minimiser: ``numba``, or ``torch``, on a GPU where there is one.
+        """
+        return self.released(ratings, Randomness() if randomness is None else randomness, progress, engine)[0]
 
     def released(
-        self, ratings: Ratings, randomness: Randomness, progress: Progress = no_progress
+        self, ratings: Ratings, randomness: Randomness, progress: Progress = no_progress, engine: Engine = "numba"
     ) -> tuple[Release, Trained]:
         """The release, and the user factors that were trained with it, from which the paper's experiments predict."""
         check_ratings(self, ratings)
+        check_engine(engine)
         trained = self.train(ratings, progress)
-        items = self.publish(ratings, trained, self.draw_noise(ratings, randomness))
+        items = self.publish(ratings, trained, self.draw_noise(ratings, randomness), engine)
         promise = guarantee(self, seeded=randomness.is_seeded)
         return Release(self, {"item_factors": items.astype(np.float32)}, ratings.catalogue, promise), trained
 
@@ -193,7 +204,7 @@ class ObjectivePerturbedMF:
             users, items = users / longest, items * longest
         return Trained(users, items)
 
-    def publish(self, ratings: Ratings, trained: Trained, noise: Doubles) -> Doubles:
+    def publish(self, ratings: Ratings, trained: Trained, noise: Doubles, engine: Engine = "numba") -> Doubles:
         """Minimise (6) over V, with U held fixed."""
         by_item, divisors = ratings.by_item, self._divisors(ratings, "items")
         columns = by_item.indptr, by_item.users, by_item.values
@@ -201,7 +212,8 @@ class ObjectivePerturbedMF:
         added = noise / of_noise[:, None]
         if self.minimiser == "exact":
             halved = added * divisors[:, None] / 2
-            return np.asarray(minimise_rows(*columns, trained.users, self.item_penalty * divisors, halved))
+            solve = minimise_rows if engine == "numba" else objective_perturbation_torch.minimise_rows
+            return np.asarray(solve(*columns, trained.users, self.item_penalty * divisors, halved))
         rng = np.random.default_rng((self.seed, 1))
         items = trained.items if self.start == "trained" else unit_rows(rng, ratings.n_items, self.factors)
         if self.training == "rating":
