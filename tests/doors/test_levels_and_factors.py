@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.errors import InputError
+from discreet.errors import DiscreetError, InputError
 from discreet.kernels.pnbm import clipped_gradient
 from discreet.models.filtered_mf import FilteredMF
 from discreet.models.huber_mf import HuberMF
@@ -113,7 +113,42 @@ def test_a_fact_that_is_called_a_weight(door, monkeypatch):
     )
 
 
+def test_a_level_whose_name_is_another_number(door):
+    with pytest.raises(InputError, match="means that number") as error:
+        dc.Wishes.of_users({"1": 0.1}, levels={"0.1": 5.0, "strict": 0.01})
+    near = dc.Wishes.of_users({}, levels=(0.12345678, 1.0))
+    assert list(near.levels) == ["0.12345678", "1"]
+    door("whoever wishes for 0.1 gets at most 0.1", "the level called 0.1, with epsilon 5", str(error.value))
+
+
+@pytest.mark.parametrize("levels", [[None], 5, "strict", ["0.1"]])
+def test_levels_that_are_none(levels):
+    with pytest.raises(InputError, match="levels are epsilons"):
+        dc.Wishes.of_users({}, levels=levels)
+
+
+def test_rules_that_fail_say_so_in_one_sentence():
+    for rule in (lambda part: 1 / 0, lambda part: np.full(len(part), np.nan), lambda part: ["x"] * len(part)):
+        refused("the rule", ledger=dc.Ledger(1.0), wishes=dc.Wishes.by_rule(rule, of="rating"))
+    assert dc.Wishes.of_users({"1": None}).chosen(RATINGS)[0] == 0
+
+
 # ── Models ──
+
+
+@pytest.mark.parametrize(
+    ("model", "ledger"),
+    [
+        (HuberMF(), dc.Ledger(1.0, 1e-6, dc.User())),
+        (HuberMF(noise="gaussian"), dc.Ledger(1.0)),
+        (HuberMF(), dc.Ledger(1.0, levels=LEVELS)),
+    ],
+)
+def test_what_a_model_cannot_have_is_refused_before_anything_is_spent(model, ledger):
+    known = replace(RATINGS, user_facts={"privacy level": np.full(RATINGS.n_users, "strict")})
+    with pytest.raises(DiscreetError):
+        model.fit(dc.TrustedServer(known, ledger))
+    assert ledger.spends == ()
 
 
 def test_rows_that_change_with_the_number_of_users(door, monkeypatch):

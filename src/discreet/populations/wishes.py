@@ -24,7 +24,7 @@ import numpy as np
 
 from discreet.data.choice_file import Choices, has_column, read_choices
 from discreet.data.ratings import Ratings
-from discreet.errors import DataError, InputError, require
+from discreet.errors import DataError, InputError, is_number, require
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.levels import By, Offer
 from discreet.privacy.personal import draw_sample
@@ -167,6 +167,7 @@ class Wishes:
 
         def chooser(ratings: Ratings) -> AnyArray:
             wished = _wished(rule, ratings, of)
+            positions = lowered(wished, epsilons, "the rule")
             for places in _places_to_ask(wished):
                 asked = np.isin(np.arange(len(wished)), places)
                 some = ratings.select(asked) if of == "rating" else ratings.select_users(places)
@@ -175,7 +176,7 @@ class Wishes:
                     f"the rule comes to another wish for a {of} where others are not there: it must look at each by "
                     "itself",
                 )
-            return lowered(wished, epsilons, "the rule")
+            return positions
 
         return cls(levels=dict(zip(names, epsilons, strict=True)), of=of, by=by or _usual(of), chooser=chooser)
 
@@ -273,15 +274,36 @@ Levels = Mapping[str, float] | Sequence[float]
 
 def _named(levels: Levels) -> tuple[list[str], AnyArray]:
     """Names and epsilons of the levels, smallest first."""
+    right = "levels are epsilons, (0.1, 1.0), or epsilons by name, {'strict': 0.1}"
+    require(isinstance(levels, Mapping | Sequence | np.ndarray) and not isinstance(levels, str), f"{right}, got {levels!r}")
+    if not isinstance(levels, Mapping):
+        require(all(is_number(own) for own in levels), f"{right}, got {levels!r}")
     pairs: list[tuple[str, Any]] = (
-        [*levels.items()] if isinstance(levels, Mapping) else [(f"{own:g}", own) for own in levels]
+        [*levels.items()] if isinstance(levels, Mapping) else [(_short(own), own) for own in levels]
     )
     require(len(pairs) > 0, "at least one privacy level must be on offer")
     Offer(epsilons=dict(pairs))  # checks each
+    for name, own in pairs:
+        require(
+            _number(name) in (None, float(own)),
+            f"the level {name!r} has the epsilon {own:g}, and whoever wishes for {name} means that number: name it so",
+        )
     pairs.sort(key=lambda pair: float(pair[1]))
     epsilons = np.array([own for _, own in pairs], dtype=np.float64)
     require(len({name for name, _ in pairs}) == len(pairs), "two privacy levels have the same name")
     return [name for name, _ in pairs], epsilons
+
+
+def _short(epsilon: float) -> str:
+    """In few digits if that is the same number."""
+    return f"{epsilon:g}" if float(f"{epsilon:g}") == epsilon else repr(float(epsilon))
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def lowered(wished: AnyArray, epsilons: AnyArray, where: str) -> AnyArray:
@@ -300,7 +322,11 @@ def lowered(wished: AnyArray, epsilons: AnyArray, where: str) -> AnyArray:
     return np.asarray(positions, dtype=np.int64)
 
 
-def _text(wish: float | str) -> str:
+def _text(wish: float | str | None) -> str:
+    """A wish as a table would have it; None is the empty one."""
+    if wish is None:
+        return ""
+    require(isinstance(wish, str) or is_number(wish), f"a wish is an epsilon or a level, got {type(wish).__name__}")
     return wish if isinstance(wish, str) else repr(float(wish))
 
 
@@ -314,13 +340,12 @@ def _positions(texts: AnyArray, names: list[str], epsilons: AnyArray, where: str
         if text in names:
             positions[number] = names.index(text)
             continue
-        try:
-            epsilon = float(text)
-        except ValueError:
+        epsilon = _number(text)
+        if epsilon is None:
             row = int(np.flatnonzero(place == number)[0]) + 1
             raise DataError(
                 f"{where}: wish number {row} is neither an epsilon nor a level on offer ({', '.join(names)})"
-            ) from None
+            )
         positions[number] = lowered(np.array([epsilon]), epsilons, where)[0]
     return np.asarray(positions[place])
 
@@ -356,7 +381,10 @@ def _places(names: AnyArray, positions: Mapping[str, int]) -> AnyArray:
 
 
 def _wished(rule: Callable[[Ratings], AnyArray], ratings: Ratings, of: UnitName) -> AnyArray:
-    wished = np.asarray(rule(ratings), dtype=np.float64)
+    try:
+        wished = np.asarray(rule(ratings), dtype=np.float64)
+    except Exception as error:  # whatever it says may tell of the ratings
+        raise InputError(f"the rule cannot be applied to all ratings, or to some: {type(error).__name__}") from None
     size = ratings.n_users if of == "user" else len(ratings)
     require(wished.shape == (size,), f"the rule must give one epsilon for each {of}")
     return wished
