@@ -1,12 +1,13 @@
 """Doors in privacy levels, and in the models that factorise or learn similarities."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.errors import DiscreetError, InputError
+from discreet.errors import DiscreetError, InputError, MissingLibraryError, ReleaseError
 from discreet.kernels.pnbm import clipped_gradient
 from discreet.models.filtered_mf import FilteredMF
 from discreet.models.huber_mf import HuberMF
@@ -14,8 +15,10 @@ from discreet.models.sums.filtered_sums import FilteredSums
 from discreet.models.sums.huber_items import HuberItems
 from discreet.models.sums.value_sums import ValueSums
 from discreet.populations.weighted import WEIGHT_FACT
+from discreet.privacy.guarantee import Guarantee, LevelLoss, Loss
 from discreet.privacy.quantiles import private_count
 from discreet.privacy.randomness import Randomness
+from discreet.releases import storage
 
 RATINGS = dc.synthetic(users=60, items=30, ratings=900, seed=1)
 LEVELS = {"strict": 0.1, "normal": 1.0}
@@ -227,3 +230,31 @@ def test_a_scale_that_floats_do_not_hold(door):
     assert moved <= spend.sensitivity
     assert asked.draw(one, spend, Randomness(seed=1))["sums"].shape == (1, 1)
     door("a value moves a sum by the width of the scale, 2", "by 4", f"by {moved:g}: values are clipped")
+
+
+# ── Releases ──
+
+
+def test_a_promise_that_nobody_recomputed(door, tmp_path, monkeypatch):
+    """Without scipy nobody adds up Gaussian noise: a forged card was read out as proven."""
+    dc.Bias().fit(dc.TrustedServer(RATINGS, dc.Ledger(1.0, 1e-6, dc.User()))).save(tmp_path / "release")
+    card = json.loads((tmp_path / "release" / "card.json").read_text())
+    card["guarantee"]["proven"]["epsilon"] = 0.001
+    card["guarantee"]["sentence"] = str(Guarantee.from_json(card["guarantee"]))
+    (tmp_path / "release" / "card.json").write_text(json.dumps(card))
+    with pytest.raises(ReleaseError, match="the promise is false"):
+        dc.Release.load(tmp_path / "release")
+
+    def missing(release):
+        raise MissingLibraryError("scipy is not installed")
+
+    monkeypatch.setattr(storage, "check_promise", missing)
+    said = str(dc.Release.load(tmp_path / "release").guarantee)
+    assert said.endswith(storage.NOT_RECOMPUTED)
+    door("epsilon 0.001, on a server with numpy alone", "the ledger in the card adds up to 1", storage.NOT_RECOMPUTED)
+
+
+@pytest.mark.parametrize("share", [-0.01, 0.0, 1.5, float("nan")])
+def test_levels_of_a_card_have_a_rate(share):
+    with pytest.raises(InputError, match="lie in"):
+        LevelLoss("strict", 1.0, Loss(0.0), rate=share)

@@ -275,7 +275,9 @@ Levels = Mapping[str, float] | Sequence[float]
 def _named(levels: Levels) -> tuple[list[str], AnyArray]:
     """Names and epsilons of the levels, smallest first."""
     right = "levels are epsilons, (0.1, 1.0), or epsilons by name, {'strict': 0.1}"
-    require(isinstance(levels, Mapping | Sequence | np.ndarray) and not isinstance(levels, str), f"{right}, got {levels!r}")
+    require(
+        isinstance(levels, Mapping | Sequence | np.ndarray) and not isinstance(levels, str), f"{right}, got {levels!r}"
+    )
     if not isinstance(levels, Mapping):
         require(all(is_number(own) for own in levels), f"{right}, got {levels!r}")
     pairs: list[tuple[str, Any]] = (
