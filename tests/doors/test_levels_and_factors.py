@@ -37,7 +37,7 @@ def test_a_ledger_with_a_sample_and_a_population_without(door):
     ledger = dc.Ledger(1.0)
     dc.TrustedServer(RATINGS, ledger, wishes=dc.Wishes.of_users({}, levels=LEVELS, by="sampling"))
     said = refused("without wishes does not keep", ledger=ledger)
-    with pytest.raises(InputError, match="in no sample|of everybody"):
+    with pytest.raises(InputError, match="of everybody"):
         private_count(len(RATINGS), ledger)
     assert ledger.spends == ()
     door("epsilon 0.1 at the level strict", "all ratings were looked at, at epsilon 1: there was no sample", said)

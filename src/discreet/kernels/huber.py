@@ -4,9 +4,9 @@
 
     h(x) = x²/2 for |x| ≤ τ, and τ|x| − τ²/2 beyond
 
-F is strongly convex and piecewise quadratic, so Newton's steps end at the minimiser once the right pieces are found; a
-step that brings neither F down nor, where F is the same up to rounding, its gradient is halved. What counts is the gradient at the end, which the caller compares with what
-it allows.
+F is strongly convex and piecewise quadratic, so Newton's steps end at the minimiser once the right pieces are found. A
+step that brings neither F down nor, where F stays the same up to rounding, the length of its gradient, is halved. What
+counts is the gradient at the end, which the caller compares with what it allows.
 """
 
 import numpy as np

@@ -172,9 +172,9 @@ def _list_errors(
     """For each rating: the mean that moves with the similarities (0 below the floor), the error over the divisor, and
     the squared length of its gradient.
 
-    That is ``step² Σ_j (x_j − sign_j mean)²``, multiplied out, so that one walk over the user's ratings is enough; where
-    that leaves few digits it is taken term by term.
-    It is summed in doubles, as the bound rests on it; the mean and the divisor may be any numbers.
+    That is ``step² Σ_j (x_j − sign_j mean)²``, multiplied out, so that one walk over the user's ratings is enough; or
+    term by term, where that leaves few digits. It is summed in doubles, as the bound rests on it; the mean and the
+    divisor may be any numbers.
     """
     size, width = neighbours.shape
     means, steps, squares = np.zeros(len(items)), np.zeros(len(items)), np.zeros(len(items))

@@ -51,7 +51,7 @@ SHARE_OF_CURVATURE, SHARE_OF_OUTPUT = 0.2, 0.01
 LEAST_RIDGE = 2.0
 """Of Λ: two imaginary ratings at the centre, without which an item that nobody rated would be noise alone."""
 LEAST_TOLERANCE = 1e-7
-"""Of γ: gradients in doubles come below it for any item. If they did not, that nothing is released would tell of it."""
+"""Gradients in doubles come below it for any item. If they did not, that nothing is released would tell of it."""
 CONSTANT = 0.8
 """Of ‖u‖²: the constant's part, where there are public facts beside it."""
 
