@@ -7,6 +7,7 @@ from typer.main import get_command
 
 import discreet as dc
 from discreet.cli.app import app
+from discreet.papers.names import PAPERS
 
 SCALE = ("--scale", "1:5")
 COMMANDS = {
@@ -26,7 +27,7 @@ COMMANDS = {
     "doctor": (),
 }
 # These have such a test in their own file.
-ELSEWHERE = {"demo", "perturb", "collect", "reproduce hybrid", "reproduce tables", "search"}
+ELSEWHERE = {"demo", "perturb", "collect", "search", "reproduce tables", *(f"reproduce {name}" for name in PAPERS)}
 
 
 def commands(group=None, path=()):

@@ -11,7 +11,7 @@ All in doubles: noise makes these systems large and badly conditioned. Rows are 
 import numpy as np
 
 from discreet.kernels.compiling import njit, prange
-from discreet.kernels.ridge import REORDER, cholesky
+from discreet.kernels.ridge import REORDER, cholesky, substitute
 from discreet.types import Doubles, Floats, Indices, Offsets
 
 HANDS = 64  # popular rows often stand together: rows are dealt to this many hands in turn, for equal work
@@ -46,22 +46,6 @@ def _gather(
                 )  # fmt: skip
 
 
-@njit(cache=True, fastmath=REORDER)
-def _substitute(triangle: Doubles, vector: Doubles) -> None:
-    """Overwrite ``vector`` by the solution of ``L Lᵀ x = vector``."""
-    d = len(vector)
-    for a in range(d):
-        total = vector[a]
-        for k in range(a):
-            total -= triangle[a, k] * vector[k]
-        vector[a] = total / triangle[a, a]
-    for a in range(d - 1, -1, -1):
-        x = vector[a] / triangle[a, a]
-        vector[a] = x
-        for k in range(a):
-            vector[k] -= triangle[a, k] * x
-
-
 @njit(cache=True, parallel=True, fastmath=REORDER)
 def minimise_rows(
     indptr: Offsets, columns: Indices, values: Floats, factors: Doubles, ridge: Doubles, noise: Doubles
@@ -89,7 +73,7 @@ def minimise_rows(
                     triangle[a, b] = gram[a, b]
                 triangle[a, a] += ridge[row]
             cholesky(triangle)
-            _substitute(triangle, x)
+            substitute(triangle, x)
     return solved
 
 

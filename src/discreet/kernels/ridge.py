@@ -93,7 +93,7 @@ def cholesky(matrix: AnyArray) -> None:
 
 
 @njit(cache=True, fastmath=REORDER)
-def substitute(triangle: Floats, vector: Floats) -> None:
+def substitute(triangle: AnyArray, vector: AnyArray) -> None:
     """Overwrite ``vector`` by the solution of ``L Lᵀ x = vector``."""
     d = len(vector)
     for a in range(d):
