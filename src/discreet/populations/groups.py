@@ -10,7 +10,8 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number, require_seed
-from discreet.populations.wishes import Wishes, lowered
+from discreet.populations.level_names import lowered
+from discreet.populations.wishes import Wishes
 from discreet.privacy.bounding import user_tags
 from discreet.privacy.levels import By
 from discreet.privacy.unit import UnitName

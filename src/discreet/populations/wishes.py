@@ -15,16 +15,17 @@ that is not rated changes nothing.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from discreet.data.choice_file import Choices, has_column, read_choices
 from discreet.data.ratings import Ratings
 from discreet.errors import DataError, InputError, is_number, require
+from discreet.populations.level_names import Levels, lowered, named, number_of
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.levels import By, Offer
 from discreet.privacy.personal import draw_sample
@@ -98,14 +99,14 @@ class Wishes:
     # ── Where wishes come from ──
 
     @classmethod
-    def of_users(cls, wishes: Mapping[str, float | str], *, levels: "Levels" = LADDER, by: By = "weights") -> "Wishes":
+    def of_users(cls, wishes: Mapping[str, float | str], *, levels: Levels = LADDER, by: By = "weights") -> "Wishes":
         """A wish for each user, by name: an epsilon, or the name of a level."""
         names = np.array(list(wishes), dtype=np.str_)
         texts = np.array([_text(wish) for wish in wishes.values()], dtype=np.str_)
         return cls._of(Choices(names, None, texts), levels, "user", by, "the wishes")
 
     @classmethod
-    def of_ratings(cls, wishes: Mapping[tuple[str, str], float | str], *, levels: "Levels" = LADDER) -> "Wishes":
+    def of_ratings(cls, wishes: Mapping[tuple[str, str], float | str], *, levels: Levels = LADDER) -> "Wishes":
         """A wish for each rating, by the names of its user and item.
 
         >>> wishes = Wishes.of_ratings({("ann", "tea"): 0.2}, levels={"strict": 0.2, "normal": 1.0})
@@ -126,7 +127,7 @@ class Wishes:
         user: str = "user",
         item: str = "item",
         of: UnitName | None = None,
-        levels: "Levels" = LADDER,
+        levels: Levels = LADDER,
         by: By | None = None,
         progress: Progress = no_progress,
     ) -> "Wishes":
@@ -153,7 +154,7 @@ class Wishes:
 
     @classmethod
     def by_rule(
-        cls, rule: Callable[[Ratings], AnyArray], *, of: UnitName, levels: "Levels" = LADDER, by: By | None = None
+        cls, rule: Callable[[Ratings], AnyArray], *, of: UnitName, levels: Levels = LADDER, by: By | None = None
     ) -> "Wishes":
         """A wish for each user or rating by a rule: from ratings to as many epsilons as there are users or ratings.
 
@@ -163,7 +164,7 @@ class Wishes:
 
         >>> careful = Wishes.by_rule(lambda ratings: np.where(ratings.values < 2, 0.1, 1.0), of="rating")
         """
-        names, epsilons = _named(levels)
+        names, epsilons = named(levels)
 
         def chooser(ratings: Ratings) -> AnyArray:
             wished = _wished(rule, ratings, of)
@@ -182,9 +183,9 @@ class Wishes:
 
     @classmethod
     def _of(
-        cls, choices: Choices, levels: "Levels", of: UnitName, by: By, where: str, source: Source = "names"
+        cls, choices: Choices, levels: Levels, of: UnitName, by: By, where: str, source: Source = "names"
     ) -> "Wishes":
-        names, epsilons = _named(levels)
+        names, epsilons = named(levels)
         positions = _positions(choices.texts, names, epsilons, where)
 
         def chooser(ratings: Ratings) -> AnyArray:
@@ -268,62 +269,6 @@ class Wishes:
         return f"Wishes(of each {self.of}, by {self.by}, levels {levels})"
 
 
-Levels = Mapping[str, float] | Sequence[float]
-"""Levels on offer: epsilons by name, or epsilons alone."""
-
-
-def _named(levels: Levels) -> tuple[list[str], AnyArray]:
-    """Names and epsilons of the levels, smallest first."""
-    right = "levels are epsilons, (0.1, 1.0), or epsilons by name, {'strict': 0.1}"
-    require(
-        isinstance(levels, Mapping | Sequence | np.ndarray) and not isinstance(levels, str), f"{right}, got {levels!r}"
-    )
-    if not isinstance(levels, Mapping):
-        require(all(is_number(own) for own in levels), f"{right}, got {levels!r}")
-    pairs: list[tuple[str, Any]] = (
-        [*levels.items()] if isinstance(levels, Mapping) else [(_short(own), own) for own in levels]
-    )
-    require(len(pairs) > 0, "at least one privacy level must be on offer")
-    Offer(epsilons=dict(pairs))  # checks each
-    for name, own in pairs:
-        require(
-            _number(name) in (None, float(own)),
-            f"the level {name!r} has the epsilon {own:g}, and whoever wishes for {name} means that number: name it so",
-        )
-    pairs.sort(key=lambda pair: float(pair[1]))
-    epsilons = np.array([own for _, own in pairs], dtype=np.float64)
-    require(len({name for name, _ in pairs}) == len(pairs), "two privacy levels have the same name")
-    return [name for name, _ in pairs], epsilons
-
-
-def _short(epsilon: float) -> str:
-    """In few digits if that is the same number."""
-    return f"{epsilon:g}" if float(f"{epsilon:g}") == epsilon else repr(float(epsilon))
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def lowered(wished: AnyArray, epsilons: AnyArray, where: str) -> AnyArray:
-    """The position of the highest level that is not above each wish.
-
-    >>> lowered(np.array([0.1, 0.39, 7.0]), np.array([0.1, 0.2, 1.0]), "the wishes").tolist()
-    [0, 1, 2]
-    """
-    wished = np.asarray(wished, dtype=np.float64)
-    require(bool((np.isfinite(wished) & (wished > 0)).all()), f"{where}: every epsilon must be positive and finite")
-    positions = np.searchsorted(epsilons, wished * (1 + 1e-12), side="right") - 1
-    require(
-        bool((positions >= 0).all()),
-        f"{where}: some wish is below the lowest level on offer, {epsilons[0]:g}: offer a lower level",
-    )
-    return np.asarray(positions, dtype=np.int64)
-
-
 def _text(wish: float | str | None) -> str:
     """A wish as a table would have it; None is the empty one."""
     if wish is None:
@@ -342,7 +287,7 @@ def _positions(texts: AnyArray, names: list[str], epsilons: AnyArray, where: str
         if text in names:
             positions[number] = names.index(text)
             continue
-        epsilon = _number(text)
+        epsilon = number_of(text)
         if epsilon is None:
             row = int(np.flatnonzero(place == number)[0]) + 1
             raise DataError(
