@@ -197,7 +197,7 @@ def test_users_are_served_from_the_release_alone(name, tmp_path):
     ("model", "unit", "looks"),
     [
         (dc.PatternMF(factors=2), VALUE, ["pure"]),
-        (dc.HuberMF(), dc.Rating(), ["laplace", "pure"]),
+        (dc.HuberMF(), dc.Rating(), ["pure", "laplace"]),
         (dc.FilteredMF(), dc.User(), ["gaussian"]),
     ],
 )
@@ -252,7 +252,7 @@ def test_gaussian_noise_in_the_objective_needs_a_delta():
     model = dc.HuberMF(noise="gaussian")
     ledger = dc.Ledger(1.0, 1e-6)
     assert model.fit(dc.TrustedServer(RATINGS, ledger)).guarantee.proven.epsilon == 1.0
-    assert ledger.spends[-1].slack >= 1e-11
+    assert ledger.spends[0].slack >= 1e-11
     with pytest.raises(dc.InputError, match="needs a delta"):
         model.fit(dc.TrustedServer(RATINGS, dc.Ledger(1.0)))
 

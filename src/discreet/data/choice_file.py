@@ -5,11 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
 from discreet.data.columns import SEPARATORS, ending
-from discreet.data.gather import identifiers, one_spelling
-from discreet.data.tables import table_batches
 from discreet.errors import DataError, require
 from discreet.types import AnyArray, Progress, no_progress
 
@@ -37,6 +34,11 @@ def read_choices(
     >>> read_choices(file, "epsilon").texts.tolist()
     ['0.1', '']
     """
+    import polars as pl  # here, so that a server without it can load the models
+
+    from discreet.data.gather import identifiers, one_spelling
+    from discreet.data.tables import table_batches
+
     columns = {"user": user, "choice": column} | ({} if item is None else {"item": item})
     parts: list[pl.DataFrame] = []
     for batch, where in table_batches(Path(path), columns, progress):
@@ -58,6 +60,8 @@ def read_choices(
 
 def has_column(path: str | Path, column: str) -> bool:
     """Whether a table has a column of this name."""
+    from discreet.data.tables import table_batches
+
     try:
         next(iter(table_batches(Path(path), {"column": column})), None)
     except DataError as error:

@@ -117,6 +117,23 @@ def solve_rows(
     return solved
 
 
+def minimise_rows(
+    indptr: Offsets, columns: Indices, values: Floats, factors: Doubles, ridge: Doubles, noise: Doubles
+) -> Doubles:
+    """As :func:`discreet.kernels.objective_perturbation.minimise_rows`.
+
+    >>> one = np.ones((1, 1))
+    >>> minimise_rows(np.array([0, 1]), np.array([0]), 8 * one[0], one, 3 * one[0], 4 * one).tolist()
+    [[1.0]]
+    """
+    solved = -noise / ridge[:, None]
+    for row, own in _rows(indptr):
+        rated = factors[columns[own]]
+        gram = rated.T @ rated + ridge[row] * np.eye(factors.shape[1])
+        solved[row] = np.linalg.solve(gram, values[own] @ rated - noise[row])
+    return np.asarray(solved)
+
+
 def improve_rows(
     indptr: Offsets,
     items: Indices,

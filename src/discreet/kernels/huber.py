@@ -4,9 +4,9 @@
 
     h(x) = x²/2 for |x| ≤ τ, and τ|x| − τ²/2 beyond
 
-F is strongly convex and piecewise quadratic, so Newton's steps end at the minimiser once the right pieces are found; a
-step that does not bring F down is halved. What counts is the gradient at the end, which the caller compares with what
-it allows.
+F is strongly convex and piecewise quadratic, so Newton's steps end at the minimiser once the right pieces are found. A
+step that brings neither F down nor, where F stays the same up to rounding, the length of its gradient, is halved. What
+counts is the gradient at the end, which the caller compares with what it allows.
 """
 
 import numpy as np
@@ -14,6 +14,10 @@ import numpy as np
 from discreet.types import AnyArray, Doubles, Offsets
 
 STEPS, HALVINGS = 200, 40
+DIGITS = 1e-12
+"""By which share values of F differ where they are the same up to rounding."""
+ROUNDING = 1e-15
+"""By which share of its terms a gradient in doubles errs."""
 
 
 def minimise(
@@ -50,27 +54,31 @@ def _one(
     at = -noise / ridge
     value, identity = _value(features, targets, noise, threshold, ridge, at), np.eye(len(noise))
     gradient = gradient_of(features, targets, noise, threshold, ridge, at)
-    best, shortest = at, float(np.linalg.norm(gradient))
+    best = at
+    length = shortest = float(np.linalg.norm(gradient))
+    largest = float(np.linalg.norm(noise)) + threshold * len(targets)
     for _ in range(STEPS):
-        if shortest == 0:
-            break
+        if shortest <= ROUNDING * largest:
+            break  # as far as doubles go
         inside = np.abs(targets - features @ at) <= threshold
         active = features[inside]
         step = np.linalg.solve(active.T @ active + ridge * identity, gradient)
         for halving in range(HALVINGS):
             after = at - step * 0.5**halving
             lower = _value(features, targets, noise, threshold, ridge, after)
-            if lower < value or (halving == 0 and lower <= value):
+            slope = gradient_of(features, targets, noise, threshold, ridge, after)
+            # Near the minimum F differs in digits that doubles do not have; its gradient still tells.
+            alike = lower - value <= DIGITS * abs(value)
+            if lower < value or (alike and float(np.linalg.norm(slope)) < length):
                 break
         else:
-            break  # no step brings it down: this is as far as doubles go
-        at, value = after, lower
-        gradient = gradient_of(features, targets, noise, threshold, ridge, at)
-        length = float(np.linalg.norm(gradient))
-        if length >= shortest and lower >= value and length > 0.5 * shortest and shortest < 1e-9:
             break
+        done = value - lower <= DIGITS * abs(value)
+        at, value, gradient, length = after, lower, slope, float(np.linalg.norm(slope))
         if length < shortest:
             best, shortest = at, length
+        elif done:
+            break
     return best, shortest
 
 

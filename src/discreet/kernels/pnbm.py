@@ -13,6 +13,9 @@ from discreet.kernels.compiling import njit, prange
 from discreet.kernels.gram import HANDS
 from discreet.types import AnyArray, Doubles, Floats, Indices, Offsets
 
+CANCELLED = 1e-3
+"""A square that is this share of the terms it is the difference of has lost digits."""
+
 
 def similarity_gradient(
     similarities: Floats,
@@ -169,8 +172,9 @@ def _list_errors(
     """For each rating: the mean that moves with the similarities (0 below the floor), the error over the divisor, and
     the squared length of its gradient.
 
-    That is ``step² Σ_j (x_j − sign_j mean)²``, multiplied out, so that one walk over the user's ratings is enough.
-    It is summed in doubles, as the bound rests on it; the mean and the divisor may be any numbers.
+    That is ``step² Σ_j (x_j − sign_j mean)²``, multiplied out, so that one walk over the user's ratings is enough; or
+    term by term, where that leaves few digits. It is summed in doubles, as the bound rests on it; the mean and the
+    divisor may be any numbers.
     """
     size, width = neighbours.shape
     means, steps, squares = np.zeros(len(items)), np.zeros(len(items)), np.zeros(len(items))
@@ -209,7 +213,14 @@ def _list_errors(
                     step = (mean - residuals[own]) / divisor
                     moved = mean if below >= floor else 0.0
                     means[own], steps[own] = moved, step
-                    squares[own] = step * step * max(square - 2 * moved * total + moved * moved * count, 0.0)
+                    length = square - 2 * moved * total + moved * moved * count
+                    if length < CANCELLED * (square + moved * moved * count):
+                        length = 0.0
+                        for place in range(first, last):
+                            sign = np.float64(np.sign(row[items[place]]))
+                            if sign != 0:
+                                length += (np.float64(residuals[place]) - sign * moved) ** 2
+                    squares[own] = step * step * length
             for column in range(width):
                 row[neighbours[item, column]] = 0
     return means, steps, squares

@@ -1,8 +1,8 @@
 """Item vectors by objective perturbation: the presence of every rating is hidden, with a pure epsilon.
 
-    1. how often each item was rated, with Laplace noise                          a share of the budget
-    2. v_j = argmin Σ_i h(r_ij − centre − u_iᵀv) + (Λ/2)‖v‖² + η_jᵀv               the rest
+    1. v_j = argmin Σ_i h(r_ij − centre − u_iᵀv) + (Λ/2)‖v‖² + η_jᵀv               most of the budget
        with Huber's loss h, public features u_i, and noise in the objective (:mod:`~discreet.models.sums.huber_items`)
+    2. how often each item was rated, with Laplace noise                          the rest
 
 What follows looks at no rating again. Where no rating is far off, the first coordinate is v_j ≈ (Σ_i y_ij − η)/(n_j +
 Λ), so (n_j + Λ)·v_j is a noisy sum; with the noisy counts and public features of the items it becomes a bias and what
@@ -64,7 +64,7 @@ class HuberMF:
     >>> ratings = dc.synthetic(users=200, items=100, ratings=5000, seed=1)
     >>> release = dc.HuberMF().fit(dc.TrustedServer(ratings, dc.Ledger(epsilon=1.0)))
     >>> [spend.mechanism for spend in release.spends]
-    ['laplace', 'pure']
+    ['pure', 'laplace']
     """
 
     threshold: float = 0.3
@@ -78,11 +78,11 @@ class HuberMF:
         require(isinstance(self.facts, str), f"facts must be text, as 'gender=F,gender=M', got {self.facts!r}")
         require_number("threshold", self.threshold, above=0)
         require_number("count_share", self.count_share, above=0, below=1)
-        require_number("tolerance", self.tolerance, above=0)
+        require_number("tolerance", self.tolerance, least=1e-7)
         require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
-        """Ask for counts and for perturbed minimisers."""
+        """Ask for perturbed minimisers and for counts."""
         from discreet.models.sums.huber_items import CONSTANT, LEAST_RIDGE, HuberItems
 
         check_population(self, population)
@@ -96,14 +96,15 @@ class HuberMF:
             noise=self.noise,
             tolerance=self.tolerance,
         )
-        deviation = population.deviation(counted, self.count_share)
-        counts = posterior_counts(population.sum(counted, self.count_share), deviation)
-        progress(1, 2, "counts")
+        # First, since it may be refused: nothing was spent then.
         vectors = population.run(asked, 1 - self.count_share)["vectors"]
+        progress(1, 2, "item vectors")
         ridge, inside = LEAST_RIDGE, 0.0
         if population.unit is not None:
             spend = population.spends[-1]
             ridge, inside = asked.ridge(spend.pure_epsilon), asked.deviation(spend.pure_epsilon, spend.sensitivity)
+        deviation = population.deviation(counted, self.count_share)
+        counts = posterior_counts(population.sum(counted, self.count_share), deviation)
         constant = np.sqrt(CONSTANT) if self.facts else 1.0
         sums = (constant**2 * counts + ridge) * vectors[:, 0] / constant
         bias, unknown = posterior_biases(counts, sums, inside / constant, 1.0, self._features(catalogue), width)
@@ -121,7 +122,7 @@ class HuberMF:
                 np.float32
             ),
         }
-        progress(2, 2, "item vectors")
+        progress(2, 2, "counts")
         return Release.of(self, population, arrays)
 
     def _features(self, catalogue: Catalogue) -> Floats:

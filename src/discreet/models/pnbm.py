@@ -26,7 +26,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
@@ -222,6 +221,8 @@ class Prepared:
         """The similarities of all pairs; sparse where there are lists."""
         if self.neighbours is None:
             return self.similarities
+        import scipy.sparse as sp
+
         listed = self.similarities > 0
         starts = np.concatenate([[0], np.cumsum(listed.sum(axis=1))])
         shape = (len(self.neighbours),) * 2

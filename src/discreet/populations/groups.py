@@ -10,7 +10,8 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number, require_seed
-from discreet.populations.wishes import Wishes, lowered
+from discreet.populations.level_names import lowered
+from discreet.populations.wishes import Wishes
 from discreet.privacy.bounding import user_tags
 from discreet.privacy.levels import By
 from discreet.privacy.unit import UnitName
@@ -86,7 +87,7 @@ class Groups:
             return lowered(wished, epsilons, "the groups")
 
         by: By = "weights" if self.of == "user" else "sampling"
-        return Wishes(levels=levels, of=self.of, by=self.by or by, chooser=chooser)
+        return Wishes(levels=levels, of=self.of, by=self.by or by, chooser=chooser, source="names")
 
     def _uniform(self, ratings: Ratings, what: str) -> AnyArray:
         """A number in [0, 1) for each user or rating, from the names of its user and item and the seed."""

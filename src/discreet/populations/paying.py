@@ -78,6 +78,11 @@ class Paying:
         self._noise = noise
         self._randomness = Randomness() if randomness is None else randomness
         self._answered: list[tuple[int, ...]] = []
+        require(
+            wishes is not None or not ledger.levels or ledger.weighted,
+            "the ledger promises privacy levels by sampling, which a population without wishes does not keep: give it "
+            "wishes=, or start with a fresh ledger",
+        )
         wished = ratings if wishes is None else self._wished(ratings, wishes)
         levels = ledger.levels if ledger.weighted else ()
         check_levels(wished, levels, level_fact)

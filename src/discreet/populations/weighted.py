@@ -38,8 +38,11 @@ WEIGHT_FACT = "privacy weight"
 
 def with_weights(ratings: Ratings | RatingsInParts, levels: Sequence[Level], fact: str) -> Ratings | RatingsInParts:
     """The ratings with everybody's weight as a fact, for mechanisms that keep to weights themselves."""
-    if not levels or isinstance(ratings, RatingsInParts):
+    if isinstance(ratings, RatingsInParts):
         return ratings
+    if not levels:  # a fact of this name that came with the data is nobody's weight
+        others = {name: column for name, column in ratings.user_facts.items() if name != WEIGHT_FACT}
+        return replace(ratings, user_facts=others) if len(others) < len(ratings.user_facts) else ratings
     weights = {level.name: level.weight for level in levels}
     own = np.array([weights[name] for name in _levels_of(ratings, fact).tolist()])
     return replace(ratings, user_facts={**ratings.user_facts, WEIGHT_FACT: own})

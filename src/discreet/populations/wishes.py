@@ -15,16 +15,17 @@ that is not rated changes nothing.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
 from discreet.data.choice_file import Choices, has_column, read_choices
 from discreet.data.ratings import Ratings
-from discreet.errors import DataError, InputError, require
+from discreet.errors import DataError, InputError, is_number, require
+from discreet.populations.level_names import Levels, lowered, named, number_of
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.levels import By, Offer
 from discreet.privacy.personal import draw_sample
@@ -39,6 +40,12 @@ LEVEL_FACT = "privacy level"
 """Which fact about users says what privacy level they chose."""
 
 Chooser = Callable[[Ratings], AnyArray]
+
+Source = Literal["names", "rows", "ratings"]
+"""What tells a level: the names of users and items; which rows a table of ratings has; or the ratings themselves."""
+
+ALONE = 8
+"""Of so many users or ratings with each wish a rule is asked by themselves."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,6 +67,9 @@ class Wishes:
         models that run mechanisms, which have no weights.
     chooser
         From ratings to the position of a level for each user or rating.
+    source
+        What the chooser looks at. If levels of users hang on their rows or ratings, one rating may change the weight of
+        all of a user's: then ledgers for ratings are refused, and with ``ratings`` also those where a user is replaced.
 
     Examples
     --------
@@ -75,6 +85,7 @@ class Wishes:
     of: UnitName
     by: By
     chooser: Chooser
+    source: Source = "ratings"
 
     def __post_init__(self) -> None:
         require(self.of in ("user", "rating"), f"levels are chosen for a 'user' or a 'rating', got {self.of!r}")
@@ -88,14 +99,14 @@ class Wishes:
     # ── Where wishes come from ──
 
     @classmethod
-    def of_users(cls, wishes: Mapping[str, float | str], *, levels: "Levels" = LADDER, by: By = "weights") -> "Wishes":
+    def of_users(cls, wishes: Mapping[str, float | str], *, levels: Levels = LADDER, by: By = "weights") -> "Wishes":
         """A wish for each user, by name: an epsilon, or the name of a level."""
         names = np.array(list(wishes), dtype=np.str_)
         texts = np.array([_text(wish) for wish in wishes.values()], dtype=np.str_)
         return cls._of(Choices(names, None, texts), levels, "user", by, "the wishes")
 
     @classmethod
-    def of_ratings(cls, wishes: Mapping[tuple[str, str], float | str], *, levels: "Levels" = LADDER) -> "Wishes":
+    def of_ratings(cls, wishes: Mapping[tuple[str, str], float | str], *, levels: Levels = LADDER) -> "Wishes":
         """A wish for each rating, by the names of its user and item.
 
         >>> wishes = Wishes.of_ratings({("ann", "tea"): 0.2}, levels={"strict": 0.2, "normal": 1.0})
@@ -116,7 +127,7 @@ class Wishes:
         user: str = "user",
         item: str = "item",
         of: UnitName | None = None,
-        levels: "Levels" = LADDER,
+        levels: Levels = LADDER,
         by: By | None = None,
         progress: Progress = no_progress,
     ) -> "Wishes":
@@ -138,44 +149,49 @@ class Wishes:
         choices = read_choices(
             path, column, user=user, item=item if chosen_for == "rating" else None, progress=progress
         )
-        return cls._of(choices, levels, chosen_for, by or _usual(chosen_for), str(path))
+        source: Source = "rows" if with_items else "names"
+        return cls._of(choices, levels, chosen_for, by or _usual(chosen_for), str(path), source)
 
     @classmethod
     def by_rule(
-        cls, rule: Callable[[Ratings], AnyArray], *, of: UnitName, levels: "Levels" = LADDER, by: By | None = None
+        cls, rule: Callable[[Ratings], AnyArray], *, of: UnitName, levels: Levels = LADDER, by: By | None = None
     ) -> "Wishes":
         """A wish for each user or rating by a rule: from ratings to as many epsilons as there are users or ratings.
 
         A rule looks at each user, or each rating, by itself. One that looks at others too would change their levels
-        when one comes or goes, and nothing would be proven; a rule that comes to other wishes on half of the data is
-        refused.
+        when one comes or goes, and nothing would be proven; a rule that comes to other wishes on half of the data, or
+        for some users or ratings by themselves, is refused.
 
         >>> careful = Wishes.by_rule(lambda ratings: np.where(ratings.values < 2, 0.1, 1.0), of="rating")
         """
-        names, epsilons = _named(levels)
+        names, epsilons = named(levels)
 
         def chooser(ratings: Ratings) -> AnyArray:
             wished = _wished(rule, ratings, of)
-            half = np.arange(len(wished)) % 2 == 0
-            some = ratings.select(half) if of == "rating" else ratings.select_users(np.flatnonzero(half))
-            alone = bool(half.any()) and np.array_equal(_wished(rule, some, of), wished[half])
-            require(
-                alone or not half.any(),
-                f"the rule comes to another wish for a {of} where others are not there: it must look at each by itself",
-            )
-            return lowered(wished, epsilons, "the rule")
+            positions = lowered(wished, epsilons, "the rule")
+            for places in _places_to_ask(wished):
+                asked = np.isin(np.arange(len(wished)), places)
+                some = ratings.select(asked) if of == "rating" else ratings.select_users(places)
+                require(
+                    np.array_equal(_wished(rule, some, of), wished[places]),
+                    f"the rule comes to another wish for a {of} where others are not there: it must look at each by "
+                    "itself",
+                )
+            return positions
 
         return cls(levels=dict(zip(names, epsilons, strict=True)), of=of, by=by or _usual(of), chooser=chooser)
 
     @classmethod
-    def _of(cls, choices: Choices, levels: "Levels", of: UnitName, by: By, where: str) -> "Wishes":
-        names, epsilons = _named(levels)
+    def _of(
+        cls, choices: Choices, levels: Levels, of: UnitName, by: By, where: str, source: Source = "names"
+    ) -> "Wishes":
+        names, epsilons = named(levels)
         positions = _positions(choices.texts, names, epsilons, where)
 
         def chooser(ratings: Ratings) -> AnyArray:
             return _chosen(ratings, choices, positions, where)
 
-        return cls(levels=dict(zip(names, epsilons, strict=True)), of=of, by=by, chooser=chooser)
+        return cls(levels=dict(zip(names, epsilons, strict=True)), of=of, by=by, chooser=chooser, source=source)
 
     # ── What becomes of them ──
 
@@ -220,8 +236,9 @@ class Wishes:
             f"the ledger's epsilon {ledger.epsilon:g} is above every level on offer, up to {highest:g}: nobody would "
             "take part in full; lower it to at most the highest level",
         )
-        ledger.offer(self.offer(ledger.epsilon, gaussian=gaussian))
         chosen = self.chosen(ratings)
+        self._check_source(ledger)
+        ledger.offer(self.offer(ledger.epsilon, gaussian=gaussian))  # last: what was refused leaves no trace
         if self.by == "weights":
             names = np.array(list(self.levels), dtype=np.str_)
             return replace(ratings, user_facts={**ratings.user_facts, LEVEL_FACT: names[chosen]})
@@ -237,45 +254,26 @@ class Wishes:
             return ratings._kept(drawn[ratings.user_index], ratings.handling)
         return ratings._with_users_at(np.flatnonzero(drawn), ratings.handling)
 
+    def _check_source(self, ledger: Ledger) -> None:
+        """Raise where neighbours may differ in the level of a user, and not in what the ledger's unit is alone."""
+        told = self.of == "rating" or self.source == "names"
+        told = told or (ledger.unit.name == "user" and ledger.unit.neighbours == "add-or-remove")
+        require(
+            told or (self.source == "rows" and ledger.unit.name == "user"),
+            "these levels of users follow from their ratings, so one rating may change the level, and with it all that "
+            "a user adds: keep a ledger for User(), or name everybody's level (Wishes.of_users)",
+        )
+
     def __repr__(self) -> str:
         levels = ", ".join(f"{name}: {epsilon:g}" for name, epsilon in self.levels.items())
         return f"Wishes(of each {self.of}, by {self.by}, levels {levels})"
 
 
-Levels = Mapping[str, float] | Sequence[float]
-"""Levels on offer: epsilons by name, or epsilons alone."""
-
-
-def _named(levels: Levels) -> tuple[list[str], AnyArray]:
-    """Names and epsilons of the levels, smallest first."""
-    pairs: list[tuple[str, Any]] = (
-        [*levels.items()] if isinstance(levels, Mapping) else [(f"{own:g}", own) for own in levels]
-    )
-    require(len(pairs) > 0, "at least one privacy level must be on offer")
-    Offer(epsilons=dict(pairs))  # checks each
-    pairs.sort(key=lambda pair: float(pair[1]))
-    epsilons = np.array([own for _, own in pairs], dtype=np.float64)
-    require(len({name for name, _ in pairs}) == len(pairs), "two privacy levels have the same name")
-    return [name for name, _ in pairs], epsilons
-
-
-def lowered(wished: AnyArray, epsilons: AnyArray, where: str) -> AnyArray:
-    """The position of the highest level that is not above each wish.
-
-    >>> lowered(np.array([0.1, 0.39, 7.0]), np.array([0.1, 0.2, 1.0]), "the wishes").tolist()
-    [0, 1, 2]
-    """
-    wished = np.asarray(wished, dtype=np.float64)
-    require(bool((np.isfinite(wished) & (wished > 0)).all()), f"{where}: every epsilon must be positive and finite")
-    positions = np.searchsorted(epsilons, wished * (1 + 1e-12), side="right") - 1
-    require(
-        bool((positions >= 0).all()),
-        f"{where}: some wish is below the lowest level on offer, {epsilons[0]:g}: offer a lower level",
-    )
-    return np.asarray(positions, dtype=np.int64)
-
-
-def _text(wish: float | str) -> str:
+def _text(wish: float | str | None) -> str:
+    """A wish as a table would have it; None is the empty one."""
+    if wish is None:
+        return ""
+    require(isinstance(wish, str) or is_number(wish), f"a wish is an epsilon or a level, got {type(wish).__name__}")
     return wish if isinstance(wish, str) else repr(float(wish))
 
 
@@ -289,13 +287,12 @@ def _positions(texts: AnyArray, names: list[str], epsilons: AnyArray, where: str
         if text in names:
             positions[number] = names.index(text)
             continue
-        try:
-            epsilon = float(text)
-        except ValueError:
+        epsilon = number_of(text)
+        if epsilon is None:
             row = int(np.flatnonzero(place == number)[0]) + 1
             raise DataError(
                 f"{where}: wish number {row} is neither an epsilon nor a level on offer ({', '.join(names)})"
-            ) from None
+            )
         positions[number] = lowered(np.array([epsilon]), epsilons, where)[0]
     return np.asarray(positions[place])
 
@@ -331,10 +328,22 @@ def _places(names: AnyArray, positions: Mapping[str, int]) -> AnyArray:
 
 
 def _wished(rule: Callable[[Ratings], AnyArray], ratings: Ratings, of: UnitName) -> AnyArray:
-    wished = np.asarray(rule(ratings), dtype=np.float64)
+    try:
+        wished = np.asarray(rule(ratings), dtype=np.float64)
+    except Exception as error:  # whatever it says may tell of the ratings
+        raise InputError(f"the rule cannot be applied to all ratings, or to some: {type(error).__name__}") from None
     size = ratings.n_users if of == "user" else len(ratings)
     require(wished.shape == (size,), f"the rule must give one epsilon for each {of}")
     return wished
+
+
+def _places_to_ask(wished: AnyArray) -> list[AnyArray]:
+    """Half of all, and some with each wish one by one."""
+    places = [np.arange(0, len(wished), 2)]
+    for wish in np.unique(wished)[:ALONE]:
+        same = np.flatnonzero(wished == wish)
+        places += [same[[at]] for at in np.unique(np.linspace(0, len(same) - 1, ALONE).astype(np.int64))]
+    return [some for some in places if len(some)]
 
 
 def _usual(of: UnitName) -> By:

@@ -89,6 +89,10 @@ class LevelLoss:
     each_rating: bool = False
     offered: float = 0.0
 
+    def __post_init__(self) -> None:
+        shares = 0 < self.weight <= 1 and 0 < self.rate <= 1
+        require(shares, f"the weight and the rate of a privacy level lie in (0, 1], got {self.weight} and {self.rate}")
+
     def __str__(self) -> str:
         return f"{self.name}: {_worth_a_word(self.loss)}"
 

@@ -117,6 +117,7 @@ nothing was computed
         """Set the privacy levels, once and before the first look; a population does so for its wishes."""
         if self._levels:
             require(offer == self._offer, "this ledger offers other privacy levels already: start with a fresh one")
+            require(offer.by == "weights", "a sample is drawn once for a ledger, and was: start with a fresh ledger")
             return
         require(
             not self._batches and self._plan is None,

@@ -15,7 +15,7 @@ from discreet.errors import require
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise import SAMPLER_DISTANCE, add_laplace, draw_discrete_laplace, grid_of
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.selection import FLOAT_MARGIN, flip_distance, permute_and_flip, pure_share
+from discreet.privacy.selection import FLOAT_MARGIN, flip_distance, permute_and_flip, pure_share_of_all
 from discreet.privacy.spend import MechanismName, Spend
 from discreet.types import AnyArray, Doubles
 
@@ -42,7 +42,7 @@ def private_count(
     1.0
     """
     moves = _moves(per_unit, ledger)
-    scale = moves / pure_share(ledger, share)
+    scale = moves / pure_share_of_all(ledger, share)
     source = _source(randomness)
     ledger.charge(_spend("pure", what, moves, scale, SAMPLER_DISTANCE, source))
     return int(count) + int(draw_discrete_laplace(scale, 1, source)[0])
@@ -73,7 +73,7 @@ def private_mean(
     from discreet.privacy.bounding import centre
 
     moves = 2 * _moves(per_unit, ledger) * (1 + FLOAT_MARGIN)
-    epsilon = pure_share(ledger, share)
+    epsilon = pure_share_of_all(ledger, share)
     source = _source(randomness)
     grid = grid_of(moves / epsilon)
     moves += 2 * _moves(per_unit, ledger) * grid  # what rounding to the lattice adds
@@ -116,7 +116,7 @@ def private_quantile(
         "the grid of a quantile must be a list of finite points",
     )
     apart = 2 * _moves(per_unit, ledger) * max(quantile, 1 - quantile) * (1 + FLOAT_MARGIN)
-    epsilon = pure_share(ledger, share)
+    epsilon = pure_share_of_all(ledger, share)
     source = _source(randomness)
     ledger.charge(_spend("pure", what, apart, apart / epsilon, flip_distance(len(points)), source))
     return float(points[permute_and_flip(_balance(values, quantile, points), epsilon / apart, source)])

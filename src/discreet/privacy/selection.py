@@ -110,7 +110,7 @@ def choose(
     apart = (
         sensitivity * (1 + FLOAT_MARGIN) * (1 if monotone else 2) * (2 if ledger.unit.neighbours == "replace" else 1)
     )
-    epsilon = pure_share(ledger, share)
+    epsilon = pure_share_of_all(ledger, share)
     source = Randomness() if randomness is None else randomness
     ledger.charge(
         Spend(
@@ -204,6 +204,15 @@ def pure_share(ledger: Ledger, share: float) -> float:
 
         return min(share * ledger.epsilon, pure_of_mu(mu_of(ledger.epsilon, ledger.delta * 0.999) * share**0.5))
     return min(share * ledger.epsilon, _beside_gaussian(ledger.epsilon, ledger.delta, share))
+
+
+def pure_share_of_all(ledger: Ledger, share: float) -> float:
+    """The same for a look at numbers that no population holds: where levels go by sampling, these are in no sample."""
+    require(
+        not ledger.levels or ledger.weighted,
+        "this ledger promises privacy levels by sampling, and these numbers are of everybody: keep another ledger",
+    )
+    return pure_share(ledger, share)
 
 
 @lru_cache(maxsize=64)

@@ -35,6 +35,9 @@ _LOG = logging.getLogger("discreet")
 FORMAT = 1
 CARD, ARRAYS, SIGNATURE = "card.json", "arrays.npz", "card.sig"
 CATALOGUE_PREFIX = "catalogue."
+NOT_RECOMPUTED = (
+    "So says its card: what it promises was not recomputed from its ledger here, where a library for that is missing."
+)
 
 
 def save(
@@ -145,14 +148,19 @@ def _load(folder: Path, card: dict[str, Any], own: Collection[Any]) -> Release:
         sources={name: tuple(looks) for name, looks in card["sources"].items()},
         note=str(card.get("note", "")),
     )
+    recomputed = True
     try:
         check_promise(release)
     except MissingLibraryError as missing:
+        recomputed = False
         _LOG.warning("what %s promises was not recomputed from its ledger: %s", folder, missing)
     # Other versions may say it in other words.
     if card["discreet"] == discreet.__version__ and card["guarantee"]["sentence"] != str(release.guarantee):
         raise ReleaseError(f"{folder / CARD} promises something else in words than in numbers")
-    return release
+    if recomputed:
+        return release
+    notes = (*release.guarantee.notes, NOT_RECOMPUTED)
+    return dataclasses.replace(release, guarantee=dataclasses.replace(release.guarantee, notes=notes))
 
 
 def _kind(folder: Path, name: object, own: Collection[Any]) -> Any:

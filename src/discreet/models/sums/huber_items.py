@@ -50,6 +50,8 @@ SHARE_OF_CURVATURE, SHARE_OF_OUTPUT = 0.2, 0.01
 """Of epsilon: for ln(1 + 1/Λ), and for the ε₂ above."""
 LEAST_RIDGE = 2.0
 """Of Λ: two imaginary ratings at the centre, without which an item that nobody rated would be noise alone."""
+LEAST_TOLERANCE = 1e-7
+"""Gradients in doubles come below it for any item. If they did not, that nothing is released would tell of it."""
 CONSTANT = 0.8
 """Of ‖u‖²: the constant's part, where there are public facts beside it."""
 
@@ -69,7 +71,8 @@ class HuberItems:
     noise
         ``radial``, or ``gaussian``, which needs a ledger with a delta and pays from about 50 dimensions on.
     tolerance
-        The γ above. The gradient at what was found must be shorter than half of it.
+        The γ above, at least 1e-7, and more where η is very large. The gradient at what was found must be shorter than
+        half of it.
     odds
         The δ₁ above.
 
@@ -92,7 +95,7 @@ class HuberItems:
 
     def __post_init__(self) -> None:
         require_number("threshold", self.threshold, above=0)
-        require_number("tolerance", self.tolerance, above=0)
+        require_number("tolerance", self.tolerance, least=LEAST_TOLERANCE)
         require(self.noise in ("radial", "gaussian"), f"noise must be 'radial' or 'gaussian', got {self.noise!r}")
         for fact in self.facts:
             require("=" in fact, f"a public fact is written as name=value, got {fact!r}")
@@ -161,17 +164,17 @@ class HuberItems:
         """Minimise with noise in the objective, check every gradient, and add the small noise."""
         moved, epsilon = spend.sensitivity, spend.pure_epsilon
         scale, size = self.objective_scale(epsilon, moved), len(self.catalogue)
-        step = math.sqrt(self.dimensions)
-        grid = min(grid_of(scale), grid_of(self.tolerance / step) * 2.0**25)
+        step, tolerance = math.sqrt(self.dimensions), max(self.tolerance, scale * 2.0**-30)  # as doubles err with η
+        grid = min(grid_of(scale), grid_of(tolerance / step) * 2.0**25)
         zeros = np.zeros((size, self.dimensions))
         if self.noise == "gaussian":
             inside = add_gaussian(zeros, scale, grid, randomness)
         else:
             inside = add_balls(zeros, scale, grid, randomness)
         vectors, lengths = self._minimisers(ratings, inside, self.ridge(epsilon))
-        if not bool((lengths <= self.tolerance / 2).all()):
+        if not bool((lengths <= tolerance / 2).all()):
             raise InputError("a minimiser was not found as exactly as its noise allows")
-        outside = 2 * self.tolerance / self.ridge(epsilon) / (SHARE_OF_OUTPUT * epsilon)
+        outside = 2 * tolerance / self.ridge(epsilon) / (SHARE_OF_OUTPUT * epsilon)
         fine = grid_of(outside, step)
         outside += fine * step / (SHARE_OF_OUTPUT * epsilon)
         return {"vectors": add_balls(vectors, outside, fine, randomness)}

@@ -120,7 +120,8 @@ class ValueSums:
         directions = pattern_directions(whole, self.factors)
         features = self._features(whole, directions)
         size, d = len(self.catalogue), self._dimensions
-        values = whole.values.astype(np.float64) - expected_rating(self.catalogue.scale)
+        scale = self.catalogue.scale  # whose ends floats may not hold exactly
+        values = np.clip(whole.values.astype(np.float64), scale.low, scale.high) - expected_rating(scale)
         own = features[whole.user_index]
         sums = np.stack(
             [np.bincount(whole.item_index, weights=own[:, k] * values, minlength=size) for k in range(d)], axis=1

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
@@ -189,6 +188,8 @@ class DPPSMF:
 
     def learn(self, ratings: Ratings, randomness: Randomness, progress: Progress = no_progress) -> Factors:
         """Both sides, as the recommender has them."""
+        import scipy.sparse as sp
+
         check_ratings(self, ratings)
         used = capped(ratings, self.cap, randomness)
         _, (users, items) = _first(self, used)

@@ -20,6 +20,8 @@ import numpy as np
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_whole
+from discreet.kernels import few_pairs
+from discreet.kernels.compiling import chosen
 from discreet.kernels.gram import gram_rows
 from discreet.kernels.pnbm import learned_means
 from discreet.releases.release import Release
@@ -164,7 +166,7 @@ def predict(model: object, release: Release, histories: Ratings, users: Indices,
     """Eq. (2), over the item's neighbours that the user rated; the item's mean where there is none."""
     means = release.arrays["item_mean"]
     deviations = histories.values - means[histories.item_index]
-    from_neighbours = learned_means(
+    from_neighbours = chosen(histories.n_users, few_pairs.learned_means, learned_means)(
         users.copy(),
         items.copy(),
         histories.indptr,

@@ -43,7 +43,8 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
-from discreet.kernels import objective_perturbation_torch
+from discreet.kernels import few_users, objective_perturbation_torch
+from discreet.kernels.compiling import chosen
 from discreet.kernels.objective_perturbation import minimise_rows, residual_pulls, step_through
 from discreet.papers.objective_perturbation.privacy import guarantee, noise_scale
 from discreet.populations.asking import check_ratings
@@ -256,7 +257,8 @@ class ObjectivePerturbedMF:
         ridge = self.user_penalty * (np.ones(len(counts)) if self.divisor == "none" else counts)
         nothing = np.zeros((histories.n_users, self.factors))
         columns = histories.indptr, histories.item_index, histories.values
-        return np.asarray(minimise_rows(*columns, factors, ridge.astype(np.float64), nothing)), factors
+        solve = chosen(histories.n_users, few_users.minimise_rows, minimise_rows)
+        return np.asarray(solve(*columns, factors, ridge.astype(np.float64), nothing)), factors
 
     # ── Their parts ──
 

@@ -41,6 +41,8 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
+from discreet.kernels import few_users
+from discreet.kernels.compiling import chosen
 from discreet.kernels.objective_perturbation import minimise_rows, residual_pulls
 from discreet.models.pmf import largest_singular_value
 from discreet.papers.personalised.levels import Levels, draw_levels, threshold_of
@@ -221,7 +223,8 @@ class DPPMF:
         factors = release.arrays["item_factors"].astype(np.float64)
         ridge, nothing = np.full(histories.n_users, self.user_penalty), np.zeros((histories.n_users, self.factors))
         columns = histories.indptr, histories.item_index, histories.values
-        return np.asarray(minimise_rows(*columns, factors, ridge, nothing)), factors
+        solve = chosen(histories.n_users, few_users.minimise_rows, minimise_rows)
+        return np.asarray(solve(*columns, factors, ridge, nothing)), factors
 
 
 @dataclass(frozen=True, kw_only=True)
