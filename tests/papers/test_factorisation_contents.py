@@ -109,6 +109,6 @@ def test_the_rules_have_every_word_that_is_judged():
 
 
 def test_a_paper_may_have_several_systems():
-    assert PAPERS["personalised"].systems == {"paper:personalised": "PDPPMF", "paper:dp-pmf": "DPPMF"}
+    assert PAPERS["personalised"].models == ("paper:personalised", "paper:dp-pmf")
     assert kinds()["paper:dp-pmf"] is dc.papers.DPPMF and kinds()["paper:personalised"] is dc.papers.PDPPMF
     assert kinds()["paper:objective-perturbation"] is dc.papers.ObjectivePerturbedMF

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from discreet.papers.frame.report import Reproduction
 
 import discreet as dc
 from discreet.data.catalogue import Scale
@@ -13,6 +12,7 @@ from discreet.papers.frame.cases import Case
 from discreet.papers.frame.claims import judge_all
 from discreet.papers.frame.outcome import Data, Outcome
 from discreet.papers.frame.repetitions import run
+from discreet.papers.frame.reproduction import Reproduction
 from discreet.papers.frame.sets import Sets
 from discreet.papers.names import PAPERS
 from discreet.papers.objective_perturbation import experiment as objective

@@ -14,6 +14,7 @@ release beside it, where the next try finds it.
 """
 
 import logging
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from discreet.populations.rehearsal import follow, rehearse
 from discreet.privacy.budget import Budget, Reservation
 from discreet.privacy.ledger import Ledger
 from discreet.releases.release import Release
-from discreet.releases.storage import load, read_card, save
+from discreet.releases.storage import SCRATCH, load, read_card, save
 from discreet.releases.tuning import settings_hash, tuned
 from discreet.types import Progress, no_progress
 
@@ -163,7 +164,7 @@ def _published(folder: Path, run_id: str, arrays: str, model: Any) -> Release:
     """The release of a run that is done. If it is lost it stays so: another draw of the noise is another spend."""
     own = [type(candidate) for candidate in getattr(model, "candidates", [model])]
     if not is_published(folder, arrays):
-        left = [place for place in folder.parent.glob(f".{folder.name}.*") if is_published(place, arrays)]
+        left = [place for place in folder.parent.glob(f".{folder.name}.*/{SCRATCH}") if is_published(place, arrays)]
         if not left or folder.exists():
             raise InputError(
                 f"the run {run_id} was released before, and {folder} does not hold that release: find it where it was "
@@ -171,4 +172,5 @@ def _published(folder: Path, run_id: str, arrays: str, model: Any) -> Release:
             )
         load(left[0], own=own)  # raises if it is damaged
         left[0].replace(folder)
+        shutil.rmtree(left[0].parent, ignore_errors=True)  # of whoever was killed before it got here
     return load(folder, own=own)

@@ -34,6 +34,8 @@ _LOG = logging.getLogger("discreet")
 
 FORMAT = 1
 CARD, ARRAYS, SIGNATURE = "card.json", "arrays.npz", "card.sig"
+SCRATCH = "release"
+"""Where it is written first, in a temporary folder beside its place."""
 CATALOGUE_PREFIX = "catalogue."
 NOT_RECOMPUTED = (
     "So says its card: what it promises was not recomputed from its ledger here, where a library for that is missing."
@@ -56,7 +58,7 @@ def save(
     if folder.exists() and not (folder / CARD).exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} exists and is not a release; nothing was written")
     with beside(folder) as scratch:
-        temporary = scratch / "release"
+        temporary = scratch / SCRATCH
         temporary.mkdir()
         arrays = dict(release.arrays)
         arrays |= {CATALOGUE_PREFIX + key: column for key, column in release.catalogue.columns().items()}
