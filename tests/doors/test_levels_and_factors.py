@@ -50,6 +50,15 @@ def test_a_second_sample_for_one_ledger(door):
     door("epsilon 0.1 at the level strict, for two populations", "the proof is of one sample", said)
 
 
+def test_two_populations_whose_users_choose_differently(door):
+    ledger = dc.Ledger(1.0, 1e-6)
+    names = list(RATINGS.users)
+    strict, lax = ({names[0]: level, names[1]: other} for level, other in ((0.1, 1.0), (1.0, 0.1)))
+    dc.TrustedServer(RATINGS, ledger, wishes=dc.Wishes.of_users(strict, levels=LEVELS))
+    said = refused("wishes of one population", ledger=ledger, wishes=dc.Wishes.of_users(lax, levels=LEVELS))
+    door("epsilon 0.1 for the first user", "in the second population they took part in full", said)
+
+
 def test_wishes_that_are_refused_leave_no_promise(door):
     ledger = dc.Ledger(1.0)
     said = refused(

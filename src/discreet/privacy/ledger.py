@@ -75,6 +75,7 @@ nothing was computed
         self._unit: Unit = Rating() if unit is None else unit
         self._offer = Offer(epsilons={})
         self._levels: tuple[Level, ...] = ()
+        self._wished = False
         if levels:
             self._take(Offer(epsilons=levels))
         self._batches: tuple[tuple[Spend, ...], ...] = ()
@@ -114,16 +115,22 @@ nothing was computed
         return bool(self._levels) and self._offer.by == "weights"
 
     def offer(self, offer: Offer) -> None:
-        """Set the privacy levels, once and before the first look; a population does so for its wishes."""
+        """Set the privacy levels, once and before the first look; the one population with wishes does so.
+
+        A second one might have others choose these levels: who is strict in one of them would pay in full in the other.
+        """
         if self._levels:
             require(offer == self._offer, "this ledger offers other privacy levels already: start with a fresh one")
             require(offer.by == "weights", "a sample is drawn once for a ledger, and was: start with a fresh ledger")
+            require(not self._wished, "a ledger keeps the wishes of one population: start with a fresh ledger")
+            self._wished = True
             return
         require(
             not self._batches and self._plan is None,
             "privacy levels are offered before the first look: start with a fresh ledger",
         )
         self._take(offer)
+        self._wished = True
 
     def _take(self, offer: Offer) -> None:
         self._offer, self._levels = offer, offer.levels(self._epsilon, self._delta, self._unit)
@@ -233,7 +240,7 @@ nothing was computed
     def copy(self) -> "Ledger":
         """Another ledger with the same limit, plan and spends."""
         ledger = self.fresh()
-        ledger._batches, ledger._plan = self._batches, self._plan
+        ledger._batches, ledger._plan, ledger._wished = self._batches, self._plan, self._wished
         return ledger
 
     def fresh(self) -> "Ledger":
