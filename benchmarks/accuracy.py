@@ -42,8 +42,8 @@ class Bar:
     low: float = 0.0
     high: float = 1.0
 
-    def check(self, report: dc.evaluation.Report) -> dict[str, Any]:
-        measured = {row.model: row[self.metric] for row in report.rows if self.rows(row.model)}
+    def check(self, results: dc.evaluation.Results) -> dict[str, Any]:
+        measured = {row.model: row[self.metric] for row in results.rows if self.rows(row.model)}
         choose = min if self.metric == "rmse" else max
         best = choose(measured, key=lambda name: measured[name])
         holds = self.low <= measured[best] <= self.high
@@ -98,7 +98,7 @@ def main() -> None:
     checks: list[dict[str, Any]] = []
     if (options.data, options.folds, options.seed) == ("ml-100k", 5, 1):
         checks = [
-            bar.check(report) for report, bars in zip(both, (RATING_BARS, RANKING_BARS), strict=True) for bar in bars
+            bar.check(results) for results, bars in zip(both, (RATING_BARS, RANKING_BARS), strict=True) for bar in bars
         ]
     if options.json:
         print(json.dumps({"ratings": both[0].to_json(), "ranking": both[1].to_json(), "bars": checks}, indent=2))

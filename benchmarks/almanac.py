@@ -264,8 +264,8 @@ def scale(count: int, seed: int) -> int:
         release = model.fit(terms.population(train))
         seconds = time.perf_counter() - start
         names = ["rmse", "ndcg@100"] if release.predicts_ratings else ["ndcg@100"]
-        report = dc.evaluate(release, histories, test, metrics=names)
-        found[name] = report["rmse"] if len(names) == 2 else math.nan, report["ndcg@100"]
+        results = dc.evaluate(release, histories, test, metrics=names)
+        found[name] = results["rmse"] if len(names) == 2 else math.nan, results["ndcg@100"]
         print(f"{name:<40}{found[name][0]:>9.4f}{found[name][1]:>10.4f}{seconds:>9.0f}", flush=True)
 
     print(f"\n{'user unit, delta 1e-6':<40}{'RMSE':>9}{'NDCG@100':>10}{'fit (s)':>9}")

@@ -164,8 +164,8 @@ def print_table(found: list[dict[str, Any]]) -> None:
 def draw(found: list[dict[str, Any]]) -> None:
     import altair as alt
 
-    from discreet.reports.drawing import Picture, colours, plot, styled
-    from discreet.reports.style import INK
+    from discreet.pages.drawing import Picture, colours, plot, styled
+    from discreet.pages.style import INK
 
     names = [*FREE, *PRIVATE]
     colour = alt.Color(

@@ -43,8 +43,8 @@ def main() -> int:
         if epsilon is not None:
             terms = dc.Terms(epsilon=epsilon, unit=unit, delta=1e-5 if unit == "user" else None)
         protocol = held_out if metric == "rmse" else each_user
-        report = dc.compare({model: MODELS[model]}, ratings, protocol, terms=terms, metrics=[metric])
-        estimate = report.rows[0].metrics[metric]
+        results = dc.compare({model: MODELS[model]}, ratings, protocol, terms=terms, metrics=[metric])
+        estimate = results.rows[0].metrics[metric]
         verdict = ""
         if bar is not None:
             holds = estimate.mean <= bar if metric == "rmse" else estimate.mean >= bar

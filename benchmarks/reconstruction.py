@@ -22,8 +22,8 @@ import numpy as np
 
 import discreet as dc
 from discreet.collect.channel import Mechanism
-from discreet.reports.drawing import WIDTH, Picture, plot, styled
-from discreet.reports.style import INK, QUIET, SERIES
+from discreet.pages.drawing import WIDTH, Picture, plot, styled
+from discreet.pages.style import INK, QUIET, SERIES
 
 GAMMAS = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5)
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.pages import drawing
+from discreet.pages.charts import pictures_of
+from discreet.pages.drawing import check_picture
+from discreet.pages.summary import save_pictures, write_results
 from discreet.privacy.accounting import delta_of, epsilon_of, sampled_noise_multiplier
 from discreet.privacy.spend import Spend
-from discreet.reports import drawing
-from discreet.reports.charts import pictures_of
-from discreet.reports.drawing import check_picture
-from discreet.reports.summary import save_pictures, write_report
 
 RATINGS = dc.synthetic(users=60, items=30, ratings=600, seed=1)
 
@@ -58,7 +58,7 @@ def test_pure_and_gaussian_spends_need_nothing(without):
 def test_pages_without_pictures_say_how_to_get_them(without, tmp_path, missing):
     report = dc.compare({"bias": dc.Bias(), "popularity": dc.Popularity()}, RATINGS, dc.evaluation.HoldOut())
     without(missing)
-    page = write_report(tmp_path / "page.html", report, ratings=RATINGS).read_text(encoding="utf-8")
+    page = write_results(tmp_path / "page.html", report, ratings=RATINGS).read_text(encoding="utf-8")
     assert "<figure" not in page and "pip install &#39;discreet[pictures]&#39;" in page
     assert 'data-model="bias"' in page  # the table has all numbers
     assert not any(picture.drawn for picture in pictures_of(report))

@@ -26,7 +26,7 @@ FOLDERS = {
     "sent_reports",
     "data": "Handling Labels RatingsInParts UserReport available describe fetch read_history read_movielens_split "
     "read_netflix_probe read_reports",
-    "evaluation": "EachUser Folds HeldOutUsers HoldOut PublishedRanking PublishedRatings Report Search",
+    "evaluation": "EachUser Folds HeldOutUsers HoldOut PublishedRanking PublishedRatings Results Search",
     "papers": "DPPMF DPPSMF DPPSPNBM DPSGDMF DPSGDPNBM HybridKNN ObjectivePerturbedMF PDPPMF",
     "populations": "Choice Groups Mechanism Steps quantile_of_users",
     "privacy": "LevelLoss Loss PublicKey SigningKey Spend choose private_count private_mean private_quantile",

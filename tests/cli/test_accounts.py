@@ -25,7 +25,7 @@ def test_an_account_has_a_name(discreet, fit, own_budget):
     assert json.loads(fit("--account", "films", "--run-id", "may", "--json").out)["booked"] == "before"
     again = fit("--account", "films", "--run-id", "may")
     assert again.code == 0 and "nothing was computed, and nothing spent" in again.out and "Fitted" not in again.out
-    assert len(dc.Budget(own_budget).report("films").spendings) == 1
+    assert len(dc.Budget(own_budget).account("films").spendings) == 1
     text = discreet("budget", "--account", "films").out
     assert "epsilon 0.5 for one more fit like the last; 1 fit of that size" in text
     for arguments in ((), ("ml-100k", "--account", "films")):

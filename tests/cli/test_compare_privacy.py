@@ -19,7 +19,7 @@ def test_one_document_with_epsilons_and_guarantees(discreet, table, items, tmp_p
     outcome = compare(discreet, table, items, tmp_path, *FEW, "--epsilon", "10,.1,1", "--unit", "user", "--json")
     assert outcome.code == 0, outcome.err
     document = json.loads(outcome.out)
-    assert document["page"] == str(tmp_path / "report.html")
+    assert document["page"] == str(tmp_path / "page.html")
     assert document["pictures"] == [str(tmp_path / "privacy.png")]
     assert Path(document["pictures"][0]).read_bytes().startswith(b"\x89PNG")
     found = {(row["model"], row["epsilon"]): row for row in document["rows"]}
@@ -53,7 +53,7 @@ def test_people_get_models_by_epsilons(discreet, table, items, tmp_path):
     assert "Proven: epsilon bounds what a release tells about all ratings of one user" in outcome.out
     assert "Only claimed: a paper says so" in outcome.out
     assert "is not private" in outcome.out
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
     for words in ("What privacy costs", "bias (proven)", "paper:hybrid-knn (only claimed, for one rating)", "no noise"):
         assert words in page
     assert "comes from held-out ratings and is not private" in page
@@ -85,7 +85,7 @@ def test_what_promises_nothing_is_not_called_proven(discreet, table, tmp_path):
     outcome = discreet(*command)
     assert outcome.code == 0, outcome.err
     assert "None, in spite of an epsilon" in outcome.out and "Proven:" not in outcome.out
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "popularity (nothing promised)" in page
 
 
@@ -93,7 +93,7 @@ def test_the_audience_is_told(discreet, table, items, tmp_path):
     command = ("--models", "almanac", "--epsilon", "1,2", "--audience", 60, "--metrics", "rmse", "--json")
     outcome = compare(discreet, table, items, tmp_path, *command)
     assert (outcome.code, outcome.err) == (0, "")
-    assert "audience = 60" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "audience = 60" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

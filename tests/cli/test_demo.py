@@ -5,7 +5,7 @@ import numpy as np
 
 import discreet as dc
 from discreet.errors import FetchError
-from discreet.reports.demo import FEWEST, MOST, user_of_own_taste
+from discreet.pages.demo import FEWEST, MOST, user_of_own_taste
 
 
 def release_lists(folder, ratings):
@@ -47,9 +47,9 @@ def test_the_demo_goes_all_the_way_without_a_network(discreet, tmp_path, monkeyp
     assert "ml-100k could not be had" in outcome.err
     assert "Using the built-in synthetic ratings instead." in outcome.err
     words = ("almanac", "bias", "own-taste", "epsilon 10", "because of", "Proven: ", "asks for nothing")
-    for word in (*words, str(tmp_path / "demo" / "report.html")):
+    for word in (*words, str(tmp_path / "demo" / "page.html")):
         assert word in outcome.out
-    page = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "demo" / "page.html").read_text(encoding="utf-8")
     assert page.count("<svg") >= 4
     for word in ("because of", "almanac (proven)", "own-taste, costs nothing", "Proven: whoever sees this release"):
         assert word in page
@@ -66,7 +66,7 @@ def test_the_demo_goes_all_the_way_without_a_network(discreet, tmp_path, monkeyp
     document = json.loads(discreet("demo", "-o", tmp_path / "demo", "--json").out)  # a second time, over the first
     assert {row["epsilon"] for row in document["rows"]} == {0.0, 0.1, 1.0, 10.0, None}
     assert document["guarantee"].startswith("Proven: ") and len(document["suggestions"]) == 10
-    assert document["page"] == str(tmp_path / "demo" / "report.html")
+    assert document["page"] == str(tmp_path / "demo" / "page.html")
 
 
 def test_the_demo_spares_a_release_that_was_paid_for(discreet, tmp_path, table, items):

@@ -140,7 +140,7 @@ def test_compare_writes_a_page_and_pictures(discreet, table, tmp_path):
     )
     document = json.loads(outcome.out)
     assert [row["model"] for row in document["rows"]] == ["bias", "popularity"]
-    assert document["page"] == str(tmp_path / "out" / "report.html")
+    assert document["page"] == str(tmp_path / "out" / "page.html")
     written = {str(path) for path in (tmp_path / "out").iterdir()}
     assert written == {document["page"], *document["pictures"]}
     assert str(tmp_path / "out" / "rmse.png") in written
@@ -151,7 +151,7 @@ def test_compare_draws_everything_before_it_writes_anything(discreet, table, tmp
     def fail(*_arguments, **_named):
         raise MemoryError
 
-    for place in ("discreet.reports.drawing.Picture.png", "discreet.reports.comparisons.render_page"):
+    for place in ("discreet.pages.drawing.Picture.png", "discreet.pages.comparisons.render_page"):
         with monkeypatch.context() as patched, pytest.raises(MemoryError):
             patched.setattr(place, fail)
             app(["compare", str(table), *SCALE, "--models", "bias", "--test", "0.2", "-o", str(tmp_path / "out")])

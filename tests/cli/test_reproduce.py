@@ -27,10 +27,10 @@ def test_draws_and_judges(discreet, table, tmp_path):
     assert outcome.code == 0
     assert "RMSE rises with gamma" in outcome.out
     written = {path.name for path in tmp_path.iterdir()}
-    assert written == {"report.html", "report.json", "repetitions", "figure-2.png", "figure-9.png"}
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert written == {"page.html", "results.json", "repetitions", "figure-2.png", "figure-9.png"}
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "What epsilon 1 is worth" in page and "Fig. 9: noise" in page and "Fig. 3: noise" not in page
-    written = json.loads((tmp_path / "report.json").read_text())
+    written = json.loads((tmp_path / "results.json").read_text())
     forms = {"plain", "ratio", "joint", "shrunk", "damped"}
     assert set(written["claims"][0]["verdicts"]) == {"letter", "letter plain", *forms, "sent"}
     assert [found["figure"] for found in written["claims"]] == [2, 2, 2, 2, 2, 2, 9, 9, 9]
@@ -92,7 +92,7 @@ def test_takes_the_probe_of_netflix(discreet, tmp_path):
         (("--figure", 1), "the figures with results are 2, 3, 4, 5, 6, 7, 8, 9, got 1"),
         (("--seeds", 0), "seeds must be at least 1, got 0"),
         (("--data", "ml-10k"), "there is no"),
-        (("--from", "none.json"), "none.json is no report"),
+        (("--from", "none.json"), "none.json is no reproduction"),
         (("--from", "none.json", "--quick"), "--from runs nothing"),
     ],
 )

@@ -86,7 +86,7 @@ def test_what_is_wrong_is_one_sentence_and_costs_nothing(files, more, sentence):
     shown = fit(files, *more)
     assert shown.exit_code == 2 and sentence in shown.output
     assert not (files / "release").exists() and "Traceback" not in shown.output
-    assert dc.Budget(f"sqlite:///{files / 'budget.sqlite'}").report(str(files / "mine.csv")).spendings == ()
+    assert dc.Budget(f"sqlite:///{files / 'budget.sqlite'}").account(str(files / "mine.csv")).spendings == ()
 
 
 def test_a_release_without_levels_has_none_to_show(files):

@@ -105,7 +105,7 @@ def test_a_comparison_is_remembered_by_the_next_command(door, discreet, budget, 
         "fit", "bias", table, "--scale", "1:5", "--items", table.parent / "items.csv", "--items-public",
         "--epsilon", "1", "--set", "item_damping=1", "-o", tmp_path / "release",
     )  # fmt: skip
-    spent = dc.Budget(budget).report(str(table)).spendings
+    spent = dc.Budget(budget).account(str(table)).spendings
     door("proven: settings were chosen without looking", "they were chosen by evaluate", err.strip()[:110] + "…")
     assert (code, out, spent) == (2, "", ()) and "looked at without paying (compare)" in err
     assert err.count("\n") == 1 and not (tmp_path / "release").exists()
@@ -137,7 +137,7 @@ def test_a_file_under_another_name_has_no_fresh_account(door, discreet, budget, 
         f"exit {code}: …{err.partition('yet, and ')[2].strip()[:80]}…",
     )
     assert (code, out) == (2, "") and f"--account {table}" in err
-    assert kept.report(str(other)).spendings == () and len(kept.report(str(table)).spendings) == 1
+    assert kept.account(str(other)).spendings == () and len(kept.account(str(table)).spendings) == 1
     assert "asks for epsilon 1" in fit(discreet, other, tmp_path / "again", "--account", table)[2]
     assert fit(discreet, other, tmp_path / "again", "--account", "other people")[0] == 0
 
@@ -153,13 +153,13 @@ def test_a_fit_from_python_is_booked_or_says_that_it_is_not(door, budget):
     door("proven: epsilon 1", "nobody counted it", next(note for note in free.notes if "booked" in note))
     assert "Not booked: no account was charged" in str(free) and "Not booked" not in str(paid)
     assert "films" not in str(paid) and str(budget) not in str(paid)
-    assert kept.report("films").spent == pytest.approx(1.0)
+    assert kept.account("films").spent == pytest.approx(1.0)
 
 
 def test_a_run_that_is_tried_again_is_paid_once(door, discreet, budget, tmp_path):
     table = write(dc.synthetic(users=50, items=30, ratings=600, seed=1), tmp_path / "data")
     codes = [fit(discreet, table, tmp_path / "release", "--run-id", "nightly")[0] for _ in range(3)]
-    account = dc.Budget(budget).report(str(table))
+    account = dc.Budget(budget).account(str(table))
     card = json.loads((tmp_path / "release" / "card.json").read_text())
     door("a job that is started three times", "pays three times", f"{len(account.spendings)} line in the account")
     assert codes == [0, 0, 0] and len(account.spendings) == 1
@@ -179,7 +179,7 @@ def test_another_round_of_reports_is_another_spend(door, budget):
         f"{sum(line is not None for line in lines)} of 3 fits pay: one for each round",
     )
     assert [line is not None for line in lines] == [True, False, True]
-    assert kept.report("films").spent == pytest.approx(1.0)
+    assert kept.account("films").spent == pytest.approx(1.0)
 
 
 def test_data_that_the_defaults_were_chosen_on_say_so(door, ml_100k):
@@ -236,7 +236,7 @@ def test_sums_that_are_chosen_on_the_way_are_not_one_plan(door, budget, populati
         f"…{str(refused.value).partition('where ')[2][:80]}…",
     )
     assert planned < 2 < chosen
-    assert kept.report("films").spends == (first,)
+    assert kept.account("films").spends == (first,)
 
 
 def test_a_plan_of_a_ledger_is_one_line(budget):
@@ -247,8 +247,8 @@ def test_a_plan_of_a_ledger_is_one_line(budget):
     for spend in planned:
         booking.pay(ledger, spend)
         ledger.charge(spend)
-    [line] = kept.report("films").spendings
-    assert line.spends == planned and kept.report("films").spent < 2
+    [line] = kept.account("films").spendings
+    assert line.spends == planned and kept.account("films").spent < 2
 
 
 def test_threads_of_one_population_pay_for_all_their_sums(door, budget):
@@ -261,7 +261,7 @@ def test_threads_of_one_population_pay_for_all_their_sums(door, budget):
         thread.start()
     for thread in threads:
         thread.join()
-    account = kept.report("films")
+    account = kept.account("films")
     door(
         "the account: epsilon 0.5 was spent",
         f"four threads asked for 16 sums, {server.ledger.spent:.4g} in all",
@@ -284,7 +284,7 @@ def test_a_limit_that_is_declared_for_a_copy_is_no_account_of_its_own(door, disc
         f"exit {code}: …{err.partition(', but ')[2].strip()[:80]}…",
     )
     assert (code, out) == (2, "") and f"--account {table}" in err
-    assert dc.Budget(budget).report(str(copy)).spendings == ()
+    assert dc.Budget(budget).account(str(copy)).spendings == ()
 
 
 def test_a_file_that_is_overwritten_is_compared_again(door, discreet, budget, tmp_path):
@@ -305,7 +305,7 @@ def test_a_file_that_is_overwritten_is_compared_again(door, discreet, budget, tm
         f"exit {code}: …{err.partition(', but ')[2].strip()[:80]}…",
     )
     assert (code, out) == (2, "") and f"--account {second}" in err
-    assert len(kept.report(str(first)).spendings) == 2
+    assert len(kept.account(str(first)).spendings) == 2
     first.write_text(second.read_text().replace("someone", "nobody else"))
     assert fit(discreet, first, tmp_path / "fifth")[0] == 0  # others, whom no account knows: this one pays
     assert len(kept.sketches()[str(first)]) == 2
@@ -349,7 +349,7 @@ def test_a_key_that_is_lost_is_missed(door, discreet, budget, tmp_path):
     assert fit(discreet, copy, tmp_path / "again", "--account", "films")[0] == 2
     key.write_text("ab" * 32)  # another one
     assert "is not the one" in fit(discreet, copy, tmp_path / "again")[2]
-    assert len(dc.Budget(budget).report(str(table)).spendings) == 1 and not dc.Budget(budget).knows("films")
+    assert len(dc.Budget(budget).account(str(table)).spendings) == 1 and not dc.Budget(budget).knows("films")
     aside.replace(key)
     assert f"--account {table}" in fit(discreet, copy, tmp_path / "again")[2]
 
@@ -377,4 +377,4 @@ def test_looks_on_another_account_of_the_same_users_count(door, discreet, budget
     )  # fmt: skip
     door("proven: no look is on record for films", "one is, for the file", err.strip()[:100] + "…")
     assert (code, out) == (2, "") and "looked at without paying (compare)" in err
-    assert dc.Budget(budget).report("films").spendings == ()
+    assert dc.Budget(budget).account("films").spendings == ()

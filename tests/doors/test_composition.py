@@ -143,7 +143,7 @@ def test_a_release_for_users_costs_ratings_too(door, tmp_path):
         plan = Ledger(epsilon, unit=unit)
         plan.charge(laplace(epsilon))
         budget.reserve("data", plan, "it")
-    parts = {part.unit: part.spent for part in budget.report("data").parts}
+    parts = {part.unit: part.spent for part in budget.account("data").parts}
     assert parts[dc.Rating()] >= true + epsilon - 1e-9
     assert math.isinf(parts[dc.User()])  # nothing bounds what many ratings of one user tell
     door(

@@ -131,5 +131,5 @@ def test_whatever_is_charged_to_a_ledger_is_booked(door, tmp_path):
     dc.Popularity().fit(dc.TrustedServer(RATINGS, ledger, account="films", budget=budget, share=0.5))
     with pytest.raises(dc.OverspentError):
         dc.privacy.private_count(len(RATINGS), ledger, share=0.5)
-    assert ledger.spent == pytest.approx(0.5) and budget.report("films").spent == pytest.approx(0.5)
+    assert ledger.spent == pytest.approx(0.5) and budget.account("films").spent == pytest.approx(0.5)
     door("booked: epsilon 0.5 of 0.5", "a count beside it brought the ledger to 1", "refused, nothing computed")

@@ -61,27 +61,27 @@ RELEASE = Table(scores=(4.0, 3.0, 2.0, 1.0)).fit(dc.NoPrivacy(TRAIN))
 
 
 def test_evaluate_by_hand():
-    report = dc.evaluate(RELEASE, TRAIN, TEST, metrics=["rmse", "mae", "within 0.5", "within 1", "ndcg@2", "recall@2"])
+    results = dc.evaluate(RELEASE, TRAIN, TEST, metrics=["rmse", "mae", "within 0.5", "within 1", "ndcg@2", "recall@2"])
     # Errors: 3 − 5, 1 − 2, 2 − 2.
-    assert report["rmse"] == pytest.approx(math.sqrt(5 / 3))
-    assert report["mae"] == pytest.approx(1.0)
-    assert report["within 0.5"] == pytest.approx(1 / 3)
-    assert report["within 1"] == pytest.approx(2 / 3)
+    assert results["rmse"] == pytest.approx(math.sqrt(5 / 3))
+    assert results["mae"] == pytest.approx(1.0)
+    assert results["within 0.5"] == pytest.approx(1 / 3)
+    assert results["within 1"] == pytest.approx(2 / 3)
     # User 0 is offered items 1, 2 and wants 1, 3; user 1 is offered 0, 1 and wants 2.
-    assert report["recall@2"] == pytest.approx((1 / 2 + 0) / 2)
-    assert report["ndcg@2"] == pytest.approx((1 / (1 + 1 / math.log2(3)) + 0) / 2)
-    assert report.interval == "95 % intervals over the users of one split (normal)"
+    assert results["recall@2"] == pytest.approx((1 / 2 + 0) / 2)
+    assert results["ndcg@2"] == pytest.approx((1 / (1 + 1 / math.log2(3)) + 0) / 2)
+    assert results.interval == "95 % intervals over the users of one split (normal)"
 
 
 def test_mask_moves_places():
-    report = dc.evaluate(RELEASE, TRAIN, TEST, mask=tiny({(0, 2): 3, (1, 0): 3}), metrics=["recall@2"])
-    assert report["recall@2"] == pytest.approx((2 / 2 + 1 / 1) / 2)
+    results = dc.evaluate(RELEASE, TRAIN, TEST, mask=tiny({(0, 2): 3, (1, 0): 3}), metrics=["recall@2"])
+    assert results["recall@2"] == pytest.approx((2 / 2 + 1 / 1) / 2)
 
 
 def test_users_without_held_out_ratings_do_not_count():
     train, test = tiny({(0, 0): 5, (1, 0): 5, (2, 3): 1}, users=3), tiny({(0, 1): 5, (2, 0): 2}, users=3)
-    report = dc.evaluate(RELEASE, train, test, metrics=["recall@1"])
-    assert report["recall@1"] == 1.0
+    results = dc.evaluate(RELEASE, train, test, metrics=["recall@1"])
+    assert results["recall@1"] == 1.0
 
 
 def test_the_cdf_is_kept():
@@ -93,9 +93,9 @@ def test_the_cdf_is_kept():
 
 def test_a_model_that_only_ranks():
     release = Ranker(scores=(4.0, 3.0, 2.0, 1.0)).fit(dc.NoPrivacy(TRAIN))
-    report = dc.evaluate(release, TRAIN, TEST)
-    assert report.metric_names == RANKING_METRICS
-    assert report.rows[0].cdf == ()
+    results = dc.evaluate(release, TRAIN, TEST)
+    assert results.metric_names == RANKING_METRICS
+    assert results.rows[0].cdf == ()
     with pytest.raises(InputError, match="ranks items and does not predict ratings, so rmse cannot be measured"):
         dc.evaluate(release, TRAIN, TEST, metrics=["rmse"])
 
@@ -121,15 +121,15 @@ def test_evaluate_agrees_with_recommend():
 
 
 def test_folds_by_hand():
-    report = dc.compare({"bias": dc.Bias()}, RATINGS, dc.evaluation.Folds(count=3, seed=1), data="made up")
+    results = dc.compare({"bias": dc.Bias()}, RATINGS, dc.evaluation.Folds(count=3, seed=1), data="made up")
     each = []
     for train, test in RATINGS.folds(3, seed=1):
         predicted = dc.Bias().fit(dc.NoPrivacy(train)).predict(train, test.user_index, test.item_index)
         each.append(float(np.sqrt(np.mean((predicted.astype(float) - test.values) ** 2))))
-    assert report["rmse"] == pytest.approx(np.mean(each))
-    assert report.rows[0].metrics["rmse"].values == pytest.approx(each)
-    assert (report.data, report.split) == ("made up", "3 folds of all ratings, seed 1")
-    assert report.interval == "95 % intervals over 3 folds (Student t)"
+    assert results["rmse"] == pytest.approx(np.mean(each))
+    assert results.rows[0].metrics["rmse"].values == pytest.approx(each)
+    assert (results.data, results.split) == ("made up", "3 folds of all ratings, seed 1")
+    assert results.interval == "95 % intervals over 3 folds (Student t)"
 
 
 def test_defaults_follow_the_protocol():
@@ -147,8 +147,8 @@ def test_defaults_follow_the_protocol():
 
 def test_json_of_a_comparison():
     models = {"bias": dc.Bias(), "popularity": dc.Popularity()}
-    report = dc.compare(models, RATINGS, dc.evaluation.Folds(count=2))
-    document = json.loads(json.dumps(report.to_json(), allow_nan=False))
+    results = dc.compare(models, RATINGS, dc.evaluation.Folds(count=2))
+    document = json.loads(json.dumps(results.to_json(), allow_nan=False))
     assert set(document) == {"data", "split", "rows"}
     for row in document["rows"]:
         assert {"epsilon", "promise", "unit", "guarantee"} < set(row)
@@ -158,7 +158,7 @@ def test_json_of_a_comparison():
         assert row["predict_seconds"] > 0
         for estimate in row["metrics"].values():
             assert estimate["low"] <= estimate["mean"] <= estimate["high"]
-    assert report["bias"].settings == {"item_damping": 5.0, "user_damping": 5.0}
+    assert results["bias"].settings == {"item_damping": 5.0, "user_damping": 5.0}
 
 
 def test_progress_grows_to_the_end():
@@ -202,10 +202,10 @@ UNITS = [dc.Terms(epsilon=epsilon, unit="user") for epsilon in (1.0, 10.0)]
 def test_several_terms_at_once():
     """Whoever has a private form appears on all terms, others only without privacy, a paper with what it claims."""
     models = {"popularity": dc.Popularity(), "mf": dc.MF(epochs=1), "paper": dc.papers.HybridKNN(prediction="average")}
-    report = dc.compare(
+    results = dc.compare(
         models, RATINGS, dc.evaluation.HoldOut(seed=1), terms=[*UNITS, dc.Terms()], metrics=["rmse", "ndcg@10"]
     )
-    assert [(row.model, row.epsilon, row.promise, row.unit) for row in report.rows] == [
+    assert [(row.model, row.epsilon, row.promise, row.unit) for row in results.rows] == [
         ("popularity", 1.0, "proven", "user"),
         ("popularity", 10.0, "proven", "user"),
         ("popularity", None, None, None),
@@ -214,16 +214,16 @@ def test_several_terms_at_once():
         ("paper", 10.0, "claimed", "rating"),
         ("paper", None, None, None),
     ]
-    assert (report.epsilons, report.models) == ((1.0, 10.0), ("popularity", "mf", "paper"))
-    assert list(report.at(1.0)) == ["popularity", "paper"]
-    assert report.at(None)["mf"]["rmse"] > 0
-    assert report["mf"]["rmse"] == report.at(None)["mf"]["rmse"]
-    assert "popularity, epsilon 10" in str(report)
-    assert report.to_frame()["epsilon"].to_list() == [1.0, 10.0, None, None, 1.0, 10.0, None]
-    with pytest.raises(InputError, match=r"several epsilons: write report.at\(1.0\)\['popularity'\]"):
-        report["popularity"]
+    assert (results.epsilons, results.models) == ((1.0, 10.0), ("popularity", "mf", "paper"))
+    assert list(results.at(1.0)) == ["popularity", "paper"]
+    assert results.at(None)["mf"]["rmse"] > 0
+    assert results["mf"]["rmse"] == results.at(None)["mf"]["rmse"]
+    assert "popularity, epsilon 10" in str(results)
+    assert results.to_frame()["epsilon"].to_list() == [1.0, 10.0, None, None, 1.0, 10.0, None]
+    with pytest.raises(InputError, match=r"several epsilons: write results.at\(1.0\)\['popularity'\]"):
+        results["popularity"]
     with pytest.raises(InputError, match="was fitted with epsilon 3; there are 1, 10"):
-        report.at(3)
+        results.at(3)
 
 
 def test_the_same_numbers_as_with_one_kind_of_terms():
@@ -244,13 +244,13 @@ def test_terms_that_a_model_cannot_keep():
 
 
 def test_what_asks_for_nothing_is_fitted_once_and_costs_nothing():
-    report = dc.compare({"own-taste": dc.OwnTaste()}, RATINGS, dc.evaluation.HoldOut(), terms=[*UNITS, dc.Terms()])
-    assert [(row.epsilon, row.promise) for row in report.rows] == [(0.0, "proven")]
+    results = dc.compare({"own-taste": dc.OwnTaste()}, RATINGS, dc.evaluation.HoldOut(), terms=[*UNITS, dc.Terms()])
+    assert [(row.epsilon, row.promise) for row in results.rows] == [(0.0, "proven")]
 
 
 def test_the_same_terms_twice_are_asked_for_once():
-    report = dc.compare({"bias": dc.Bias()}, RATINGS, dc.evaluation.HoldOut(), terms=[UNITS[0], UNITS[0]])
-    assert len(report.rows) == 1
+    results = dc.compare({"bias": dc.Bias()}, RATINGS, dc.evaluation.HoldOut(), terms=[UNITS[0], UNITS[0]])
+    assert len(results.rows) == 1
 
 
 def test_progress_over_several_terms():

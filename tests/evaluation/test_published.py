@@ -160,7 +160,7 @@ def test_every_row_has_what_it_reached():
 
 def test_our_rows_are_private_for_users_at_the_delta_of_the_table():
     ratings = dc.synthetic(users=60, items=40, ratings=900, seed=1)
-    report = our_rows({"bias": dc.Bias()}, ratings, published_table("ml-10m"), epsilons=[1.0, None])
-    private, exact = report.rows
+    results = our_rows({"bias": dc.Bias()}, ratings, published_table("ml-10m"), epsilons=[1.0, None])
+    private, exact = results.rows
     assert "epsilon 1, delta 1e-05" in private.guarantee and private.unit == "user"
     assert exact.guarantee is None and exact["rmse"] < private["rmse"]

@@ -1,4 +1,4 @@
-"""Intervals, and the three ways to read a report."""
+"""Intervals, and the three ways to read results."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import InputError, UnknownNameError
-from discreet.evaluation.results import Estimate, Report, Row
+from discreet.evaluation.results import Estimate, Results, Row
 
 ONE = Row("bias", {"rmse": Estimate(0.94, 0.93, 0.95)}, 0.1, 0.2, 300.0)
 PROMISE = {"guarantee": "epsilon 1 for every user", "epsilon": 1.0, "promise": "proven", "unit": "user"}
@@ -64,25 +64,25 @@ def test_mean_lies_in_its_interval(values):
 
 
 def test_reading_one_row():
-    report = Report("tiny", "as given", (ONE,))
-    assert report["rmse"] == 0.94
-    assert report["bias"]["rmse"] == 0.94
+    results = Results("tiny", "as given", (ONE,))
+    assert results["rmse"] == 0.94
+    assert results["bias"]["rmse"] == 0.94
     with pytest.raises(UnknownNameError, match="did you mean 'rmse'"):
-        report["rmsee"]
+        results["rmsee"]
 
 
 def test_reading_several_rows():
-    report = Report("tiny", "as given", (ONE, TWO))
-    assert report["ease"]["ndcg@10"] == 0.3
-    assert report.metric_names == ("rmse", "ndcg@10")
-    with pytest.raises(InputError, match=r"the report has 2 models: write report\['ease'\]\['ndcg@10'\]"):
-        report["ndcg@10"]
+    results = Results("tiny", "as given", (ONE, TWO))
+    assert results["ease"]["ndcg@10"] == 0.3
+    assert results.metric_names == ("rmse", "ndcg@10")
+    with pytest.raises(InputError, match=r"the results have 2 models: write results\['ease'\]\['ndcg@10'\]"):
+        results["ndcg@10"]
     with pytest.raises(UnknownNameError, match="did you mean 'ease'"):
-        report["eas"]
+        results["eas"]
 
 
 def test_json_has_exactly_what_is_promised():
-    document = json.loads(json.dumps(Report("tiny", "as given", (ONE, TWO)).to_json(), allow_nan=False))
+    document = json.loads(json.dumps(Results("tiny", "as given", (ONE, TWO)).to_json(), allow_nan=False))
     assert document == {
         "data": "tiny",
         "split": "as given",
@@ -114,7 +114,7 @@ def test_json_has_exactly_what_is_promised():
 
 
 def test_printing():
-    lines = str(Report("tiny", "as given", (ONE, TWO), "95 % intervals over 2 folds")).splitlines()
+    lines = str(Results("tiny", "as given", (ONE, TWO), "95 % intervals over 2 folds")).splitlines()
     assert lines[0] == "tiny: as given"
     assert lines[1].split() == ["model", "rmse", "ndcg@10", "fit", "s", "predict", "s", "memory", "MB", "guarantee"]
     assert lines[3].split() == ["bias", "0.9400", "±0.0100", "-", "0.100", "0.200", "300", "none"]
@@ -123,37 +123,38 @@ def test_printing():
 
 
 def test_a_report_shows_itself_as_it_prints():
-    report = Report("tiny", "as given", (ONE, TWO))
-    assert repr(report) == str(report)
-    assert len(repr(Report("tiny", "as given", (ONE,))).splitlines()) == 4
+    results = Results("tiny", "as given", (ONE, TWO))
+    assert repr(results) == str(results)
+    assert len(repr(Results("tiny", "as given", (ONE,))).splitlines()) == 4
 
 
 def test_one_row_reads_like_a_dictionary_of_metrics():
-    report = Report("tiny", "as given", (ONE,))
-    assert list(report) == ["rmse"] and len(report) == 1
-    assert dict(report) == {"rmse": 0.94}
-    assert {**report} == {"rmse": 0.94}
-    assert "rmse" in report and "bias" in report and "mae" not in report
+    results = Results("tiny", "as given", (ONE,))
+    assert list(results) == ["rmse"] and len(results) == 1
+    assert dict(results) == {"rmse": 0.94}
+    assert {**results} == {"rmse": 0.94}
+    assert "rmse" in results and "bias" in results and "mae" not in results
 
 
 def test_several_rows_read_like_a_dictionary_of_models():
-    report = Report("tiny", "as given", (ONE, TWO))
-    assert list(report) == ["bias", "ease"] and len(report) == 2
-    assert dict(report) == {"bias": ONE, "ease": TWO}
-    assert {name: dict(row) for name, row in dict(report).items()} == {"bias": {"rmse": 0.94}, "ease": {"ndcg@10": 0.3}}
-    assert "ease" in report and "rmse" not in report
+    results = Results("tiny", "as given", (ONE, TWO))
+    assert list(results) == ["bias", "ease"] and len(results) == 2
+    assert dict(results) == {"bias": ONE, "ease": TWO}
+    metrics = {"bias": {"rmse": 0.94}, "ease": {"ndcg@10": 0.3}}
+    assert {name: dict(row) for name, row in dict(results).items()} == metrics
+    assert "ease" in results and "rmse" not in results
     assert "rmse" in ONE and list(ONE) == ["rmse"] and len(ONE) == 1
 
 
 def test_a_position_is_no_name():
-    with pytest.raises(UnknownNameError, match="there is no model in the report '0'"):
-        Report("tiny", "as given", (ONE, TWO))[0]
+    with pytest.raises(UnknownNameError, match="there is no model in the results '0'"):
+        Results("tiny", "as given", (ONE, TWO))[0]
     with pytest.raises(UnknownNameError, match="there is no metric of bias '0'"):
-        Report("tiny", "as given", (ONE,))[0]
+        Results("tiny", "as given", (ONE,))[0]
 
 
 def test_as_a_table():
-    table = Report("tiny", "as given", (ONE, TWO)).to_frame()
+    table = Results("tiny", "as given", (ONE, TWO)).to_frame()
     assert table.to_dicts() == [
         {
             "model": "bias",

@@ -47,9 +47,9 @@ def checksum(tmp_path, folder="release"):
 @pytest.mark.parametrize("where", ["fit", "published"])
 def test_who_was_killed_goes_on_and_pays_nothing_more(budget, tmp_path, where):
     killed(tmp_path, where)
-    assert not (tmp_path / "release").exists() and budget.report("films").spent == pytest.approx(1.0)
+    assert not (tmp_path / "release").exists() and budget.account("films").spent == pytest.approx(1.0)
     run(tmp_path)
-    [line] = budget.report("films").spendings
+    [line] = budget.account("films").spendings
     assert line.state == "released" and line.arrays == checksum(tmp_path)
     assert dc.Release.load(tmp_path / "release").guarantee.proven.epsilon == pytest.approx(1.0)
 
@@ -58,7 +58,7 @@ def test_of_many_who_try_at_once_one_publishes(budget, tmp_path):
     folders = [f"release-{number}" for number in range(4)]
     processes = [start(tmp_path, folder=folder) for folder in folders]
     answers = [process.communicate()[0].split(maxsplit=1) for process in processes]
-    [line] = budget.report("films").spendings
+    [line] = budget.account("films").spendings
     assert {answer for answer, _ in answers} <= {"done", "refused"}
     assert [answer for answer, _ in answers].count("done") == 1
     written = [folder for folder in folders if (tmp_path / folder).exists()]
@@ -78,7 +78,7 @@ def test_who_was_overtaken_publishes_nothing(budget, tmp_path, monkeypatch):
     with pytest.raises(BudgetError, match="another process has taken this run over"):
         run(tmp_path)
     assert not (tmp_path / "release").exists()
-    assert budget.report("films").spendings[0].arrays == checksum(tmp_path, "other")
+    assert budget.account("films").spendings[0].arrays == checksum(tmp_path, "other")
     assert [place.name for place in tmp_path.iterdir() if place.name.startswith(".")] == []
 
 
@@ -89,7 +89,7 @@ def test_a_release_that_is_lost_is_not_drawn_again(budget, tmp_path):
     assert not (tmp_path / "elsewhere").exists()
     before = checksum(tmp_path)
     run(tmp_path)
-    assert checksum(tmp_path) == before and len(budget.report("films").spendings) == 1
+    assert checksum(tmp_path) == before and len(budget.account("films").spendings) == 1
 
 
 def test_another_fit_under_the_same_name_is_refused(budget, tmp_path):
@@ -97,7 +97,7 @@ def test_another_fit_under_the_same_name_is_refused(budget, tmp_path):
     for model, epsilon in ((dc.Bias(), 0.5), (dc.Popularity(), 0.25)):
         with pytest.raises(InputError, match="the run nightly was booked for something else"):
             run(tmp_path, model, "other", epsilon)
-    assert len(budget.report("films").spendings) == 1
+    assert len(budget.account("films").spendings) == 1
 
 
 def test_every_sum_of_a_program_has_a_line_of_its_own(budget):
@@ -105,7 +105,7 @@ def test_every_sum_of_a_program_has_a_line_of_its_own(budget):
     server = dc.TrustedServer(RATINGS, dc.Ledger(0.8), share=0.5, account="films", budget=budget)
     for sums in (1, 2):
         release = dc.Popularity().fit(server)
-        lines = budget.report("films").spendings
+        lines = budget.account("films").spendings
         assert len(lines) == sums and tuple(spend for line in lines for spend in line.spends) == server.spends
         assert release.spends == server.spends
         assert lines[-1].epsilon == pytest.approx(0.4) and lines[-1].total == pytest.approx(0.4 * sums)
@@ -113,4 +113,4 @@ def test_every_sum_of_a_program_has_a_line_of_its_own(budget):
     other = dc.TrustedServer(RATINGS, dc.Ledger(0.3), account="films", budget=budget)
     with pytest.raises(OverspentError, match=r"asks for epsilon 0\.3 of films, where 0\.2 of 1 is left"):
         dc.Popularity().fit(other)
-    assert other.spends == () and len(budget.report("films").spendings) == 2
+    assert other.spends == () and len(budget.account("films").spendings) == 2

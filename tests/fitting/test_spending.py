@@ -28,7 +28,7 @@ def server(epsilon=1.0, **more):
 def test_a_release_is_written_and_booked(budget, tmp_path, population):
     asked = population(RATINGS, dc.Ledger(1.0))
     release = dc.spend_and_release(dc.Bias(), asked, tmp_path / "release", budget=budget, data="data")
-    account = budget.report("data")
+    account = budget.account("data")
     [line] = account.spendings
     assert (line.purpose, line.state) == ("Bias(item_damping=5.0, user_damping=5.0)", "released")
     assert line.spends == asked.spends == release.spends
@@ -41,7 +41,7 @@ def test_what_is_booked_is_booked_before_a_rating_is_looked_at(budget, tmp_path,
     seen = []
 
     def look(contribution, ratings):
-        seen.append([line.state for line in budget.report("data").spendings])
+        seen.append([line.state for line in budget.account("data").spendings])
         return np.zeros(contribution.shape)
 
     monkeypatch.setattr("discreet.populations.weighted.finite_total", look)
@@ -61,7 +61,7 @@ def test_there_are_no_refunds(budget, tmp_path, monkeypatch, caplog, place, erro
     monkeypatch.setattr(place, fail)
     with pytest.raises((KeyboardInterrupt, OSError)):
         dc.spend_and_release(dc.Popularity(), server(), tmp_path / "release", budget=budget, data="data")
-    account = budget.report("data")
+    account = budget.account("data")
     assert [line.state for line in account.spendings] == ["reserved"]
     assert account.spent == pytest.approx(1.0)
     assert "no release was written, and what was booked for it stays spent" in caplog.text
@@ -76,7 +76,7 @@ def test_a_mark_that_cannot_be_made_does_not_undo_a_release(budget, tmp_path, mo
     with caplog.at_level(logging.WARNING, logger="discreet"):
         dc.spend_and_release(dc.Popularity(), server(), tmp_path / "release", budget=budget, data="data")
     assert "the release was written, but not marked as such: the server has left" in caplog.text
-    assert budget.report("data").spent == pytest.approx(1.0)
+    assert budget.account("data").spent == pytest.approx(1.0)
     dc.Release.load(tmp_path / "release")
 
 
@@ -104,7 +104,7 @@ def test_a_model_that_looks_at_more_than_was_booked_releases_nothing(budget, tmp
     with pytest.raises(OverspentError, match="looked at the ratings in another way than was booked"):
         dc.spend_and_release(Curious(), server(), tmp_path / "release", budget=budget, data="data")
     assert not (tmp_path / "release").exists()
-    assert [line.state for line in budget.report("data").spendings] == ["reserved"]
+    assert [line.state for line in budget.account("data").spendings] == ["reserved"]
 
 
 def test_only_what_is_private_is_paid_for(budget, tmp_path):
@@ -122,7 +122,7 @@ def test_only_what_is_private_is_paid_for(budget, tmp_path):
     ):
         with pytest.raises(InputError, match=sentence):
             dc.spend_and_release(dc.Popularity(), population, tmp_path / "release", budget=budget, data="data")
-    assert budget.report("data").spendings == ()
+    assert budget.account("data").spendings == ()
     assert not (tmp_path / "release").exists()
 
 

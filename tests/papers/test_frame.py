@@ -204,10 +204,10 @@ def test_what_cannot_be_judged_says_why_and_does_not_count(outcome):
 def test_a_report_comes_back_as_it_was(tmp_path, outcome):
     found = Reproduction(PAPER, outcome)
     found.write(tmp_path)
-    again = read_reproduction(PAPER, tmp_path / "report.json")
+    again = read_reproduction(PAPER, tmp_path / "results.json")
     assert again.to_json() == found.to_json()
     assert again.document() == found.document()
-    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "report.json", "figure-1.png"}
+    assert {path.name for path in tmp_path.iterdir()} == {"page.html", "results.json", "figure-1.png"}
 
 
 def test_a_report_of_another_paper_is_refused(tmp_path, outcome):
@@ -270,11 +270,11 @@ def test_the_toy_is_named_on_the_command_line(listed, table, tmp_path, monkeypat
     printed = discreet("reproduce", "toy", *how, "-o", out, "--document", tmp_path / "docs")
     assert len(measured) == 2  # of six, after four
     assert "1 of 2 claims reproduce on made-up.csv" in printed and "✗ does not" in printed
-    stored = json.loads((out / "report.json").read_text())
+    stored = json.loads((out / "results.json").read_text())
     assert stored["reproduces"] == {"means": {"claims": 1, "of": 2}}
     assert (tmp_path / "docs/toy.md").exists() and (tmp_path / "docs/toy-figure-1.png").exists()
     # From the stored numbers alone, the same again.
-    again = json.loads(discreet("reproduce", "toy", "--from", out / "report.json", "-o", tmp_path / "again", "--json"))
+    again = json.loads(discreet("reproduce", "toy", "--from", out / "results.json", "-o", tmp_path / "again", "--json"))
     assert again["claims"] == stored["claims"] and len(measured) == 2
     assert "Noisy means." in discreet("reproduce", "--help")
 

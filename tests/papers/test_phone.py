@@ -9,11 +9,11 @@ import subprocess
 import pytest
 
 import discreet as dc
+from discreet.pages.audit_pages import write_audit
 from discreet.papers.frame.repetitions import run
 from discreet.papers.frame.reproduction import Reproduction
 from discreet.papers.hybrid_knn.experiment import QUICK
 from discreet.papers.hybrid_knn.paper import PAPER
-from discreet.reports.audit_pages import write_audit
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 WIDE, SMALLEST = 360, 9  # pixels: of a small phone, and of the smallest letters that can be read
@@ -90,7 +90,7 @@ def reproduction(tmp_path_factory) -> str:
     outcome = run(PAPER, ratings, data="ml-100k", seeds=2, grid=QUICK)
     folder = tmp_path_factory.mktemp("reproduction")
     Reproduction(PAPER, outcome).write(folder, "discreet reproduce hybrid --quick")
-    return (folder / "report.html").read_text(encoding="utf-8")
+    return (folder / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

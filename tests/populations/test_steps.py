@@ -330,7 +330,7 @@ def test_kill_9_in_the_middle_of_the_steps_loses_nothing(tmp_path):
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     process.stdout.close()
-    account = dc.Budget(url).report("films")
+    account = dc.Budget(url).account("films")
     (line,) = account.spendings
     assert line.spends[0].times == 1_000_000 and line.state == "reserved"
     assert account.spent == pytest.approx(1.0, rel=1e-2)
@@ -340,7 +340,7 @@ def test_an_account_pays_before_the_first_step(tmp_path):
     budget = dc.Budget(tmp_path / "budget.sqlite")
     budget.declare("films", 1.0, DELTA, dc.User())
     server(account="films", budget=budget).steps(count_of(100, 0.05))
-    assert budget.report("films").spent > 0.99
+    assert budget.account("films").spent > 0.99
     with pytest.raises(dc.OverspentError, match="over the limit"):
         server(account="films", budget=budget).steps(count_of(100, 0.05), share=0.5)
-    assert len(budget.report("films").spendings) == 1
+    assert len(budget.account("films").spendings) == 1

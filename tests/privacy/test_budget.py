@@ -50,7 +50,7 @@ def test_books_until_the_limit_and_not_beyond(url):
         "Bias(item_damping=1) asks for epsilon 0.75 of data, where 0.25 of 1 is left: "
         "together that comes to 1.5, 0.5 over the limit; nothing was computed or spent"
     )
-    account = Budget(url).report("data")  # as another process finds it
+    account = Budget(url).account("data")  # as another process finds it
     assert (account.epsilon, account.delta, account.unit) == (1.0, 0.0, Rating())
     assert (account.spent, account.remaining) == (0.75, 0.25)
     lines = [(line.purpose, line.state, line.epsilon, line.total) for line in account.spendings]
@@ -58,7 +58,7 @@ def test_books_until_the_limit_and_not_beyond(url):
     assert account.spends == (*laplace(0.5).spends, *laplace(0.25).spends)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", account.spendings[0].reserved_at)
     Budget(url).reserve("data", laplace(0.25), "the last of it")
-    assert budget.report("data").remaining == 0.0
+    assert budget.account("data").remaining == 0.0
 
 
 def test_accounts_of_different_data_sets_do_not_meet(url):
@@ -66,15 +66,15 @@ def test_accounts_of_different_data_sets_do_not_meet(url):
     budget.declare("one", epsilon=1.0)
     budget.reserve("one", laplace(1.0), "all")
     budget.reserve("other", laplace(5.0), "all")
-    assert (budget.report("one").spent, budget.report("other").spent) == (1.0, 5.0)
-    assert budget.report("third") == Account(data="third")
+    assert (budget.account("one").spent, budget.account("other").spent) == (1.0, 5.0)
+    assert budget.account("third") == Account(data="third")
 
 
 def test_without_a_limit_everything_is_booked_and_nothing_refused(url):
     budget = Budget(url)
     for epsilon in (3.0, 4.0):
         budget.reserve("data", laplace(epsilon), "much").released()
-    account = budget.report("data")
+    account = budget.account("data")
     assert (account.spent, account.epsilon, account.remaining) == (7.0, None, None)
     with pytest.raises(InputError, match="data has spent epsilon 7 at delta 0 already, so its limit cannot be 5"):
         budget.declare("data", epsilon=5.0)
@@ -87,7 +87,7 @@ def test_a_limit_can_be_lowered_and_never_raised(url):
     budget = Budget(url)
     budget.declare("data", epsilon=2.0, delta=1e-5, unit=User())
     budget.declare("data", epsilon=2.0)  # says the same again
-    assert budget.report("data").delta == 1e-5
+    assert budget.account("data").delta == 1e-5
     budget.declare("data", epsilon=1.5, delta=1e-6)
     for epsilon, delta in ((1.6, 1e-6), (1.5, 1e-5), (1.0, 1e-5)):
         with pytest.raises(InputError, match=r"the limit of data is epsilon 1\.5, delta 1e-06: it can be lowered, and"):
@@ -99,7 +99,7 @@ def test_a_limit_can_be_lowered_and_never_raised(url):
         budget.declare("data", epsilon=0.1)
     with pytest.raises(InputError, match="data has spent epsilon inf at delta 0 already"):
         budget.declare("data", epsilon=1.0, delta=0.0)
-    account = budget.report("data")
+    account = budget.account("data")
     assert (account.epsilon, account.delta, account.unit) == (1.5, 1e-6, User())
 
 
@@ -119,7 +119,7 @@ def test_units_do_not_mix(url):
     for other in (Rating(), Rating("replace"), User(neighbours="replace")):
         with pytest.raises(InputError, match=r"data is kept for another unit \(all ratings of one user, present or"):
             budget.reserve("data", laplace(0.1, other), "other")
-    assert len(budget.report("data").spendings) == 2
+    assert len(budget.account("data").spendings) == 2
 
 
 def test_without_a_limit_a_release_for_users_costs_ratings_too(url):
@@ -127,7 +127,7 @@ def test_without_a_limit_a_release_for_users_costs_ratings_too(url):
     budget.reserve("data", laplace(1.0), "ratings")
     budget.reserve("data", gaussian(), "users")
     budget.reserve("data", laplace(2.0), "ratings")
-    account = budget.report("data")
+    account = budget.account("data")
     ratings = Ledger(100.0, DELTA)
     ratings.charge(*laplace(1.0).spends)
     ratings.charge(*(spend.for_group(2) for spend in gaussian().spends))
@@ -142,7 +142,7 @@ def test_without_a_limit_a_release_for_users_costs_ratings_too(url):
     with pytest.raises(InputError, match=r"data was spent for another unit before \(one rating, present or absent\)"):
         budget.declare("data", epsilon=100.0, delta=DELTA, unit=User())
     budget.declare("data", epsilon=100.0, delta=DELTA)
-    account = budget.report("data")
+    account = budget.account("data")
     assert (account.unit, account.spent) == (Rating(), ratings.spent)
 
 
@@ -152,7 +152,7 @@ def test_a_limit_for_ratings_pays_twice_for_users(url):
     budget.reserve("data", laplace(0.25, User()), "users")
     budget.reserve("data", laplace(0.25), "ratings")
     budget.reserve("data", laplace(0.125, User(neighbours="replace")), "users, replaced")
-    account = budget.report("data")
+    account = budget.account("data")
     assert account.spent == 0.875
     assert [(line.epsilon, line.total) for line in account.spendings] == [(0.25, 0.5), (0.25, 0.75), (0.125, 0.875)]
     with pytest.raises(
@@ -171,11 +171,11 @@ def test_what_is_left_can_be_asked_for_and_no_more(url, fit, before):
     """In epsilon for one more fit like the last, and how many of those; tried out against the budget itself."""
     budget = Budget(url)
     budget.declare("data", epsilon=3.0, delta=DELTA, unit=User())
-    assert budget.report("data").one_more() == OneMore(epsilon=3.0, fits=1)
+    assert budget.account("data").one_more() == OneMore(epsilon=3.0, fits=1)
     for plan in (*before, fit):
         budget.reserve("data", plan, "it")
-    left = budget.report("data").one_more()
-    assert budget.report("data").remaining == left.epsilon
+    left = budget.account("data").one_more()
+    assert budget.account("data").remaining == left.epsilon
 
     def scaled(noise):
         ledger = Ledger(100.0, fit.delta, User())
@@ -188,19 +188,19 @@ def test_what_is_left_can_be_asked_for_and_no_more(url, fit, before):
         middle = (low * high) ** 0.5
         low, high = (low, middle) if scaled(middle).spent <= left.epsilon * (1 + 1e-9) else (middle, high)
     with pytest.raises(OverspentError):
-        budget.report("data").total_with(scaled(high * 0.99999), "more")
-    budget.report("data").total_with(scaled(high * 1.00001), "it")
+        budget.account("data").total_with(scaled(high * 0.99999), "more")
+    budget.account("data").total_with(scaled(high * 1.00001), "it")
     for _ in range(left.fits):
         budget.reserve("data", fit, "again")
     with pytest.raises(OverspentError):
         budget.reserve("data", fit, "once too often")
-    assert budget.report("data").one_more().fits == 0
+    assert budget.account("data").one_more().fits == 0
 
 
 def test_without_a_limit_there_is_no_telling_what_is_left(url):
     budget = Budget(url)
     budget.reserve("data", laplace(1.0), "it")
-    assert budget.report("data").one_more() is None
+    assert budget.account("data").one_more() is None
 
 
 def test_what_is_spent_is_composed_and_not_added_up(url):
@@ -208,7 +208,7 @@ def test_what_is_spent_is_composed_and_not_added_up(url):
     budget.declare("data", epsilon=1.0, delta=DELTA, unit=User())
     for _ in range(3):
         budget.reserve("data", gaussian(), "gram")
-    account = budget.report("data")
+    account = budget.account("data")
     ledger = Ledger(1.0, DELTA, User())
     ledger.charge(*gaussian().spends * 3)
     assert account.spent == ledger.spent == account.spendings[-1].total
@@ -222,7 +222,7 @@ def test_gaussian_noise_needs_a_limit_with_a_delta(url):
     budget.declare("data", epsilon=1.0, unit=User())
     with pytest.raises(OverspentError, match="gram adds Gaussian noise, which needs a delta above 0, and the limit"):
         budget.reserve("data", gaussian(), "gram")
-    assert budget.report("data").spendings == ()
+    assert budget.account("data").spendings == ()
 
 
 @given(plans=st.lists(st.one_of(st.floats(0.01, 0.5).map(laplace), st.floats(5, 40).map(gaussian)), max_size=6))
@@ -297,7 +297,7 @@ def test_a_hundred_processes_at_once_never_overspend(url):
     assert len(answers) == 100 and {answer for answer, _ in answers} == {"booked", "refused"}, answers
     booked = [float(amount) for answer, amount in answers if answer == "booked"]
     refused = [float(amount) for answer, amount in answers if answer == "refused"]
-    account = budget.report("data")
+    account = budget.account("data")
     assert account.spent <= 1.0 + 1e-9
     assert account.spent == pytest.approx(sum(booked), rel=1e-12)
     assert account.spent + min(refused) > 1.0  # nobody was refused who could have been served
@@ -313,7 +313,7 @@ def test_kill_9_loses_nothing_that_was_booked(url):
     budget.declare("data", epsilon=1.0)
     with killed_after("forever", url, lines=60) as answers:
         assert {answer for answer, _ in answers} == {"booked"}, answers
-        account = budget.report("data")
+        account = budget.account("data")
         told = {int(line) for _, line in answers}
         kept = {line.id for line in account.spendings}
         assert told <= kept
@@ -321,7 +321,7 @@ def test_kill_9_loses_nothing_that_was_booked(url):
         assert account.spent == len(kept) / 1024
         assert {line.state for line in account.spendings} == {"reserved", "released"}
     budget.reserve("data", laplace(account.remaining), "what is left")  # nobody holds a lock any more
-    assert budget.report("data").remaining == 0.0
+    assert budget.account("data").remaining == 0.0
     with pytest.raises(OverspentError):
         budget.reserve("data", laplace(1 / 1024), "one more")
 
@@ -331,9 +331,9 @@ def test_kill_9_in_the_middle_of_a_booking_books_nothing(url):
     budget.declare("data", epsilon=1.0)
     with killed_after("halfway", url, lines=1) as answers:
         assert answers == [["halfway"]]
-    assert budget.report("data").spendings == ()
+    assert budget.account("data").spendings == ()
     budget.reserve("data", laplace(1.0), "all")
-    assert budget.report("data").remaining == 0.0
+    assert budget.account("data").remaining == 0.0
 
 
 def test_a_server_that_is_killed_with_9_loses_nothing_that_was_booked(postgres):
@@ -346,7 +346,7 @@ def test_a_server_that_is_killed_with_9_loses_nothing_that_was_booked(postgres):
         os.killpg(process.pid, signal.SIGKILL)  # whoever did not notice
         written += process.stdout.readlines()
     answers = [line.split(maxsplit=1) for line in written]
-    account = budget.report("data")
+    account = budget.account("data")
     told = {int(line) for answer, line in answers if answer == "booked"}
     kept = {line.id for line in account.spendings}
     assert told <= kept and len(kept - told) <= 8
@@ -363,21 +363,21 @@ def test_who_holds_the_budget_too_long_is_not_waited_for(url, monkeypatch):
         budget._lock(connection, "data")
         with pytest.raises(BudgetError, match=r"cannot be used: .*lock.*; nothing was spent"):
             Budget(url).reserve("data", laplace(0.5), "late")
-    assert budget.report("data").spendings == ()
+    assert budget.account("data").spendings == ()
 
 
 def test_looking_leaves_nothing_behind(tmp_path):
     budget = Budget(tmp_path / "budget.sqlite")
-    assert budget.report("data") == Account(data="data")
+    assert budget.account("data") == Account(data="data")
     assert list(tmp_path.iterdir()) == []
     budget.reserve("data", laplace(0.5), "Bias()")
     (tmp_path / "budget.sqlite").chmod(0o400)
-    assert budget.report("data").spent == 0.5
+    assert budget.account("data").spent == 0.5
 
 
 def test_looking_leaves_nothing_behind_on_a_server(postgres):
     budget = Budget(postgres.emptied())
-    assert budget.report("data") == Account(data="data")
+    assert budget.account("data") == Account(data="data")
     assert sqlalchemy.inspect(budget._engine).get_table_names() == []
 
 
@@ -391,7 +391,7 @@ def test_what_is_no_database_is_refused(tmp_path):
         budget = Budget(tmp_path / name)
         sentence = f"the budget in {tmp_path / name} cannot be used: {reason}; nothing was spent"
         with pytest.raises(BudgetError) as refused:
-            budget.report("data")
+            budget.account("data")
         assert str(refused.value) == sentence
         with pytest.raises(BudgetError):
             budget.reserve("data", laplace(0.5), "Bias()")
@@ -429,7 +429,7 @@ def test_urls_that_cannot_be_a_budget(url, sentence):
 def test_a_server_that_is_down_is_a_sentence(tmp_path):
     budget = Budget(f"postgresql://me:secret@/data?host={tmp_path}")
     for use in (
-        lambda: budget.report("data"),
+        lambda: budget.account("data"),
         lambda: budget.declare("data", epsilon=1.0),
         lambda: budget.reserve("data", laplace(0.5), "Bias()"),
     ):
@@ -457,12 +457,12 @@ def test_a_release_without_privacy_is_a_line_and_leaves_nothing_to_limit(url):
     budget = Budget(url)
     budget.reserve("data", laplace(1.0), "private").released()
     exposed = budget.expose("data", "MF()")
-    account = budget.report("data")
+    account = budget.account("data")
     assert (account.unit, account.spent, account.remaining) == (Rating(), float("inf"), None)
     assert [(line.purpose, line.unit, line.state) for line in account.exact] == [("MF()", None, "reserved")]
     exposed.released()
     budget.reserve("data", laplace(1.0, User()), "for users").released()
-    account = budget.report("data")
+    account = budget.account("data")
     assert [line.total for line in account.spendings] == [1.0, float("inf"), float("inf")]
     assert [part.spent for part in account.parts] == [float("inf")] * 2
     assert account.to_json()["spent"][0]["epsilon"] is None
@@ -470,7 +470,7 @@ def test_a_release_without_privacy_is_a_line_and_leaves_nothing_to_limit(url):
         InputError, match=r"data was released without privacy before \(MF\(\), \d{4}-\d\d-\d\d\): what it tells"
     ):
         budget.declare("data", epsilon=1000.0)
-    assert budget.report("data").epsilon is None
+    assert budget.account("data").epsilon is None
 
 
 def test_where_there_is_a_limit_nothing_is_exposed(url):
@@ -480,7 +480,7 @@ def test_where_there_is_a_limit_nothing_is_exposed(url):
         OverspentError, match=r"data has a limit of epsilon 1, and MF\(\) without privacy would overspend"
     ):
         budget.expose("data", "MF()")
-    assert budget.report("data").spendings == ()
+    assert budget.account("data").spendings == ()
 
 
 def test_a_mistyped_place_does_not_become_a_new_budget(tmp_path):

@@ -43,7 +43,7 @@ def test_is_read_without_being_changed(tmp_path):
     path = old_budget(tmp_path)
     before = path.read_bytes()
     budget = Budget(path)
-    assert budget.report("films").remaining == 0.5 and budget.report("films").run("nightly") is None
+    assert budget.account("films").remaining == 0.5 and budget.account("films").run("nightly") is None
     assert budget.looks("films") == () and budget.sketches() == {} and budget.knows("films")
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
@@ -53,11 +53,11 @@ def test_is_brought_up_to_date_by_whoever_books(tmp_path):
     budget = Budget(path)
     budget.reserve("films", half(), "Popularity()", settings="a1", run_id="nightly").released("sha")
     budget.write_look("films", Look.now("compare", [("Bias", "a1")]))
-    first, second = Budget(path).report("films").spendings
+    first, second = Budget(path).account("films").spendings
     assert (first.run_id, first.settings, first.epsilon) == (None, None, 0.5)
     assert (second.run_id, second.settings, second.arrays) == ("nightly", "a1", "sha")
     assert [look.models for look in budget.looks("films")] == [(("Bias", "a1"),)]
-    assert budget.report("films").remaining == 0.0
+    assert budget.account("films").remaining == 0.0
 
 
 def test_the_key_is_its_owners_alone(tmp_path):

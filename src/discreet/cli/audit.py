@@ -75,7 +75,7 @@ def audit(
         if path is not None:
             check_file(path)
     if picture is not None:
-        from discreet.reports.drawing import check_picture
+        from discreet.pages.drawing import check_picture
 
         require(picture.suffix in (".png", ".svg"), f"--picture must end in .png or .svg, got {picture}")
         check_picture()
@@ -110,7 +110,7 @@ def audit(
     from discreet.releases.tuning import looked
 
     kept = Budget(budget)
-    kept.report(account or "")  # a database that is down is found before the data are read
+    kept.account(account or "")  # a database that is down is found before the data are read
     with bar() as progress:
         ratings = source.load(progress)
         noted = looking_account(kept, source.data, account, ratings)
@@ -142,11 +142,11 @@ def audit(
                 progress=progress,
             )
     if html is not None:
-        from discreet.reports.audit_pages import write_audit
+        from discreet.pages.audit_pages import write_audit
 
         write_audit(found, html, this_command())
     if picture is not None:
-        from discreet.reports.audits import distributions_chart
+        from discreet.pages.audits import distributions_chart
 
         distributions_chart(found).save(picture)
     if json:

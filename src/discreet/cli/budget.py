@@ -50,12 +50,12 @@ def budget(
 
     kept = Budget(url)
     name = account or account_name(str(data))
-    shown, looks = kept.report(name), kept.looks(name)
+    shown, looks = kept.account(name), kept.looks(name)
     if data is not None and shown.epsilon is None and not shown.spendings and not looks:
         check_known(data)
     if epsilon is not None:
         declare(kept, shown, epsilon, delta, unit)
-        shown = kept.report(name)
+        shown = kept.account(name)
     if json:
         document(shown.to_json() | {"looks": [look.to_json() for look in looks], "kept_in": kept.place})
     else:

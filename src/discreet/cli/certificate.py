@@ -135,7 +135,7 @@ def own_page(
     own = read_history(history, release.catalogue)
     found = promised_to(release.guarantee, own, level if column is None else read_own_choices(history, column))
     if html is not None:
-        from discreet.reports.own_page import write_own_page
+        from discreet.pages.own_page import write_own_page
 
         write_own_page(html, release, own, found)
     if as_json:

@@ -14,24 +14,24 @@ from discreet.fitting.outputs import check_release_folder, check_writable
 
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the report and a release.")
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the page and a release.")
     ] = Path("discreet-demo"),
     json: Json = False,
 ) -> None:
-    """Compare models with and without privacy, recommend for one user, say why, and write a report with pictures."""
-    from discreet.cli.evaluation import print_report
-    from discreet.reports.demo import EPSILON, RECOMMENDING, is_of_a_demo, run_demo
+    """Compare models with and without privacy, recommend for one user, say why, and write a page with pictures."""
+    from discreet.cli.evaluation import print_results
+    from discreet.pages.demo import EPSILON, RECOMMENDING, is_of_a_demo, run_demo
 
     check_writable(output)
     check_release_folder(output / "release", replace=is_of_a_demo(output / "release"))
     with bar() as progress:
         found = run_demo(progress, note)
-    note("Drawing the report …")
+    note("Drawing the page …")
     page = found.write(output)
     predicted = predicted_ratings(found.release, found.history, found.suggestions)
     if json:
         document(
-            found.report.to_json()
+            found.results.to_json()
             | {
                 "recommended_by": RECOMMENDING,
                 "guarantee": str(found.release.guarantee),
@@ -44,9 +44,9 @@ def demo(
         return
     ratings = found.ratings
     say(f"{found.data}: {len(ratings):,} ratings of {ratings.n_items:,} items by {ratings.n_users:,} users.\n")
-    print_report(found.report)
+    print_results(found.results)
     say(f"\n{found.user}. To this user {RECOMMENDING} with epsilon {EPSILON:g} recommends:")
     print_suggestions(found.suggestions, predicted)
     say(str(found.release.guarantee))
-    say(f"The report is {page.absolute()}")
+    say(f"The page is {page.absolute()}")
     say(f'Now try: discreet recommend {output / "release"} --likes "{found.liked[0]}" --explain')

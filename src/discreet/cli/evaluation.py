@@ -27,7 +27,7 @@ from discreet.errors import InputError, UnknownNameError, require
 from discreet.fitting.outputs import check_file
 
 if TYPE_CHECKING:
-    from discreet.evaluation.results import Estimate, Report
+    from discreet.evaluation.results import Estimate, Results
     from discreet.populations.terms import Terms
 
 Metrics = Annotated[
@@ -59,15 +59,15 @@ def evaluate(
     if html:
         check_file(html)
     noted = Noted(account, budget)
-    report = measure(models, source, splitting, [privacy.terms()], settings, metrics, noted)
+    results = measure(models, source, splitting, [privacy.terms()], settings, metrics, noted)
     if html:
-        from discreet.reports.comparisons import write_comparison
+        from discreet.pages.comparisons import write_comparison
 
-        write_comparison(report, html, this_command())
+        write_comparison(results, html, this_command())
     if json:
-        document(report.to_json() | {"account": noted.name})
+        document(results.to_json() | {"account": noted.name})
         return
-    print_report(report)
+    print_results(results)
     if html:
         say(f"The page is {html}")
 
@@ -101,22 +101,22 @@ def compare(
     privacy only: so one picture shows what privacy costs. That these ratings were looked at is written down in their
     budget: whoever chooses a model or settings by it has not paid.
     """
-    page = output / "report.html"
+    page = output / "page.html"
     check_file(page)
     terms = privacy.terms()
     from discreet.fitting.private_forms import names_to_compare
 
     names = names_to_compare(terms) if models is None else split_names(models, "--models", "bias,popularity")
     noted = Noted(account, budget)
-    report = measure(names, source, splitting, terms, settings, metrics, noted, several=True, audience=audience)
-    from discreet.reports.comparisons import write_comparison
+    results = measure(names, source, splitting, terms, settings, metrics, noted, several=True, audience=audience)
+    from discreet.pages.comparisons import write_comparison
 
-    pictures = write_comparison(report, page, this_command(), pictures_too=True)
+    pictures = write_comparison(results, page, this_command(), pictures_too=True)
     if json:
         written = {"page": str(page), "pictures": [str(picture) for picture in pictures]}
-        document(report.to_json() | written | {"account": noted.name})
+        document(results.to_json() | written | {"account": noted.name})
         return
-    print_report(report)
+    print_results(results)
     say(f"The page is {page}")
     if pictures:
         say(f"The pictures are {', '.join(map(str, pictures))}")
@@ -141,7 +141,7 @@ def measure(
     *,
     several: bool = False,
     audience: int | None = None,
-) -> "Report":
+) -> "Results":
     """Fit and measure; everything that can be wrong with the command is found before the data are read.
 
     With ``several`` there may be many terms: models are then fitted on those they have a form for, and without privacy.
@@ -175,7 +175,7 @@ def measure(
         note(sentence)
     asked = [*terms, Terms()] if sweep else terms[0] if terms else Terms()
     budget = Budget(noted.url)
-    budget.report(noted.name or "")  # a database that is down is found before the data are read
+    budget.account(noted.name or "")  # a database that is down is found before the data are read
     with bar() as progress:
         ratings = source.load(progress)
         noted.name = looking_account(budget, source.data, noted.name, ratings)
@@ -218,17 +218,17 @@ def split_names(text: str, option: str, example: str) -> list[str]:
     return names
 
 
-def print_report(report: "Report") -> None:
-    """The report as a table, with how it was made above and what it promises below."""
-    from discreet.reports.comparisons import promise
-    from discreet.reports.privacy_charts import is_sweep
+def print_results(results: "Results") -> None:
+    """The results as a table, with how it was made above and what it promises below."""
+    from discreet.pages.comparisons import promise
+    from discreet.pages.privacy_charts import is_sweep
 
-    if is_sweep(report):
-        print_sweep(report)
+    if is_sweep(results):
+        print_sweep(results)
         return
-    names = report.metric_names
+    names = results.metric_names
     table_of_numbers(
-        f"{report.data}: {report.split}",
+        f"{results.data}: {results.split}",
         ("model", *names, "fit s", "predict s", "memory MB"),
         [
             (
@@ -238,33 +238,33 @@ def print_report(report: "Report") -> None:
                 _number(row.predict_seconds, 2),
                 _number(row.peak_memory_mb, 0),
             )
-            for row in report.rows
+            for row in results.rows
         ],
     )
-    if report.interval:
-        say(report.interval + ".")
-    say(promise(report))
+    if results.interval:
+        say(results.interval + ".")
+    say(promise(results))
 
 
-def print_sweep(report: "Report") -> None:
+def print_sweep(results: "Results") -> None:
     """Models by epsilons, a table for each leading metric, and what the guarantees in it are worth."""
-    from discreet.reports.sweeps import grid_of
-    from discreet.reports.words import MEASURED, display_name, is_error, leading_metrics
+    from discreet.pages.sweeps import grid_of
+    from discreet.pages.words import MEASURED, display_name, is_error, leading_metrics
 
-    say(f"{report.data}: {report.split}")
-    for metric in leading_metrics(report):
-        grid = grid_of(report, metric)
+    say(f"{results.data}: {results.split}")
+    for metric in leading_metrics(results):
+        grid = grid_of(results, metric)
         better = "lower is better" if is_error(metric) else "higher is better"
         table_of_numbers(f"{display_name(metric)}, {better}", grid.columns, grid.rows)
-    if report.interval:
-        say(report.interval + ".")
-    units = {row.unit for row in report.rows if row.promise == "proven" and row.epsilon}
+    if results.interval:
+        say(results.interval + ".")
+    units = {row.unit for row in results.rows if row.promise == "proven" and row.epsilon}
     if units:
         whose = "all ratings of one user" if units == {"user"} else "one rating"
         say(f"Proven: epsilon bounds what a release tells about {whose}, and a ledger of every look adds up to it.")
-    if any(row.promise == "claimed" for row in report.rows):
+    if any(row.promise == "claimed" for row in results.rows):
         say("Only claimed: a paper says so, and the proof does not hold; the page says why.")
-    if any(row.epsilon and row.promise is None for row in report.rows):
+    if any(row.epsilon and row.promise is None for row in results.rows):
         say("None, in spite of an epsilon: the noise was seeded, or the list of items is not public.")
     say(MEASURED)
 

@@ -15,7 +15,7 @@ from discreet.errors import InputError, require
 
 if TYPE_CHECKING:
     from discreet.evaluation.published_tables import PublishedTable
-    from discreet.evaluation.results import Report
+    from discreet.evaluation.results import Results
 
 OURS = {"ratings": ("bias", "almanac", "als"), "ranking": ("popularity", "almanac")}
 """Which of ours stand in a table unless others are named: a baseline first."""
@@ -66,7 +66,7 @@ def tables(
     with bar() as progress:
         ratings = source.load(progress)
         users, items = _counts(ratings, asked)
-        report = our_rows(chosen, ratings, asked, epsilons=budgets, noise_seed=noise_seed, progress=progress)
+        results = our_rows(chosen, ratings, asked, epsilons=budgets, noise_seed=noise_seed, progress=progress)
     same = source.data == asked.data and held_out is None
     if same and (users, items) != (asked.users, asked.items):
         raise InputError(
@@ -74,14 +74,14 @@ def tables(
             "it has not: these are not the files of the table"
         )
     if json:
-        document({"published": asked.to_json(), "ours": report.to_json()})
+        document({"published": asked.to_json(), "ours": results.to_json()})
         return
     if not same:
         say(
             f"{source.data} is only divided as {asked.data} is in the table: do not compare our rows with the others. "
             f"With the files of the table write `discreet reproduce tables {asked.data} --path DIR`."
         )
-    _print(asked, report)
+    _print(asked, results)
 
 
 def read_epsilons(text: str) -> list[float | None]:
@@ -124,15 +124,15 @@ def _counts(ratings: Any, table: "PublishedTable") -> tuple[int, int]:
     return train.n_users + 2 * protocol.held_out, int(np.count_nonzero(np.bincount(train.item_index)))
 
 
-def _print(table: "PublishedTable", report: "Report") -> None:
+def _print(table: "PublishedTable", results: "Results") -> None:
     epsilons = {epsilon for row in table.rows for epsilon in row.reached if epsilon is not None}
-    columns = [*sorted(epsilons | set(report.epsilons)), None]
+    columns = [*sorted(epsilons | set(results.epsilons)), None]
     rows = []
     for row in table.rows:
         shown = [f"{row.reached[column]:.4f}*" if column in row.reached else "-" for column in columns]
         rows.append([row.method + (" (features)" if row.features else ""), *shown, row.source])
-    for name in report.models:
-        found = {row.epsilon: row.metrics[table.metric] for row in report.rows if row.model == name}
+    for name in results.models:
+        found = {row.epsilon: row.metrics[table.metric] for row in results.rows if row.model == name}
         shown = [f"{found[column].mean:.4f} " if column in found else "-" for column in columns]
         half = max((estimate.high - estimate.low) / 2 for estimate in found.values())
         rows.append([f"ours: {name}", *shown, f"this run, ±{half:.4f}"])
@@ -143,8 +143,8 @@ def _print(table: "PublishedTable", report: "Report") -> None:
     if corrected:
         pairs = ", ".join(f"{real:g} for {claimed:g}" for claimed, real in corrected.items())
         say(f"What the epsilon of the DPALS rows comes to once all their releases are booked in full: {pairs}.")
-    say(f"Split: {table.protocol.describe()}. {report.interval}.")
-    for ours in report.rows:
+    say(f"Split: {table.protocol.describe()}. {results.interval}.")
+    for ours in results.rows:
         where = "no privacy" if ours.epsilon is None else f"epsilon {ours.epsilon:g}"
         others = ", ".join(f"{name} {ours[name]:.4f}" for name in table.metrics[1:])
         say(f"{ours.model}, {where}: {others}; fitted in {ours.fit_seconds or 0:.1f} s")

@@ -120,7 +120,7 @@ def command_of(name: str, listed: Listed) -> Callable[..., None]:
         ] = None,
         stored: Annotated[
             Path | None,
-            typer.Option("--from", metavar="REPORT", help="Judge and draw a report.json again; nothing is run."),
+            typer.Option("--from", metavar="RESULTS", help="Judge and draw a results.json again; nothing is run."),
         ] = None,
         documents: Annotated[
             Path | None, typer.Option("--document", metavar="DIR", help="Also write the page of the documentation.")
@@ -131,7 +131,7 @@ def command_of(name: str, listed: Listed) -> Callable[..., None]:
 
         paper = listed.load()
         folder = Path(f"discreet-{name}") if output is None else output
-        page = folder / "report.html"
+        page = folder / "page.html"
         if stored is not None:
             require(not figure and seeds is None and not quick, "--from runs nothing: leave out what is to be run")
             found = read_reproduction(paper, stored)
@@ -151,7 +151,7 @@ def command_of(name: str, listed: Listed) -> Callable[..., None]:
             return
         _print(found)
         if pictures:
-            say(f"The page is {page}; its numbers are in {folder / 'report.json'}, its pictures beside it.")
+            say(f"The page is {page}; its numbers are in {folder / 'results.json'}, its pictures beside it.")
         if written is not None:
             say(f"The page of the documentation is {written}.")
 
@@ -183,8 +183,8 @@ def _run(
 
 
 def _print(found: "Reproduction") -> None:
+    from discreet.pages.words import count_of
     from discreet.papers.frame.pages import SECTIONS, in_words, numbers_of, sign_of
-    from discreet.reports.words import count_of
 
     paper, outcome = found.paper, found.outcome
     for source, (title, _) in SECTIONS.items():

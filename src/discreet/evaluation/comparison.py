@@ -16,7 +16,7 @@ from discreet.evaluation.memory import peak_memory_mb, restart_peak_memory
 from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS, default_metrics
 from discreet.evaluation.metric_names import check_metrics as check_metrics
 from discreet.evaluation.protocols import SplitProtocol
-from discreet.evaluation.results import Estimate, Report
+from discreet.evaluation.results import Estimate, Results
 from discreet.evaluation.rows import Run, row_of, row_of_release
 from discreet.evaluation.trials import trials_of
 from discreet.fitting.fit_on import NO_PRIVACY, fit_on
@@ -43,7 +43,7 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     account: str | None = None,
     budget: "Budget | None" = None,
-) -> Report:
+) -> Results:
     """Measure a release on held-out ratings.
 
     Parameters
@@ -65,16 +65,16 @@ def evaluate(
 
     Returns
     -------
-    Report
-        One row; ``report["rmse"]`` is the mean. Intervals are over users.
+    Results
+        One row; ``results["rmse"]`` is the mean. Intervals are over users.
 
     Examples
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     >>> train, test = ratings.split(test=0.2, seed=1)
-    >>> report = dc.evaluate(dc.Bias().fit(dc.NoPrivacy(train)), train, test)
-    >>> 0 < report["mae"] < report["rmse"] < 2
+    >>> results = dc.evaluate(dc.Bias().fit(dc.NoPrivacy(train)), train, test)
+    >>> 0 < results["mae"] < results["rmse"] < 2
     True
     """
     require_type(release, Release, "evaluate takes what a fit returned: write model.fit(...) for the release")
@@ -92,7 +92,7 @@ def evaluate(
     seconds = time.perf_counter() - clock
     row = row_of_release(release, measured, seconds, peak_memory_mb())
     _require_some(row.model, measured.estimates, names)
-    return Report("ratings", "as given", (row,), OVER_USERS)
+    return Results("ratings", "as given", (row,), OVER_USERS)
 
 
 def compare(
@@ -106,7 +106,7 @@ def compare(
     metrics: Sequence[str] | None = None,
     account: str | None = None,
     budget: "Budget | None" = None,
-) -> Report:
+) -> Results:
     """Fit every model on every split of the ratings, and measure it.
 
     Times are means over the splits and leave out the compilation of kernels: every model is first run
@@ -126,7 +126,7 @@ def compare(
         measured here is computed from the held-out ratings themselves and is not private: it is for choosing a model,
         not for publishing.
     data
-        What the report calls the data.
+        What the results calls the data.
     progress
         Called as ``progress(done, total, what)``.
     metrics
@@ -139,8 +139,8 @@ def compare(
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> report = dc.compare({"popularity": dc.Popularity()}, ratings, dc.evaluation.EachUser(seed=1))
-    >>> 0 < report["ndcg@10"] < 1
+    >>> results = dc.compare({"popularity": dc.Popularity()}, ratings, dc.evaluation.EachUser(seed=1))
+    >>> 0 < results["ndcg@10"] < 1
     True
     """
     _check_what_is_compared(models, ratings, protocol, terms)
@@ -173,7 +173,7 @@ def compare(
     progress(100 * steps, 100 * steps, "done")
     rows = tuple(row_of(trial, runs) for trial, runs in zip(trials, outcomes, strict=True))
     interval = OVER_USERS if protocol.runs == 1 else f"95 % intervals over {protocol.runs} {protocol.each}s (Student t)"
-    return Report(data, protocol.describe(), rows, interval)
+    return Results(data, protocol.describe(), rows, interval)
 
 
 def _require_some(model: str, estimates: Mapping[str, Estimate], names: Sequence[str]) -> None:

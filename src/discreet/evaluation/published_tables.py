@@ -20,7 +20,7 @@ from discreet.errors import UnknownNameError
 from discreet.evaluation.comparison import compare
 from discreet.evaluation.protocols import SplitProtocol
 from discreet.evaluation.published import PublishedRanking, PublishedRatings
-from discreet.evaluation.results import Report
+from discreet.evaluation.results import Results
 from discreet.populations.terms import Terms
 from discreet.types import Progress, no_progress
 
@@ -106,13 +106,13 @@ def our_rows(
     epsilons: Sequence[float | None] = (*EPSILONS, None),
     noise_seed: int | None = None,
     progress: Progress = no_progress,
-) -> Report:
+) -> Results:
     """What our models reach on the same split, for the unit user and the same delta (None: without privacy).
 
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> report = our_rows({"bias": dc.Bias()}, ratings, published_table("ml-10m"), epsilons=[1.0, None])
-    >>> 0 < report.at(1.0)["rmse"] < 2
+    >>> results = our_rows({"bias": dc.Bias()}, ratings, published_table("ml-10m"), epsilons=[1.0, None])
+    >>> 0 < results.at(1.0)["rmse"] < 2
     True
     """
     terms = [

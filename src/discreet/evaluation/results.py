@@ -1,4 +1,4 @@
-"""What came out: numbers with their intervals, a row for each model, a report of rows."""
+"""What came out: numbers with their intervals, a row for each model."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -129,7 +129,7 @@ class Row:
 
 
 @dataclass(frozen=True, repr=False)
-class Report:
+class Results:
     """A table of models and metrics. Print it, index it, or take it :meth:`to_frame` or :meth:`to_json`.
 
     It reads like a dictionary: of the metrics where there is one row, of the rows by model otherwise. Where models were
@@ -151,12 +151,12 @@ class Report:
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     >>> models = {"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}
-    >>> report = dc.compare(models, ratings, dc.evaluation.Folds(count=2))
-    >>> report["bias"]["rmse"] < report["plain"]["rmse"]
+    >>> results = dc.compare(models, ratings, dc.evaluation.Folds(count=2))
+    >>> results["bias"]["rmse"] < results["plain"]["rmse"]
     True
-    >>> sorted(report.to_json())
+    >>> sorted(results.to_json())
     ['data', 'rows', 'split']
-    >>> list(report), report.to_frame()["model"].to_list()
+    >>> list(results), results.to_frame()["model"].to_list()
     (['bias', 'plain'], ['bias', 'plain'])
     """
 
@@ -171,18 +171,18 @@ class Report:
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(f"{name} was fitted with several epsilons: write report.at({found[0].epsilon})[{name!r}]")
+            raise InputError(f"{name} was fitted with several epsilons: write results.at({found[0].epsilon})[{name!r}]")
         if len(self.rows) == 1:
             return self.rows[0][name]
         if name in self.metric_names:
             example = next(row.model for row in self.rows if name in row.metrics)
             raise InputError(
-                f"the report has {len(self.rows)} models: write report[{example!r}][{name!r}] for one of them"
+                f"the results have {len(self.rows)} models: write results[{example!r}][{name!r}] for one of them"
             )
-        raise UnknownNameError.among("model in the report", str(name), [row.model for row in self.rows])
+        raise UnknownNameError.among("model in the results", str(name), [row.model for row in self.rows])
 
     def keys(self) -> tuple[str, ...]:
-        """What ``report[...]`` takes: metrics where there is one row, models otherwise; so ``dict(report)`` works."""
+        """What ``results[...]`` takes: metrics where there is one row, models otherwise; so ``dict(results)`` works."""
         return self.metric_names if len(self.rows) == 1 else self.models
 
     def __iter__(self) -> Iterator[str]:
@@ -204,21 +204,21 @@ class Report:
         """The epsilons that models were fitted with, smallest first; rows without privacy have none."""
         return tuple(sorted({row.epsilon for row in self.rows if row.epsilon is not None}))
 
-    def at(self, epsilon: float | None) -> "Report":
+    def at(self, epsilon: float | None) -> "Results":
         """The rows that were fitted with this epsilon; None for those without privacy.
 
         >>> import discreet as dc
         >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
         >>> terms = [dc.Terms(epsilon=epsilon, unit="user") for epsilon in (1.0, 10.0)]
         >>> models, terms = {"popularity": dc.Popularity()}, [*terms, dc.Terms()]
-        >>> report = dc.compare(models, ratings, dc.evaluation.HoldOut(), terms=terms)
-        >>> report.epsilons, report.at(10.0)["ndcg@10"] > 0
+        >>> results = dc.compare(models, ratings, dc.evaluation.HoldOut(), terms=terms)
+        >>> results.epsilons, results.at(10.0)["ndcg@10"] > 0
         ((1.0, 10.0), True)
         """
         rows = tuple(row for row in self.rows if row.epsilon == epsilon)
         if not rows:
             known = ", ".join(f"{value:g}" for value in self.epsilons) or "none"
-            raise InputError(f"no model of the report was fitted with epsilon {epsilon}; there are {known}")
+            raise InputError(f"no model of the results was fitted with epsilon {epsilon}; there are {known}")
         return replace(self, rows=rows)
 
     @property
@@ -228,7 +228,7 @@ class Report:
         return tuple(dict.fromkeys(name for row in fullest_first for name in row.metrics))
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain dictionaries, lists, strings and numbers, ready for ``json.dumps``."""
+        """The results as plain dictionaries, lists, strings and numbers, ready for ``json.dumps``."""
         return {
             "data": self.data,
             "split": self.split,

@@ -1,4 +1,4 @@
-"""From runs to the rows of a report."""
+"""From runs to the rows of results."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -142,7 +142,7 @@ def fit_and_save(
     require(run_id is None or has_privacy, "--run-id is for what is paid for: give --epsilon, and no --noise-seed")
     require(tuned_on is None or terms.epsilon is not None, "--tuned-on says nothing without --epsilon: leave it out")
     expected = account or account_name(data)
-    before = budget.report(expected)  # a database that is down is found before the data are read
+    before = budget.account(expected)  # a database that is down is found before the data are read
     run_was_done = _is_done(folder, before, run_id)
     if not run_was_done:
         check_release_folder(folder, replace=replace)
@@ -180,7 +180,7 @@ def fit_and_save(
         release=release,
         folder=folder,
         reason=reason,
-        account=budget.report(account),
+        account=budget.account(account),
         seconds=time.perf_counter() - started,
         run_was_done=run_was_done,
         paid_before=run_was_done or (release.guarantee.proven is not None and not has_privacy and booked is None),

@@ -84,7 +84,7 @@ def spend_and_release(
     >>> budget.declare("made up", epsilon=1.5)
     >>> server = dc.TrustedServer(ratings, dc.Ledger(epsilon=1.0), account="made up", budget=budget)
     >>> release = spend_and_release(dc.Popularity(), server, f"{folder.name}/release")
-    >>> round(budget.report("made up").remaining, 6)
+    >>> round(budget.account("made up").remaining, 6)
     0.5
     >>> folder.cleanup()
     """
@@ -140,7 +140,7 @@ def book(
     """
     if release.guarantee.proven is None or release.guarantee.unit is None:
         return budget.expose(account, purpose, settings=settings)
-    lines = budget.report(account).spendings
+    lines = budget.account(account).spendings
     if digest is not None:
         paid = any(line.digest == digest and set(release.spends) <= set(line.spends) for line in lines)
     else:  # these say nothing of themselves but how they were made

@@ -92,7 +92,7 @@ class Budget(Database):
     >>> plan = Ledger(epsilon=0.75)
     >>> plan.charge(Spend(what="counts", mechanism="laplace", norm="l1", sensitivity=3, scale=4.0))
     >>> budget.reserve("our ratings", plan, "popularity").released()
-    >>> budget.report("our ratings").remaining
+    >>> budget.account("our ratings").remaining
     0.25
     >>> budget.reserve("our ratings", plan, "popularity again")
     Traceback (most recent call last):
@@ -107,7 +107,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
     def declare(self, data: str, epsilon: float, delta: float | None = None, unit: Unit | None = None) -> None:
         """Set the limit of a data set. Later it can be lowered, as far as is not yet spent, and never raised."""
         data = self.resolve(data)
-        self.report(data).limited(epsilon, delta, unit)  # as in reserve
+        self.account(data).limited(epsilon, delta, unit)  # as in reserve
         with self._writing() as connection:
             account = self._lock(connection, data).limited(epsilon, delta, unit)
             assert account.unit is not None
@@ -148,7 +148,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         """
         data = self.resolve(data)
         # Once without a lock: loading the accountant and composing are slow, and what is found is remembered.
-        before = self.report(data)
+        before = self.account(data)
         if run_id is None or before.run(run_id) is None:
             before.total_with(plan, purpose)
         own = plan.spent
@@ -194,7 +194,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         From then on no limit can be declared: no epsilon bounds what is out.
         """
         data = self.resolve(data)
-        self.report(data).check_unlimited(purpose)
+        self.account(data).check_unlimited(purpose)
         with self._writing() as connection:
             self._lock(connection, data).check_unlimited(purpose)
             number = _write_line(
@@ -276,10 +276,10 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
 
     def knows(self, data: str) -> bool:
         """Whether there is an account of this name, with a limit, a spending or a look."""
-        account = self.report(data)
+        account = self.account(data)
         return account.epsilon is not None or bool(account.spendings) or bool(self.looks(data))
 
-    def report(self, data: str) -> Account:
+    def account(self, data: str) -> Account:
         """The account of a data set; an empty one where nothing is known of it."""
         data = self.resolve(data)
         if self._file is not None and not self._file_exists():

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from discreet.pages.curves import Rows
 from discreet.papers.frame.claims import Claim
-from discreet.reports.curves import Rows
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 
+from discreet.pages.curves import Point, curves_chart
+from discreet.pages.drawing import Picture
 from discreet.papers.frame.cases import Case
 from discreet.papers.frame.outcome import Line, Outcome, ratios
-from discreet.reports.curves import Point, curves_chart
-from discreet.reports.drawing import Picture
 
 OURS = "ours"
 """Curves whose names begin so are dashed: they are no part of the paper."""

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from discreet.pages.curves import Rows
+from discreet.pages.drawing import Picture
+from discreet.pages.page import Facts, Pictures, Section, Text
+from discreet.pages.verdicts import SIGNS, Answer, Entry, Verdicts
+from discreet.pages.words import count_of
 from discreet.papers.frame.claims import Judged, RunOn, Source, Verdict, count, listed
 from discreet.papers.frame.contents import table_of
 from discreet.papers.frame.outcome import Outcome
 from discreet.papers.frame.paper import Paper
-from discreet.reports.curves import Rows
-from discreet.reports.drawing import Picture
-from discreet.reports.page import Facts, Pictures, Section, Text
-from discreet.reports.verdicts import SIGNS, Answer, Entry, Verdicts
-from discreet.reports.words import count_of
 
 SECTIONS: dict[Source, tuple[str, str]] = {
     "the paper": (

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from discreet.errors import require
+from discreet.pages.curves import Rows
 from discreet.papers.frame.cases import Case, Grid
 from discreet.papers.frame.claims import Claim, RunOn
 from discreet.papers.frame.contents import Entry
 from discreet.papers.frame.figures import Figure
 from discreet.papers.frame.outcome import Outcome
 from discreet.papers.frame.sets import Sets
-from discreet.reports.curves import Rows
 
 
 class Repetition(Protocol):

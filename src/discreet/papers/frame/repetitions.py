@@ -27,7 +27,7 @@ from discreet.types import Progress, no_progress
 
 SECONDS_BETWEEN = 5.0
 """A file is written at most this often, and at the end."""
-NO_NUMBERS = ("cli", "reports", "evaluation", "audit", "papers")
+NO_NUMBERS = ("cli", "pages", "evaluation", "audit", "papers")
 """Folders of the package that no measured number comes from; a paper's own is added."""
 ONLY_READ = ("claims.py", "contents.py", "figures.py", "paper.py", "looks.py")
 """Files of a paper's folder that read the numbers and do not make them."""

@@ -10,12 +10,12 @@ from typing import Any
 
 from discreet.errors import InputError, require
 from discreet.files import write_whole
+from discreet.pages.drawing import Picture
+from discreet.pages.page import write_page
 from discreet.papers.frame.claims import Judged, count, judge_all
 from discreet.papers.frame.outcome import Outcome
 from discreet.papers.frame.pages import document_of, page_of
 from discreet.papers.frame.paper import Paper
-from discreet.reports.drawing import Picture
-from discreet.reports.page import write_page
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class Reproduction:
 
     def write(self, folder: Path, command: str = "") -> list[Path]:
         """The page, the numbers and the pictures, each whole or not at all. Returns the pictures."""
-        self._write_json(folder / "report.json")
+        self._write_json(folder / "results.json")
         pictures = {folder / f"{picture.name}.png": picture for picture in self.pictures if picture.drawn}
         for path, picture in pictures.items():
             picture.save(path)
         page = page_of(self.paper, self.outcome, self.judged, self.pictures, command)
-        write_page(folder / "report.html", title=page.title, lead=page.lead, sections=page.sections)
+        write_page(folder / "page.html", title=page.title, lead=page.lead, sections=page.sections)
         return list(pictures)
 
     def document(self) -> str:
@@ -86,6 +86,6 @@ def read_reproduction(paper: Paper, path: Path) -> Reproduction:
         found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         name, outcome = found["paper"], Outcome.from_json(found)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{path} is no report: name a report.json that `discreet reproduce` wrote") from None
-    require(name == paper.name, f"{path} is a report of {name}, not of {paper.name}")
+        raise InputError(f"{path} is no reproduction: name a results.json that `discreet reproduce` wrote") from None
+    require(name == paper.name, f"{path} is a reproduction of {name}, not of {paper.name}")
     return Reproduction(paper, outcome)

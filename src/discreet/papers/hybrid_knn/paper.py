@@ -4,6 +4,7 @@ from importlib.resources import files
 from typing import Any
 
 from discreet.data.catalogue import Scale
+from discreet.pages.curves import Rows
 from discreet.papers.frame.cases import Case, Grid
 from discreet.papers.frame.outcome import Outcome, with_half_width
 from discreet.papers.frame.paper import Paper
@@ -13,7 +14,6 @@ from discreet.papers.hybrid_knn.experiment import CLIPPED_AND_NOT, FIXED, FULL, 
 from discreet.papers.hybrid_knn.figures import READINGS, figures
 from discreet.papers.hybrid_knn.privacy import corrected_epsilon
 from discreet.papers.hybrid_knn.sound import epsilon_of
-from discreet.reports.curves import Rows
 
 
 def worth(outcome: Outcome) -> Rows:

@@ -2,6 +2,7 @@
 
 from importlib.resources import files
 
+from discreet.pages.curves import Rows
 from discreet.papers.frame.cases import Case, Grid
 from discreet.papers.frame.outcome import Outcome, with_half_width
 from discreet.papers.frame.paper import Paper
@@ -11,7 +12,6 @@ from discreet.papers.neighbourhood.contents import CONTENTS
 from discreet.papers.neighbourhood.experiment import CONTROLS, FULL, QUICK, Repetition
 from discreet.papers.neighbourhood.figures import AUDIT, READINGS, descent, figures, sampling
 from discreet.papers.neighbourhood.privacy import amplified, furthest_change, worth_at_temperature
-from discreet.reports.curves import Rows
 
 LEAKS = {
     "item means": ("item means, which have no noise", "DPSGD-PNBM to the letter"),

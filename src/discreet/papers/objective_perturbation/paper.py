@@ -5,6 +5,7 @@ from importlib.resources import files
 
 import numpy as np
 
+from discreet.pages.curves import Rows
 from discreet.papers.frame.cases import Case, Grid
 from discreet.papers.frame.outcome import Outcome
 from discreet.papers.frame.paper import Paper
@@ -22,7 +23,6 @@ from discreet.papers.objective_perturbation.experiment import (
 )
 from discreet.papers.objective_perturbation.figures import READINGS, figures
 from discreet.papers.objective_perturbation.privacy import counter_example, distance_of_all, noise_scale, one_rater
-from discreet.reports.curves import Rows
 
 WIDTH, FACTORS, PENALTY = 4.0, 50, 0.001
 

@@ -3,6 +3,7 @@
 import math
 from importlib.resources import files
 
+from discreet.pages.curves import Rows
 from discreet.papers.frame.cases import Case, Grid
 from discreet.papers.frame.outcome import Outcome, with_half_width
 from discreet.papers.frame.paper import Paper
@@ -12,7 +13,6 @@ from discreet.papers.personalised.experiment import DP, FULL, GROUPS, PMF, QUICK
 from discreet.papers.personalised.figures import READINGS, figures
 from discreet.papers.personalised.levels import Levels
 from discreet.papers.personalised.privacy import composed, one_rater, sampled_sides
-from discreet.reports.curves import Rows
 
 CLIPPED = ("letter", "listing", "theorem")
 BEYOND = 10.0

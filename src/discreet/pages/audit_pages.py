@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from discreet.audit.results import Audit
-from discreet.reports.audits import pictures_of_audit
-from discreet.reports.page import Facts, Pictures, Text, write_page
+from discreet.pages.audits import pictures_of_audit
+from discreet.pages.page import Facts, Pictures, Text, write_page
 
 
 def write_audit(found: Audit, path: Path, command: str = "") -> None:

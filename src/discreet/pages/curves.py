@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import require
-from discreet.reports.drawing import HALF, NARROW, Picture, altair, colours, needs_altair, plot, styled
-from discreet.reports.rendering import render
-from discreet.reports.style import QUIET
+from discreet.pages.drawing import HALF, NARROW, Picture, altair, colours, needs_altair, plot, styled
+from discreet.pages.rendering import render
+from discreet.pages.style import QUIET
 
 STACKED = 12
 """Rows of a table whose cells go below each other on a phone."""

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from discreet.data.history import History
 from discreet.files import write_whole
+from discreet.pages.page import Section, Text, render_page
+from discreet.pages.rendering import render
 from discreet.privacy.guarantee import Guarantee, Loss, _rounded_up
 from discreet.privacy.spend import Spend
 from discreet.releases.promises import PersonalPromise, spoken
 from discreet.releases.release import Release
-from discreet.reports.page import Section, Text, render_page
-from discreet.reports.rendering import render
 
 TITLE = "What this release promises you"
 AT_HOME = (

@@ -8,12 +8,12 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InputError
-from discreet.evaluation.results import Estimate, Report, Row
-from discreet.reports.charts import pictures_of
-from discreet.reports.page import Table, render_page
-from discreet.reports.privacy_charts import Panel, is_sweep, legend_names, privacy_chart
-from discreet.reports.summary import save_pictures, write_report
-from discreet.reports.sweeps import grid_of, sweep_sections
+from discreet.evaluation.results import Estimate, Results, Row
+from discreet.pages.charts import pictures_of
+from discreet.pages.page import Table, render_page
+from discreet.pages.privacy_charts import Panel, is_sweep, legend_names, privacy_chart
+from discreet.pages.summary import save_pictures, write_results
+from discreet.pages.sweeps import grid_of, sweep_sections
 
 
 def row(model, epsilon, rmse, ndcg=None, promise="proven", unit="user"):
@@ -42,24 +42,24 @@ ROWS = (
     row("bayesian-mf", None, 0.89),
     row("implicit-als", None, None, 0.5),
 )
-REPORT = Report("films", "20% of all ratings held out, seed 1", ROWS, "95 % intervals over 5 seeds (Student t)")
+RESULTS = Results("films", "20% of all ratings held out, seed 1", ROWS, "95 % intervals over 5 seeds (Student t)")
 
 
 def test_the_legend_says_what_each_guarantee_is_worth():
-    assert legend_names(REPORT) == {
+    assert legend_names(RESULTS) == {
         "almanac": "almanac (proven)",
         "popularity": "popularity (proven)",
         "paper": "paper (only claimed, for one rating)",
     }
-    svg = privacy_chart(REPORT).svg()
-    for words in legend_names(REPORT).values():
+    svg = privacy_chart(RESULTS).svg()
+    for words in legend_names(RESULTS).values():
         assert f">{words}</text>" in svg
-    seeded = Report("films", "", (row("bias", 1.0, 0.9, promise=None), row("bias", 2.0, 0.8, promise=None)))
+    seeded = Results("films", "", (row("bias", 1.0, 0.9, promise=None), row("bias", 2.0, 0.8, promise=None)))
     assert legend_names(seeded) == {"bias": "bias (nothing promised)"}
 
 
 def test_ceiling_and_what_is_free_are_drawn_in():
-    svg = privacy_chart(REPORT).svg()
+    svg = privacy_chart(RESULTS).svg()
     for words in (
         "bayesian-mf, without privacy: 0.890",
         "implicit-als, without privacy: 0.500",
@@ -74,7 +74,7 @@ def test_ceiling_and_what_is_free_are_drawn_in():
 
 
 def test_in_words():
-    picture = privacy_chart(REPORT)
+    picture = privacy_chart(RESULTS)
     assert picture.title == "With epsilon 1, almanac comes first by RMSE and NDCG@100"
     assert "almanac 0.990 at 0.1, 0.960 at 1, 0.930 at 10" in picture.alt
     assert "bayesian-mf 0.890 without privacy" in picture.alt and "own-taste 1.000 for nothing" in picture.alt
@@ -84,18 +84,18 @@ def test_in_words():
 
 
 def test_a_claim_never_comes_first():
-    better = Report(
+    better = Results(
         "films", "", (row("paper", 1.0, 0.5, promise="claimed"), row("bias", 1.0, 0.9), row("x", None, 0.4))
     )
     assert privacy_chart(better).title == "With epsilon 1, bias comes first by RMSE"
 
 
 def test_what_is_far_worse_than_free_does_not_squeeze_the_rest():
-    panel = Panel.of(REPORT, "rmse")
+    panel = Panel.of(RESULTS, "rmse")
     worst, best = panel.domain
     assert best < 0.89 and 1.05 < worst < 1.1
     assert [each.epsilon for each in panel.hidden] == [1.0, 0.1]
-    ranking = Panel.of(REPORT, "ndcg@100")
+    ranking = Panel.of(RESULTS, "ndcg@100")
     assert ranking.hidden == () and ranking.ceiling.model == "implicit-als"
     assert ranking.domain[0] < 0.02 < 0.5 < ranking.domain[1]
 
@@ -110,29 +110,29 @@ def test_what_is_far_worse_than_free_does_not_squeeze_the_rest():
     ],
 )
 def test_the_smallest_sweeps_can_be_drawn(rows):
-    report = Report("films", "", rows)
-    assert is_sweep(report)
-    picture = pictures_of(report)[0]
+    results = Results("films", "", rows)
+    assert is_sweep(results)
+    picture = pictures_of(results)[0]
     assert picture.name == "privacy"
     assert "NaN" not in picture.svg() and "NaN" not in (picture.narrow_svg() or "")
 
 
 def test_what_is_no_sweep_is_drawn_as_ever():
-    alone = Report("films", "", (row("bias", 1.0, 0.9), row("almanac", 1.0, 0.8)))
+    alone = Results("films", "", (row("bias", 1.0, 0.9), row("almanac", 1.0, 0.8)))
     assert not is_sweep(alone) and pictures_of(alone)[0].name == "rmse"
-    assert not is_sweep(Report("films", "", (row("bias", None, 0.9),)))
-    with pytest.raises(InputError, match="no model of the report was fitted with an epsilon"):
-        privacy_chart(Report("films", "", (row("bias", None, 0.9),)))
+    assert not is_sweep(Results("films", "", (row("bias", None, 0.9),)))
+    with pytest.raises(InputError, match="no model of the results was fitted with an epsilon"):
+        privacy_chart(Results("films", "", (row("bias", None, 0.9),)))
 
 
 def test_a_phone_gets_the_panels_below_each_other():
-    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', privacy_chart(REPORT).narrow_svg() or "")
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', privacy_chart(RESULTS).narrow_svg() or "")
     assert box is not None
     assert float(box.group(1)) <= 400 < float(box.group(2))
 
 
 def test_models_by_epsilons():
-    grid = grid_of(REPORT, "rmse")
+    grid = grid_of(RESULTS, "rmse")
     assert grid.columns == ("model", "epsilon 0.1", "epsilon 1", "epsilon 10", "no privacy", "guarantee")
     rows = {cells[0]: cells[1:] for cells in grid.rows}
     assert rows["almanac"] == ("0.9900 ±.0100", "0.9600 ±.0100", "0.9300 ±.0100", "0.9000 ±.0100", "proven")
@@ -143,7 +143,7 @@ def test_models_by_epsilons():
 
 
 def test_the_table_of_a_sweep_has_epsilons_and_one_colour_a_model():
-    html = Table(report=REPORT).html()
+    html = Table(results=RESULTS).html()
     assert html.count('data-model="almanac"') == 4
     assert len(set(re.findall(r'data-model="almanac".*?background:var\(--(series\d)\)', html))) == 1
     assert ">epsilon</button>" in html and 'data-value="Infinity">none<' in html
@@ -153,17 +153,17 @@ def test_the_table_of_a_sweep_has_epsilons_and_one_colour_a_model():
 
 @pytest.mark.parametrize(("promise", "said"), [("proven", True), (None, False)])
 def test_a_page_with_a_promise_says_that_its_numbers_are_not_private(tmp_path, promise, said):
-    report = Report("films", "", (row("bias", 1.0, 0.9, promise=promise), row("bias", None, 0.8, promise=None)))
-    page = write_report(tmp_path / "page.html", report).read_text(encoding="utf-8")
+    results = Results("films", "", (row("bias", 1.0, 0.9, promise=promise), row("bias", None, 0.8, promise=None)))
+    page = write_results(tmp_path / "page.html", results).read_text(encoding="utf-8")
     assert ("comes from held-out ratings and is not private" in page) is said
 
 
 def test_a_report_of_a_sweep_is_a_page(tmp_path):
-    page = write_report(tmp_path / "page.html", REPORT).read_text(encoding="utf-8")
+    page = write_results(tmp_path / "page.html", RESULTS).read_text(encoding="utf-8")
     for words in ("What privacy costs on films", "6 models, with and without privacy", "almanac (proven)"):
         assert words in page
     assert page.count("almanac: proven it is") == 1
-    assert [path.name for path in save_pictures(tmp_path, REPORT)] == ["privacy.png"]
+    assert [path.name for path in save_pictures(tmp_path, RESULTS)] == ["privacy.png"]
 
 
 # ── In a browser, where there is one ──
@@ -191,7 +191,7 @@ document.body.dataset.asked = String(performance.getEntriesByType("resource").fi
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 def test_in_a_browser(tmp_path):
     """Epsilons sort as numbers with none last, curves follow the theme, nothing sticks out, nothing is fetched."""
-    page = render_page(title="What privacy costs", sections=[*sweep_sections(REPORT), Table(report=REPORT)])
+    page = render_page(title="What privacy costs", sections=[*sweep_sections(RESULTS), Table(results=RESULTS)])
     probed = tmp_path / "probed.html"
     probed.write_text(page.replace("</body>", PROBE), encoding="utf-8")
     command = [
@@ -221,8 +221,8 @@ def test_a_real_comparison_is_drawn(tmp_path):
     ratings = dc.synthetic(users=60, items=40, ratings=900, seed=1)
     terms = [dc.Terms(epsilon=epsilon, unit="user") for epsilon in (1.0, 10.0)]
     models = {"bias": dc.Bias(), "popularity": dc.Popularity(), "own-taste": dc.OwnTaste()}
-    report = dc.compare(
+    results = dc.compare(
         models, ratings, dc.evaluation.HoldOut(), terms=[*terms, dc.Terms()], metrics=["rmse", "ndcg@100"]
     )
-    privacy_chart(report).save(tmp_path / "privacy.png")
+    privacy_chart(results).save(tmp_path / "privacy.png")
     assert (tmp_path / "privacy.png").read_bytes().startswith(b"\x89PNG")

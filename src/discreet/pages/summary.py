@@ -1,25 +1,25 @@
-"""From a report to a page: which sections, in which order, with which words."""
+"""From results to a page: which sections, in which order, with which words."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.evaluation.results import Report
+from discreet.evaluation.results import Results
+from discreet.pages.charts import pictures_for, pictures_of
+from discreet.pages.data_charts import popularity_chart, values_chart
+from discreet.pages.page import Facts, Pictures, Section, Suggestions, Table, Text, write_page
+from discreet.pages.privacy_charts import is_sweep
+from discreet.pages.sweeps import sweep_sections
+from discreet.pages.words import MEASURED, SHOWN, display_name, is_error, leading_metrics, ordered_rows
 from discreet.releases.release import Recommendations
-from discreet.reports.charts import pictures_for, pictures_of
-from discreet.reports.data_charts import popularity_chart, values_chart
-from discreet.reports.page import Facts, Pictures, Section, Suggestions, Table, Text, write_page
-from discreet.reports.privacy_charts import is_sweep
-from discreet.reports.sweeps import sweep_sections
-from discreet.reports.words import MEASURED, SHOWN, display_name, is_error, leading_metrics, ordered_rows
 
 NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
-def write_report(
+def write_results(
     path: str | Path,
-    report: Report,
+    results: Results,
     *,
     title: str = "",
     lead: str = "",
@@ -35,7 +35,7 @@ def write_report(
     ----------
     path
         The file.
-    report
+    results
         What :func:`discreet.compare` returned.
     title, lead
         The headline and what stands under it; by default they say which model came first.
@@ -51,12 +51,12 @@ def write_report(
     >>> import discreet as dc, tempfile
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     >>> models = {"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}
-    >>> report = dc.compare(models, ratings, dc.evaluation.Folds(count=2))
+    >>> results = dc.compare(models, ratings, dc.evaluation.Folds(count=2))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_report(Path(folder) / "page.html", report, ratings=ratings).stat().st_size < 1_500_000
+    ...     write_results(Path(folder) / "page.html", results, ratings=ratings).stat().st_size < 1_500_000
     True
     """
-    sections: list[Section] = [Facts(facts=_facts(report, ratings)), *comparison_sections(report)]
+    sections: list[Section] = [Facts(facts=_facts(results, ratings)), *comparison_sections(results)]
     if recommendations is not None:
         sections.append(
             Suggestions(
@@ -65,38 +65,38 @@ def write_report(
                 text=(f"By {recommended_by}. " if recommended_by else "") + _reason_note(recommendations),
             )
         )
-    sections.append(Table(report=report))
+    sections.append(Table(results=results))
     if ratings is not None and len(ratings) > 0:
         sections.append(_data(ratings))
-    sections.append(_privacy(report, command))
-    return write_page(path, title=title or _headline(report), lead=lead or _lead(report), sections=sections)
+    sections.append(_privacy(results, command))
+    return write_page(path, title=title or _headline(results), lead=lead or _lead(results), sections=sections)
 
 
-def save_pictures(folder: str | Path, report: Report, kind: str = "png") -> list[Path]:
-    """Write every picture of a report into a folder, as ``png`` or ``svg``, and say where they are."""
+def save_pictures(folder: str | Path, results: Results, kind: str = "png") -> list[Path]:
+    """Write every picture of results into a folder, as ``png`` or ``svg``, and say where they are."""
     paths = []
-    for picture in pictures_of(report):
+    for picture in pictures_of(results):
         path = Path(folder) / f"{picture.name}.{kind}"
         picture.save(path)
         paths.append(path)
     return paths
 
 
-def _headline(report: Report) -> str:
-    if is_sweep(report):
-        return f"What privacy costs on {report.data}"
-    if len(report.rows) == 1:
-        return f"How {report.rows[0].model} does on {report.data}"
-    count = len(report.rows)
-    return f"{NUMBERS[count] if count < len(NUMBERS) else count} recommenders on {report.data}"
+def _headline(results: Results) -> str:
+    if is_sweep(results):
+        return f"What privacy costs on {results.data}"
+    if len(results.rows) == 1:
+        return f"How {results.rows[0].model} does on {results.data}"
+    count = len(results.rows)
+    return f"{NUMBERS[count] if count < len(NUMBERS) else count} recommenders on {results.data}"
 
 
-def _lead(report: Report) -> str:
-    if is_sweep(report):
-        return f"{len(report.models)} models, with and without privacy. Measured on {report.split}."
+def _lead(results: Results) -> str:
+    if is_sweep(results):
+        return f"{len(results.models)} models, with and without privacy. Measured on {results.split}."
     parts = []
-    for metric in leading_metrics(report):
-        rows = ordered_rows(report, metric)
+    for metric in leading_metrics(results):
+        rows = ordered_rows(results, metric)
         first = rows[0]
         sentence = f"{first.model} has the {'lowest' if is_error(metric) else 'highest'} {display_name(metric)}, "
         sentence += f"{first[metric]:.3f}"
@@ -104,16 +104,16 @@ def _lead(report: Report) -> str:
             parts.append(sentence + f"; {rows[-1].model} is last with {rows[-1][metric]:.3f}.")
         else:
             parts.append(f"{display_name(metric)} of {first.model} is {first[metric]:.3f}.")
-    return " ".join([*parts, f"Measured on {report.split}."])
+    return " ".join([*parts, f"Measured on {results.split}."])
 
 
-def _facts(report: Report, ratings: Ratings | None) -> dict[str, str]:
+def _facts(results: Results, ratings: Ratings | None) -> dict[str, str]:
     facts = {}
-    for metric in leading_metrics(report):
-        best = ordered_rows(report, metric)[0]
-        whose = f"{best.model} without privacy" if is_sweep(report) and best.epsilon is None else best.model
+    for metric in leading_metrics(results):
+        best = ordered_rows(results, metric)[0]
+        whose = f"{best.model} without privacy" if is_sweep(results) and best.epsilon is None else best.model
         facts[f"best {display_name(metric)}, {whose}"] = f"{best[metric]:.3f}"
-    timed = [row for row in report.rows if row.fit_seconds is not None]
+    timed = [row for row in results.rows if row.fit_seconds is not None]
     if len(timed) > 1:
         slowest = max(timed, key=lambda row: row.fit_seconds or 0.0)
         facts[f"longest fit, {slowest.model}"] = f"{slowest.fit_seconds:.2f} s"
@@ -124,10 +124,10 @@ def _facts(report: Report, ratings: Ratings | None) -> dict[str, str]:
     return facts
 
 
-def comparison_sections(report: Report) -> list[Section]:
-    """The pictures of a report, those of predicted ratings and those of rankings apart; or what privacy costs."""
-    if is_sweep(report):
-        return sweep_sections(report)
+def comparison_sections(results: Results) -> list[Section]:
+    """The pictures of results, those of predicted ratings and those of rankings apart; or what privacy costs."""
+    if is_sweep(results):
+        return sweep_sections(results)
     ratings = ("Foreseeing ratings", "How close a prediction comes to a rating that the model never saw.")
     rankings = (
         "Finding what people will choose",
@@ -135,9 +135,9 @@ def comparison_sections(report: Report) -> list[Section]:
         "Items of the user's history are left out.",
     )
     sections: list[Section] = []
-    for metric in leading_metrics(report):
+    for metric in leading_metrics(results):
         title, text = rankings if "@" in metric else ratings
-        sections.append(Pictures(title=title, text=text, pictures=pictures_for(report, metric), lead=True))
+        sections.append(Pictures(title=title, text=text, pictures=pictures_for(results, metric), lead=True))
     return sections
 
 
@@ -159,11 +159,11 @@ def _reason_note(recommendations: Recommendations) -> str:
     return "This model does not say which ratings carried a suggestion."
 
 
-def _privacy(report: Report, command: str) -> Text:
+def _privacy(results: Results, command: str) -> Text:
     promises: Sequence[str] = list(
-        dict.fromkeys(f"{row.model}: {row.guarantee}" for row in report.rows if row.guarantee)
+        dict.fromkeys(f"{row.model}: {row.guarantee}" for row in results.rows if row.guarantee)
     )
-    if any(row.promise == "proven" for row in report.rows):
+    if any(row.promise == "proven" for row in results.rows):
         promises = [*promises, MEASURED, SHOWN]
     return Text(
         title="What is promised to the users",

@@ -13,13 +13,13 @@ from markupsafe import Markup
 
 import discreet
 from discreet.data.history import History
-from discreet.evaluation.results import Report, Row
+from discreet.evaluation.results import Results, Row
 from discreet.files import write_whole
+from discreet.pages.drawing import Picture
+from discreet.pages.rendering import render
+from discreet.pages.style import SERIES, SHAPES, script, style_sheet
+from discreet.pages.words import display_name, is_error
 from discreet.releases.release import Recommendations
-from discreet.reports.drawing import Picture
-from discreet.reports.rendering import render
-from discreet.reports.style import SERIES, SHAPES, script, style_sheet
-from discreet.reports.words import display_name, is_error
 
 TIMES = (("fit_seconds", "fit, s", 3), ("predict_seconds", "predict, s", 3), ("peak_memory_mb", "memory, MB", 0))
 
@@ -93,35 +93,35 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """The rows of a report, sortable, the best value of each metric set apart."""
+    """The rows of results, sortable, the best value of each metric set apart."""
 
-    report: Report
+    results: Results
     title: str = "All numbers"
     text: str = ""
 
     def html(self) -> str:
         """A table with a caption."""
-        report, names = self.report, self.report.metric_names
+        results, names = self.results, self.results.metric_names
         best = {
             (name, epsilon): (min if is_error(name) else max)(
-                row[name] for row in report.rows if name in row.metrics and row.epsilon == epsilon
+                row[name] for row in results.rows if name in row.metrics and row.epsilon == epsilon
             )
             for name in names
-            for epsilon in {row.epsilon for row in report.rows if name in row.metrics}
+            for epsilon in {row.epsilon for row in results.rows if name in row.metrics}
         }
         several = ["epsilon"] if self._several else []
         columns = ["model", *several, *(display_name(name) for name in names), *(label for _, label, _ in TIMES)]
         kinds = ["text", *["number"] * (len(several) + len(names) + len(TIMES))]
         if self._promised:
             columns, kinds = [*columns, "guarantee"], [*kinds, "text"]
-        known = {row.model: row.settings for row in report.rows if row.settings}
+        known = {row.model: row.settings for row in results.rows if row.settings}
         return render(
             "table.html",
             title=self.title,
             paragraphs=[self.text],
-            caption=f"{report.data}: {report.split}. " + (f"±: {report.interval}. " if report.interval else ""),
+            caption=f"{results.data}: {results.split}. " + (f"±: {results.interval}. " if results.interval else ""),
             columns=list(zip(columns, kinds, strict=True)),
-            rows=[self._row(row, report.models.index(row.model), names, best) for row in report.rows],
+            rows=[self._row(row, results.models.index(row.model), names, best) for row in results.rows],
             settings=[
                 (model, ", ".join(f"{name} = {value}" for name, value in settings.items()))
                 for model, settings in known.items()
@@ -130,11 +130,11 @@ class Table:
 
     @property
     def _several(self) -> bool:
-        return len({row.epsilon for row in self.report.rows}) > 1
+        return len({row.epsilon for row in self.results.rows}) > 1
 
     @property
     def _promised(self) -> bool:
-        return any(row.guarantee for row in self.report.rows)
+        return any(row.guarantee for row in self.results.rows)
 
     def _row(
         self, row: Row, place: int, names: Sequence[str], best: Mapping[tuple[str, float | None], float]
@@ -148,7 +148,7 @@ class Table:
                 cells.append(None)
                 continue
             estimate = row.metrics[name]
-            first = len(self.report.rows) > 1 and estimate.mean == best[name, row.epsilon]
+            first = len(self.results.rows) > 1 and estimate.mean == best[name, row.epsilon]
             half = f"{(estimate.high - estimate.low) / 2:.4f}".removeprefix("0")
             cells.append(Cell(f"{estimate.mean:.4f}", estimate.mean, f"±{half}", "best" if first else ""))
         for attribute, _, digits in TIMES:

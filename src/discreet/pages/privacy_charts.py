@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import InputError
-from discreet.evaluation.results import Report, Row
-from discreet.reports.drawing import NARROW, Picture, altair, colours, needs_altair, plot, styled
-from discreet.reports.style import INK, QUIET
-from discreet.reports.words import display_name, is_error, leading_metrics, meaning, ordered_rows
+from discreet.evaluation.results import Results, Row
+from discreet.pages.drawing import NARROW, Picture, altair, colours, needs_altair, plot, styled
+from discreet.pages.style import INK, QUIET
+from discreet.pages.words import display_name, is_error, leading_metrics, meaning, ordered_rows
 
 PANEL, HEIGHT = 340, 300
 LETTER, TALL = 6.1, 14.0  # at most the size of 12-pixel letters
@@ -24,10 +24,10 @@ BELOW = 0.5  # how far below what is free a panel reaches, in distances from the
 CLAIMED = (6, 3)
 
 
-def is_sweep(report: Report) -> bool:
-    """Whether the report has models with and without privacy, or with several epsilons, to draw over each other."""
-    private = [row for row in report.rows if row.epsilon]
-    return len({row.epsilon for row in private}) > 1 or (bool(private) and any(not row.epsilon for row in report.rows))
+def is_sweep(results: Results) -> bool:
+    """Whether the results have models with and without privacy, or with several epsilons, to draw over each other."""
+    private = [row for row in results.rows if row.epsilon]
+    return len({row.epsilon for row in private}) > 1 or (bool(private) and any(not row.epsilon for row in results.rows))
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Panel:
     free: Row | None
 
     @classmethod
-    def of(cls, report: Report, metric: str) -> "Panel":
-        """What the report knows of the metric."""
-        rows = ordered_rows(report, metric)
+    def of(cls, results: Results, metric: str) -> "Panel":
+        """What the results knows of the metric."""
+        rows = ordered_rows(results, metric)
         private = tuple(row for row in rows if row.epsilon)
-        curves = tuple(name for name in report.models if any(row.model == name for row in private))
+        curves = tuple(name for name in results.models if any(row.model == name for row in private))
         without = [row for row in rows if row.epsilon is None]
         return cls(
             metric,
@@ -83,35 +83,35 @@ class Panel:
 
 
 @needs_altair
-def privacy_chart(report: Report, metrics: Sequence[str] | None = None) -> Picture:
+def privacy_chart(results: Results, metrics: Sequence[str] | None = None) -> Picture:
     """Accuracy over epsilon: a panel for each metric, a curve with intervals for each model, its promise in the legend.
 
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     >>> terms = [dc.Terms(epsilon=1.0), dc.Terms(epsilon=10.0), dc.Terms()]
     >>> models = {"bias": dc.Bias(), "own-taste": dc.OwnTaste()}
-    >>> report = dc.compare(models, ratings, dc.evaluation.HoldOut(), terms=terms, metrics=["rmse"])
-    >>> picture = privacy_chart(report)
+    >>> results = dc.compare(models, ratings, dc.evaluation.HoldOut(), terms=terms, metrics=["rmse"])
+    >>> picture = privacy_chart(results)
     >>> picture.name, "own-taste" in picture.alt
     ('privacy', True)
     """
     alt = altair()
-    panels = [Panel.of(report, metric) for metric in metrics or leading_metrics(report)]
+    panels = [Panel.of(results, metric) for metric in metrics or leading_metrics(results)]
     panels = [panel for panel in panels if panel.private]
     if not panels:
-        raise InputError("no model of the report was fitted with an epsilon, so there is nothing to draw over it")
-    names = legend_names(report)
+        raise InputError("no model of the results was fitted with an epsilon, so there is nothing to draw over it")
+    names = legend_names(results)
 
     def draw(width: int, height: int, columns: int, *, beside: bool) -> Any:
-        drawn = [_panel(report, panel, names, width, height, columns) for panel in panels]
+        drawn = [_panel(results, panel, names, width, height, columns) for panel in panels]
         joined = alt.hconcat(*drawn, spacing=34) if beside else alt.vconcat(*drawn, spacing=26)
         return styled(joined.resolve_scale(color="shared", strokeDash="shared", shape="shared"))
 
     beside = len(panels) > 1
     return Picture(
         name="privacy",
-        title=_title(report, panels),
-        caption=_caption(report, panels),
+        title=_title(results, panels),
+        caption=_caption(results, panels),
         alt=_alt(panels),
         chart=draw(PANEL if beside else 2 * PANEL - 60, HEIGHT, 3, beside=True),
         wide=True,
@@ -119,14 +119,14 @@ def privacy_chart(report: Report, metrics: Sequence[str] | None = None) -> Pictu
     )
 
 
-def legend_names(report: Report) -> dict[str, str]:
+def legend_names(results: Results) -> dict[str, str]:
     """Every model that was fitted with an epsilon, with what its guarantee is worth.
 
     >>> rows = [Row("a", {}, epsilon=1.0, promise="proven", unit="user"), Row("b", {}, epsilon=1.0, promise="claimed")]
-    >>> legend_names(Report("films", "", tuple(rows)))
+    >>> legend_names(Results("films", "", tuple(rows)))
     {'a': 'a (proven)', 'b': 'b (only claimed)'}
     """
-    private = [row for row in report.rows if row.epsilon]
+    private = [row for row in results.rows if row.epsilon]
     proven = {row.unit for row in private if row.promise == "proven"}
     names = {}
     for row in private:
@@ -137,10 +137,10 @@ def legend_names(report: Report) -> dict[str, str]:
     return names
 
 
-def _panel(report: Report, panel: Panel, names: dict[str, str], width: int, height: int, columns: int) -> Any:
+def _panel(results: Results, panel: Panel, names: dict[str, str], width: int, height: int, columns: int) -> Any:
     alt = altair()
     label, (worst, best) = display_name(panel.metric), panel.domain
-    epsilons = [epsilon for epsilon in report.epsilons if epsilon > 0]
+    epsilons = [epsilon for epsilon in results.epsilons if epsilon > 0]
     step = math.sqrt(epsilons[-1] / epsilons[0]) if len(epsilons) > 1 else 4.0
     exact = epsilons[-1] * min(max(step, 3.0), 8.0) if panel.exact else epsilons[-1]
     across = [epsilons[0] / 1.35, exact * 1.35]
@@ -186,8 +186,8 @@ def _panel(report: Report, panel: Panel, names: dict[str, str], width: int, heig
     )
     y_scale = alt.Scale(domain=[worst, best], zero=False, nice=False)
     y = alt.Y("y:Q", scale=y_scale, axis=alt.Axis(title=f"{label}, better is up", tickCount=5))
-    own = colours(len(report.models))  # as in the tables beside it
-    hues = [own[report.models.index(model)] for model in order]
+    own = colours(len(results.models))  # as in the tables beside it
+    hues = [own[results.models.index(model)] for model in order]
     colour = alt.Color("series:N", scale=alt.Scale(domain=domain, range=hues), legend=legend)
     dash = alt.StrokeDash(
         "series:N",
@@ -276,8 +276,8 @@ def _unit(panel: Panel) -> str:
     return {frozenset({"user"}): "a user", frozenset({"rating"}): "a rating"}.get(frozenset(units - {None}), "privacy")  # type: ignore[arg-type]
 
 
-def _title(report: Report, panels: Sequence[Panel]) -> str:
-    middle = [epsilon for epsilon in report.epsilons if epsilon > 0]
+def _title(results: Results, panels: Sequence[Panel]) -> str:
+    middle = [epsilon for epsilon in results.epsilons if epsilon > 0]
     epsilon = middle[(len(middle) - 1) // 2]
     firsts: dict[str, list[str]] = {}
     for panel in panels:
@@ -293,9 +293,9 @@ def _title(report: Report, panels: Sequence[Panel]) -> str:
     )
 
 
-def _caption(report: Report, panels: Sequence[Panel]) -> str:
+def _caption(results: Results, panels: Sequence[Panel]) -> str:
     sentences = [meaning(panel.metric) for panel in panels]
-    sentences.append(f"{report.interval or '95 % intervals'}, drawn as bars.")
+    sentences.append(f"{results.interval or '95 % intervals'}, drawn as bars.")
     if any(row.promise != "proven" for panel in panels for row in panel.private):
         sentences.append("Solid lines are proven, dashed ones are not.")
     if any(panel.exact for panel in panels):

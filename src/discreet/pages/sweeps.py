@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.evaluation.results import Estimate, Report, Row
-from discreet.reports.curves import Rows
-from discreet.reports.page import Pictures, Section
-from discreet.reports.privacy_charts import privacy_chart
-from discreet.reports.words import display_name, is_error, leading_metrics
+from discreet.evaluation.results import Estimate, Results, Row
+from discreet.pages.curves import Rows
+from discreet.pages.page import Pictures, Section
+from discreet.pages.privacy_charts import privacy_chart
+from discreet.pages.words import display_name, is_error, leading_metrics
 
 NOT_MEASURED = "-"
 WORTH = {"proven": "proven", "claimed": "only claimed", None: "none"}
@@ -22,17 +22,17 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
 
 
-def grid_of(report: Report, metric: str) -> Grid:
+def grid_of(results: Results, metric: str) -> Grid:
     """Models by epsilons; the last columns are without privacy, and what the guarantee is worth.
 
     >>> rows = [Row("a", {"rmse": Estimate(0.9, 0.8, 1.0)}, epsilon=1.0, promise="proven", unit="user")]
-    >>> grid_of(Report("films", "", tuple(rows)), "rmse").rows
+    >>> grid_of(Results("films", "", tuple(rows)), "rmse").rows
     (('a', '0.9000 ±.1000', '-', 'proven'),)
     """
-    epsilons = [epsilon for epsilon in report.epsilons if epsilon > 0]
+    epsilons = [epsilon for epsilon in results.epsilons if epsilon > 0]
     body = []
-    for model in report.models:
-        rows = {row.epsilon: row for row in report.rows if row.model == model and metric in row.metrics}
+    for model in results.models:
+        rows = {row.epsilon: row for row in results.rows if row.model == model and metric in row.metrics}
         if not rows:
             continue
         cells = [_cell(rows.get(epsilon, rows.get(0.0)), metric) for epsilon in (*epsilons, None)]
@@ -56,19 +56,19 @@ def guarantee_of(rows: Sequence[Row]) -> str:
     return WORTH[row.promise] + (f", for one {row.unit}" if row.promise == "claimed" and row.unit else "")
 
 
-def sweep_sections(report: Report) -> list[Section]:
+def sweep_sections(results: Results) -> list[Section]:
     """The picture of what privacy costs, and a table for each of its panels."""
     sections: list[Section] = [
         Pictures(
             title="What privacy costs",
             text="Every model that has a private form, at every epsilon. The line above is the best of all without "
             "privacy; the line below is what a user's own ratings and public facts give for nothing.",
-            pictures=[privacy_chart(report)],
+            pictures=[privacy_chart(results)],
             lead=True,
         )
     ]
-    for metric in leading_metrics(report):
-        grid = grid_of(report, metric)
+    for metric in leading_metrics(results):
+        grid = grid_of(results, metric)
         better = "lower is better" if is_error(metric) else "higher is better"
         sections.append(Rows(title=f"{display_name(metric)}, {better}", columns=grid.columns, rows=grid.rows))
     return sections

@@ -13,8 +13,8 @@ import pytest
 
 import discreet as dc
 from discreet.data.catalogue import Catalogue
+from discreet.pages.own_page import headline, write_own_page
 from discreet.releases.promises import lowered, promised_to
-from discreet.reports.own_page import headline, write_own_page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NASTY = "<script>document.title='taken'</script><img src=x onerror=alert(1)> \"'&"

@@ -82,4 +82,4 @@ def script() -> str:
 
 
 def _text(name: str) -> str:
-    return files("discreet.reports").joinpath(name).read_text(encoding="utf-8")
+    return files("discreet.pages").joinpath(name).read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.reports.rendering import render
+from discreet.pages.rendering import render
 
 SIGNS: dict[bool | None, tuple[str, str, str]] = {
     True: ("✓", "reproduces", "holds"),

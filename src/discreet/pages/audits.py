@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.results import Audit
-from discreet.reports.drawing import NARROW, NARROW_DOTS, WIDTH, Picture, altair, needs_altair, plot, styled
-from discreet.reports.style import INK, LINE, QUIET, SERIES
+from discreet.pages.drawing import NARROW, NARROW_DOTS, WIDTH, Picture, altair, needs_altair, plot, styled
+from discreet.pages.style import INK, LINE, QUIET, SERIES
 
 BINS = 48
 ABSENT, PRESENT = "without the canary", "with the canary"

@@ -7,12 +7,12 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from discreet.reports.drawing import Picture
-from discreet.reports.pictures import inline
+from discreet.pages.drawing import Picture
+from discreet.pages.pictures import inline
 
 
 def render(template: str, **values: Any) -> str:
-    """A template of ``reports/templates``, filled in.
+    """A template of ``pages/templates``, filled in.
 
     >>> render("text.html", title="1 < 2", paragraphs=["so it is"], note="", code="")
     '<section><h2>1 &lt; 2</h2><p>so it is</p></section>'
@@ -29,7 +29,7 @@ def _environment() -> Environment:
 
 def _source(name: str) -> str:
     """A template without the line breaks and the indentation that are there for its readers only."""
-    text = files("discreet.reports").joinpath("templates", name).read_text(encoding="utf-8")
+    text = files("discreet.pages").joinpath("templates", name).read_text(encoding="utf-8")
     return "".join(line.strip() for line in text.splitlines())
 
 

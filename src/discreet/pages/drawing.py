@@ -1,7 +1,7 @@
 """What all pictures share: a chart with its words, the look of axes and letters, and which colour is whose.
 
 altair is imported in the files that draw, and only when a picture is drawn. Every colour stands for a role (ink, line,
-one of ten series), so that a page can give each role another colour in the dark: see ``reports/style.py``.
+one of ten series), so that a page can give each role another colour in the dark: see ``pages/style.py``.
 """
 
 import math
@@ -15,7 +15,7 @@ from typing import Any, ParamSpec
 from discreet.errors import require
 from discreet.extras import load_extra
 from discreet.files import write_whole
-from discreet.reports.style import FONT, INK, LINE, QUIET, SERIES, SHAPES
+from discreet.pages.style import FONT, INK, LINE, QUIET, SERIES, SHAPES
 
 WIDTH, HALF = 620, 430  # a picture across the page, and one of two beside each other
 P = ParamSpec("P")

@@ -1,6 +1,6 @@
 """What reports call things: metrics as people write them, what they mean, and which rows come first."""
 
-from discreet.evaluation.results import Report, Row
+from discreet.evaluation.results import Results, Row
 
 MEASURED = (
     "What is measured here comes from held-out ratings and is not private: it is for choosing, not for publishing."
@@ -9,9 +9,9 @@ MEASURED = (
 SHOWN = "Nor is what is shown of the ratings themselves."
 
 
-def leading_metrics(report: Report) -> list[str]:
+def leading_metrics(results: Results) -> list[str]:
     """The one metric of ratings and the one of rankings that tell most."""
-    names = report.metric_names
+    names = results.metric_names
     ratings = [name for name in ("rmse", "mae", *names) if name in names and "@" not in name]
     rankings = [name for name in ("ndcg@100", "ndcg@10", *names) if name in names and "@" in name]
     return [*ratings[:1], *rankings[:1]]
@@ -28,9 +28,9 @@ def display_name(metric: str) -> str:
     return {"rmse": "RMSE", "mae": "MAE", "ndcg": "NDCG", "recall": "Recall"}.get(kind, kind) + at + k
 
 
-def ordered_rows(report: Report, metric: str) -> list[Row]:
+def ordered_rows(results: Results, metric: str) -> list[Row]:
     """The rows that have the metric, best first."""
-    rows = [row for row in report.rows if metric in row.metrics]
+    rows = [row for row in results.rows if metric in row.metrics]
     return sorted(rows, key=lambda row: row[metric] if is_error(metric) else -row[metric])
 
 

@@ -11,12 +11,12 @@ import discreet as dc
 from discreet import files
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.errors import InputError
-from discreet.evaluation.results import Estimate, Report, Row
+from discreet.evaluation.results import Estimate, Results, Row
+from discreet.pages.page import Facts, Suggestions, Table, Text, render_page, write_page
+from discreet.pages.pictures import inline
+from discreet.pages.style import IN_PICTURES, ROLES, style_sheet
+from discreet.pages.summary import save_pictures, write_results
 from discreet.releases.release import Reason, Recommendations, Suggestion
-from discreet.reports.page import Facts, Suggestions, Table, Text, render_page, write_page
-from discreet.reports.pictures import inline
-from discreet.reports.style import IN_PICTURES, ROLES, style_sheet
-from discreet.reports.summary import save_pictures, write_report
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 NASTY = "<script>alert('&')</script> \"quoted\""
@@ -66,20 +66,20 @@ def ratings():
 
 
 @pytest.fixture(scope="module")
-def report(ratings):
+def results(ratings):
     models = {"bias": dc.Bias(), "plain": dc.Bias(item_damping=0), "popularity": dc.Popularity()}
     return dc.compare(models, ratings, dc.evaluation.Folds(count=2), data="made-up ratings")
 
 
 @pytest.fixture(scope="module")
-def page(report, ratings, tmp_path_factory):
+def page(results, ratings, tmp_path_factory):
     history = ratings.history_at(0)
     own = int(history.items[0])
     because = (Reason(ratings.catalogue.items[own], str(ratings.catalogue.titles[own]), 0.6),)
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    return write_report(
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    return write_results(
         path,
-        report,
+        results,
         ratings=ratings,
         recommendations=Recommendations([Suggestion("7", "Seven & a half", 4.5, because), Suggestion("8", "Eight", 4)]),
         history=history,
@@ -150,7 +150,7 @@ def test_whatever_people_call_things_is_text():
         sections=[
             Facts(facts={NASTY: NASTY}),
             Text(title=NASTY, paragraphs=[NASTY], note=NASTY, code=NASTY),
-            Table(report=Report(NASTY, NASTY, (row,), NASTY), title=NASTY, text=NASTY),
+            Table(results=Results(NASTY, NASTY, (row,), NASTY), title=NASTY, text=NASTY),
             Suggestions(
                 recommendations=Recommendations([Suggestion("a", NASTY, 1.0, (Reason("a", NASTY, 1.0),))]),
                 history=history,
@@ -165,17 +165,17 @@ def test_whatever_people_call_things_is_text():
     assert NASTY in checker.text
 
 
-def test_a_table_marks_the_best_and_admits_gaps(report):
-    text = Table(report=report).html()
+def test_a_table_marks_the_best_and_admits_gaps(results):
+    text = Table(results=results).html()
     best = re.findall(r'class="best" data-value="([\d.]+)"', text)
-    assert float(best[0]) == min(report["bias"]["rmse"], report["plain"]["rmse"])
+    assert float(best[0]) == min(results["bias"]["rmse"], results["plain"]["rmse"])
     assert text.count("not measured") == 4  # popularity predicts no ratings: four metrics
     assert "guarantee" not in text
 
 
 def test_a_guarantee_gets_its_column():
     row = Row("private", {"rmse": Estimate(0.9, 0.8, 1.0)}, guarantee="epsilon 1 for every user")
-    assert "epsilon 1 for every user" in Table(report=Report("d", "s", (row,))).html()
+    assert "epsilon 1 for every user" in Table(results=Results("d", "s", (row,))).html()
 
 
 def test_suggestions_without_reasons_or_history():
@@ -194,8 +194,8 @@ def test_ratings_on_another_scale_are_numbers():
 
 def test_one_model_alone(tmp_path, ratings):
     train, test = ratings.split(test=0.2, seed=1)
-    report = dc.evaluate(dc.Bias().fit(dc.NoPrivacy(train)), train, test)
-    checker = check(write_report(tmp_path / "one.html", report).read_text(encoding="utf-8"))
+    results = dc.evaluate(dc.Bias().fit(dc.NoPrivacy(train)), train, test)
+    checker = check(write_results(tmp_path / "one.html", results).read_text(encoding="utf-8"))
     assert "How bias does on ratings" in checker.text
 
 
@@ -261,8 +261,8 @@ def test_letters_and_dots_stand_out(mode):
             assert contrast(ROLES[role][mode], card) >= 2.7, role
 
 
-def test_pictures_of_a_report_are_saved(report, tmp_path):
-    paths = save_pictures(tmp_path / "new", report, "svg")
+def test_pictures_of_a_report_are_saved(results, tmp_path):
+    paths = save_pictures(tmp_path / "new", results, "svg")
     assert [path.name for path in paths] == [
         "rmse.svg",
         "rmse-and-time.svg",
@@ -294,7 +294,7 @@ document.body.dataset.asked = String(performance.getEntriesByType("resource").fi
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
-def test_in_a_browser(page, report, tmp_path):
+def test_in_a_browser(page, results, tmp_path):
     """The script sorts, the theme changes, pictures take its colours, nothing sticks out, nothing is fetched."""
     probed = tmp_path / "probed.html"
     probed.write_text(page.read_text(encoding="utf-8").replace("</body>", PROBE), encoding="utf-8")
@@ -315,7 +315,7 @@ def test_in_a_browser(page, report, tmp_path):
     body = re.search(r"<body ([^>]*)>", done.stdout)
     assert body is not None
     facts = dict(re.findall(r'data-(\w+)="([^"]*)"', body.group(1)))
-    ordered = sorted(("bias", "plain"), key=lambda model: report[model]["rmse"])
+    ordered = sorted(("bias", "plain"), key=lambda model: results[model]["rmse"])
     assert facts["order"] == " ".join([*ordered, "popularity"])
     assert facts["theme"] == "dark"
     assert facts["colour"] == "rgb(122, 167, 224)"
@@ -341,6 +341,6 @@ def test_what_scrolls_says_so():
 
 def test_the_table_shows_the_shape_of_every_model():
     rows = tuple(Row(f"m{place}", {"mae": Estimate(0.7, 0.6, 0.8)}) for place in range(12))
-    html = Table(report=Report("films", "as given", rows)).html()
+    html = Table(results=Results("films", "as given", rows)).html()
     assert html.count('class="dot circle"') == 10
     assert html.count('class="dot square"') == 2

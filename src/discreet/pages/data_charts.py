@@ -4,8 +4,8 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import require
-from discreet.reports.drawing import HALF, Picture, altair, needs_altair, plot, styled
-from discreet.reports.style import INK, PALE, SERIES
+from discreet.pages.drawing import HALF, Picture, altair, needs_altair, plot, styled
+from discreet.pages.style import INK, PALE, SERIES
 
 
 @needs_altair

@@ -1,4 +1,4 @@
-"""Pictures hold the numbers of the report, and say them in words."""
+"""Pictures hold the numbers of the results, and say them in words."""
 
 import math
 import re
@@ -15,13 +15,13 @@ from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.evaluation.results import Estimate, Report, Row
-from discreet.reports.charts import error_chart, metric_chart, pictures_of, speed_chart
-from discreet.reports.data_charts import popularity_chart, values_chart
-from discreet.reports.drawing import HALF, WIDTH, colours, shapes
-from discreet.reports.placing import DOT, HEIGHT, LETTER, place_names
-from discreet.reports.style import SERIES
-from discreet.reports.words import leading_metrics, ordered_rows
+from discreet.evaluation.results import Estimate, Results, Row
+from discreet.pages.charts import error_chart, metric_chart, pictures_of, speed_chart
+from discreet.pages.data_charts import popularity_chart, values_chart
+from discreet.pages.drawing import HALF, WIDTH, colours, shapes
+from discreet.pages.placing import DOT, HEIGHT, LETTER, place_names
+from discreet.pages.style import SERIES
+from discreet.pages.words import leading_metrics, ordered_rows
 
 
 def row(model: str, rmse: float, ndcg: float | None = None, seconds: float | None = 0.5) -> Row:
@@ -32,53 +32,53 @@ def row(model: str, rmse: float, ndcg: float | None = None, seconds: float | Non
     return Row(model, metrics, seconds, 0.1, 100.0, cdf=cdf)
 
 
-REPORT = Report("films", "5 folds", (row("b", 0.95, 0.1), row("a", 0.91, 0.3, 2.0), row("c", 0.93)), "95 % intervals")
+RESULTS = Results("films", "5 folds", (row("b", 0.95, 0.1), row("a", 0.91, 0.3, 2.0), row("c", 0.93)), "95 % intervals")
 
 
 def test_best_first_whatever_best_means():
-    assert [each.model for each in ordered_rows(REPORT, "rmse")] == ["a", "c", "b"]
-    assert [each.model for each in ordered_rows(REPORT, "ndcg@10")] == ["a", "b"]
-    assert leading_metrics(REPORT) == ["rmse", "ndcg@10"]
+    assert [each.model for each in ordered_rows(RESULTS, "rmse")] == ["a", "c", "b"]
+    assert [each.model for each in ordered_rows(RESULTS, "ndcg@10")] == ["a", "b"]
+    assert leading_metrics(RESULTS) == ["rmse", "ndcg@10"]
 
 
 def test_a_metric_in_words():
-    picture = metric_chart(REPORT, "rmse")
+    picture = metric_chart(RESULTS, "rmse")
     assert picture.title == "a comes first by RMSE"
     assert picture.alt == "RMSE of 3 models, best first: a 0.910, c 0.930, b 0.950"
     assert "95 % intervals" in picture.caption
 
 
 def test_the_numbers_are_in_the_drawing():
-    svg = metric_chart(REPORT, "rmse").svg()
+    svg = metric_chart(RESULTS, "rmse").svg()
     for words in ("0.910", "0.930", "0.950", "a: RMSE 0.9100 (0.9000 to 0.9200)"):
         assert words in svg
 
 
 def test_time_against_accuracy():
-    picture = speed_chart(REPORT, "rmse")
+    picture = speed_chart(RESULTS, "rmse")
     assert "a 0.910 in 2.0 s" in picture.alt
     svg = picture.svg()
     assert "a: RMSE 0.9100, fitted in 2.0 s" in svg
-    untimed = Report("films", "as given", (row("a", 0.9, seconds=None),))
+    untimed = Results("films", "as given", (row("a", 0.9, seconds=None),))
     with pytest.raises(InputError, match="a fit time"):
         speed_chart(untimed, "rmse")
 
 
 def test_models_that_tie_or_take_no_time_can_be_drawn():
-    same = Report("films", "5 folds", (row("a", 0.9, seconds=0.0), row("b", 0.9, seconds=0.0)))
+    same = Results("films", "5 folds", (row("a", 0.9, seconds=0.0), row("b", 0.9, seconds=0.0)))
     for picture in pictures_of(same):
         assert picture.svg().startswith("<svg")
 
 
 def test_errors_in_words():
-    assert error_chart(REPORT).title == "73% of held-out ratings are foreseen within 1"
+    assert error_chart(RESULTS).title == "73% of held-out ratings are foreseen within 1"
 
 
 def test_what_is_not_there_cannot_be_drawn():
-    with pytest.raises(InputError, match="no model of the report has the metric 'mae'"):
-        metric_chart(REPORT, "mae")
-    with pytest.raises(InputError, match="no model of the report predicts ratings"):
-        error_chart(Report("films", "s", (Row("a", {"ndcg@10": Estimate(0.1, 0.1, 0.1)}),)))
+    with pytest.raises(InputError, match="no model of the results have the metric 'mae'"):
+        metric_chart(RESULTS, "mae")
+    with pytest.raises(InputError, match="no model of the results predicts ratings"):
+        error_chart(Results("films", "s", (Row("a", {"ndcg@10": Estimate(0.1, 0.1, 0.1)}),)))
 
 
 def ratings_of(items: list[int], values: list[float], size: int) -> Ratings:
@@ -164,7 +164,7 @@ def test_a_crowd_of_names_finds_room_with_lines_that_lead_there():
             assert left - 4 <= place.line[2] <= right + 4 and abs(place.line[3] - place.y) <= HEIGHT
 
 
-MANY = Report(
+MANY = Results(
     "films",
     "5 folds",
     tuple(row(f"model-{place:02}", 0.9 + 0.004 * place, 0.1 + 0.01 * place, 0.1 * 2**place) for place in range(15)),
@@ -189,11 +189,11 @@ def test_the_lines_of_models_differ_too():
 
 
 def test_every_model_has_its_name_beside_its_mark():
-    for report in (REPORT, MANY):
+    for results in (RESULTS, MANY):
         for metric in ("rmse", "ndcg@10"):
             for width in (HALF, WIDTH):
-                drawn = speed_chart(report, metric, width=width).svg()
-                names = [each.model for each in ordered_rows(report, metric)]
+                drawn = speed_chart(results, metric, width=width).svg()
+                names = [each.model for each in ordered_rows(results, metric)]
                 assert all(f">{name}</text>" in drawn for name in names)
 
 
@@ -217,5 +217,5 @@ def test_a_picture_without_a_neighbour_goes_across_the_page():
 
 
 def test_importing_reports_does_not_import_altair():
-    code = "import discreet.reports.summary, sys; sys.exit('altair' in sys.modules or 'vl_convert' in sys.modules)"
+    code = "import discreet.pages.summary, sys; sys.exit('altair' in sys.modules or 'vl_convert' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

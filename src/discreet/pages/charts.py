@@ -1,4 +1,4 @@
-"""Pictures of a report: how good each model is, what that costs in time, and how far off predictions are."""
+"""Pictures of results: how good each model is, what that costs in time, and how far off predictions are."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import InputError, require
-from discreet.evaluation.results import Report
-from discreet.reports.drawing import (
+from discreet.evaluation.results import Results
+from discreet.pages.drawing import (
     HALF,
     NARROW,
     NARROW_DOTS,
@@ -21,59 +21,59 @@ from discreet.reports.drawing import (
     styled,
     ticks_between,
 )
-from discreet.reports.placing import place_names
-from discreet.reports.privacy_charts import is_sweep, privacy_chart
-from discreet.reports.style import DASHES, INK, QUIET, SERIES
-from discreet.reports.words import count_of, display_name, file_name, is_error, leading_metrics, meaning, ordered_rows
+from discreet.pages.placing import place_names
+from discreet.pages.privacy_charts import is_sweep, privacy_chart
+from discreet.pages.style import DASHES, INK, QUIET, SERIES
+from discreet.pages.words import count_of, display_name, file_name, is_error, leading_metrics, meaning, ordered_rows
 
 
-def pictures_of(report: Report) -> list[Picture]:
-    """Every picture that the report has the numbers for.
+def pictures_of(results: Results) -> list[Picture]:
+    """Every picture that the results have the numbers for.
 
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     >>> models = {"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}
-    >>> report = dc.compare(models, ratings, dc.evaluation.Folds(count=2))
-    >>> [picture.name for picture in pictures_of(report)]
+    >>> results = dc.compare(models, ratings, dc.evaluation.Folds(count=2))
+    >>> [picture.name for picture in pictures_of(results)]
     ['rmse', 'rmse-and-time', 'errors']
     """
-    if is_sweep(report):
-        return [privacy_chart(report)]
-    return [picture for metric in leading_metrics(report) for picture in pictures_for(report, metric)]
+    if is_sweep(results):
+        return [privacy_chart(results)]
+    return [picture for metric in leading_metrics(results) for picture in pictures_for(results, metric)]
 
 
-def pictures_for(report: Report, metric: str) -> list[Picture]:
+def pictures_for(results: Results, metric: str) -> list[Picture]:
     """The pictures that belong to one leading metric: itself across the page, then what goes with it."""
-    pictures = [metric_chart(report, metric)]
-    if sum(metric in row.metrics and row.fit_seconds is not None for row in report.rows) > 1:
-        pictures.append(speed_chart(report, metric))
+    pictures = [metric_chart(results, metric)]
+    if sum(metric in row.metrics and row.fit_seconds is not None for row in results.rows) > 1:
+        pictures.append(speed_chart(results, metric))
     if "@" not in metric:
-        if any(row.cdf for row in report.rows):
-            pictures.append(error_chart(report))
+        if any(row.cdf for row in results.rows):
+            pictures.append(error_chart(results))
     else:
-        recall = next((name for name in report.metric_names if name.startswith("recall@") and name != metric), None)
+        recall = next((name for name in results.metric_names if name.startswith("recall@") and name != metric), None)
         if recall is not None:
-            pictures.append(metric_chart(report, recall, width=HALF - 100))
+            pictures.append(metric_chart(results, recall, width=HALF - 100))
     if len(pictures) == 2:  # the last one has no neighbour, so it goes across the page too
-        pictures[1] = speed_chart(report, metric, width=WIDTH) if "time" in pictures[1].name else pictures[1]
+        pictures[1] = speed_chart(results, metric, width=WIDTH) if "time" in pictures[1].name else pictures[1]
     return pictures
 
 
 @needs_altair
-def metric_chart(report: Report, metric: str, *, width: int = WIDTH) -> Picture:
+def metric_chart(results: Results, metric: str, *, width: int = WIDTH) -> Picture:
     """A dot and its interval for each model, best first.
 
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     >>> models = {"bias": dc.Bias(), "plain": dc.Bias(item_damping=0)}
-    >>> report = dc.compare(models, ratings, dc.evaluation.Folds(count=2))
-    >>> metric_chart(report, "mae").title
+    >>> results = dc.compare(models, ratings, dc.evaluation.Folds(count=2))
+    >>> metric_chart(results, "mae").title
     'bias comes first by MAE'
     """
     alt = altair()
-    rows, label = ordered_rows(report, metric), display_name(metric)
+    rows, label = ordered_rows(results, metric), display_name(metric)
     if not rows:
-        raise InputError(f"no model of the report has the metric {metric!r}")
+        raise InputError(f"no model of the results have the metric {metric!r}")
     order = [row.model for row in rows]
     values = [
         {
@@ -97,14 +97,14 @@ def metric_chart(report: Report, metric: str, *, width: int = WIDTH) -> Picture:
         axis = alt.Axis(title=f"{label} ({better})", tickCount=5 if width > NARROW else 3, grid=True)
         base = plot(values).encode(
             y=alt.Y("model:N", sort=order, axis=alt.Axis(title=None, labelFontSize=13, domain=False, labelPadding=10)),
-            color=_model_colour(report),
+            color=_model_colour(results),
         )
         layers = [
             base.mark_rule(strokeWidth=5, opacity=0.28, strokeCap="round").encode(
                 x=alt.X("low:Q", axis=axis, scale=scale), x2="high:Q", description="note:N"
             ),
             base.mark_point(filled=True, size=130, opacity=1).encode(
-                x=alt.X("mean:Q", scale=scale), shape=_model_shape(report), description="note:N"
+                x=alt.X("mean:Q", scale=scale), shape=_model_shape(results), description="note:N"
             ),
             base.mark_text(align="left", fontSize=12.5, fontWeight=600, color=INK).encode(
                 x=alt.value(width + 14), text="text:N", color=alt.value(INK)
@@ -116,7 +116,7 @@ def metric_chart(report: Report, metric: str, *, width: int = WIDTH) -> Picture:
     return Picture(
         name=file_name(metric),
         title=f"{best.model} comes first by {label}" if len(rows) > 1 else f"{label} of {best.model}",
-        caption=f"{meaning(metric)} {report.interval or '95 % intervals'}, drawn as bars; {better}.",
+        caption=f"{meaning(metric)} {results.interval or '95 % intervals'}, drawn as bars; {better}.",
         alt=f"{label} of {count_of(len(rows), 'model')}, best first: "
         + ", ".join(f"{row.model} {row[metric]:.3f}" for row in rows),
         chart=draw(width),
@@ -126,12 +126,12 @@ def metric_chart(report: Report, metric: str, *, width: int = WIDTH) -> Picture:
 
 
 @needs_altair
-def speed_chart(report: Report, metric: str, *, width: int = HALF) -> Picture:
+def speed_chart(results: Results, metric: str, *, width: int = HALF) -> Picture:
     """Accuracy against the time that the fit took."""
     alt = altair()
     label = display_name(metric)
-    rows = [row for row in ordered_rows(report, metric) if row.fit_seconds is not None]
-    require(len(rows) > 0, f"no model of the report has both {metric!r} and a fit time")
+    rows = [row for row in ordered_rows(results, metric) if row.fit_seconds is not None]
+    require(len(rows) > 0, f"no model of the results have both {metric!r} and a fit time")
     seconds = np.maximum([row.fit_seconds or 0.0 for row in rows], 1e-4)
     means = np.array([row[metric] for row in rows])
     room = 0.15 * max(means.max() - means.min(), 1e-3)
@@ -162,8 +162,8 @@ def speed_chart(report: Report, metric: str, *, width: int = HALF) -> Picture:
                 scale=alt.Scale(domain=[float(bottom), float(top)], nice=False, zero=False),
                 axis=alt.Axis(title=f"{label}, better is up", tickCount=5),
             ),
-            color=_model_colour(report),
-            shape=_model_shape(report),
+            color=_model_colour(results),
+            shape=_model_shape(results),
             description="note:N",
         )
         x = (np.log10(seconds) - across[0]) / (across[1] - across[0]) * width
@@ -200,11 +200,11 @@ def speed_chart(report: Report, metric: str, *, width: int = HALF) -> Picture:
 
 
 @needs_altair
-def error_chart(report: Report) -> Picture:
+def error_chart(results: Results) -> Picture:
     """The share of predicted ratings that are off by at most x, one line for each model."""
     alt = altair()
-    rows = [row for row in report.rows if row.cdf]
-    require(len(rows) > 0, "no model of the report predicts ratings")
+    rows = [row for row in results.rows if row.cdf]
+    require(len(rows) > 0, "no model of the results predicts ratings")
     # Beyond the point where everybody has arrived there is nothing to see.
     end = min(
         max(next((x for x, share in row.cdf if share >= 0.985), row.cdf[-1][0]) for row in rows), rows[0].cdf[-1][0]
@@ -227,10 +227,10 @@ def error_chart(report: Report) -> Picture:
                 scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(title="share of held-out ratings", format=".0%", tickCount=5),
             ),
-            color=_model_colour(report, named, columns),
+            color=_model_colour(results, named, columns),
         )
         lines = base.mark_line(strokeWidth=2.2, interpolate="monotone").encode(
-            strokeDash=_model_dash(report, named, columns)
+            strokeDash=_model_dash(results, named, columns)
         )
         touch = base.mark_circle(size=60, opacity=0).encode(description="note:N")
         rows_of_legend = -(-len(named) // columns)
@@ -251,25 +251,25 @@ def error_chart(report: Report) -> Picture:
     )
 
 
-def _model_colour(report: Report, named: Sequence[str] = (), columns: int = 4) -> Any:
-    """One colour for each model, the same in every picture of a report; a legend of the ones to be named."""
+def _model_colour(results: Results, named: Sequence[str] = (), columns: int = 4) -> Any:
+    """One colour for each model, the same in every picture of results; a legend of the ones to be named."""
     alt = altair()
-    models = [row.model for row in report.rows]
+    models = [row.model for row in results.rows]
     scale = alt.Scale(domain=models, range=colours(len(models)))
     return alt.Color("model:N", scale=scale, legend=_legend(named, columns))
 
 
-def _model_shape(report: Report) -> Any:
+def _model_shape(results: Results) -> Any:
     """After ten models the colours come again, in another shape."""
     alt = altair()
-    models = [row.model for row in report.rows]
+    models = [row.model for row in results.rows]
     return alt.Shape("model:N", scale=alt.Scale(domain=models, range=shapes(len(models))), legend=None)
 
 
-def _model_dash(report: Report, named: Sequence[str], columns: int) -> Any:
+def _model_dash(results: Results, named: Sequence[str], columns: int) -> Any:
     """The same for lines."""
     alt = altair()
-    models = [row.model for row in report.rows]
+    models = [row.model for row in results.rows]
     dashes = [DASHES[position // len(SERIES) % len(DASHES)] for position in range(len(models))]
     return alt.StrokeDash("model:N", scale=alt.Scale(domain=models, range=dashes), legend=_legend(named, columns))
 

@@ -13,19 +13,19 @@ from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
 from discreet.evaluation.comparison import compare
 from discreet.evaluation.protocols import HoldOut
-from discreet.evaluation.results import Report
+from discreet.evaluation.results import Results
 from discreet.fitting.audience import audience_of, takes_audience
 from discreet.fitting.fit_on import fit_on
 from discreet.names import find_kind
+from discreet.pages.data_charts import popularity_chart, values_chart
+from discreet.pages.page import Facts, Pictures, Section, Suggestions, Table, Text, write_page
+from discreet.pages.privacy_charts import privacy_chart
+from discreet.pages.sweeps import sweep_sections
+from discreet.pages.words import MEASURED, SHOWN
 from discreet.populations.terms import Terms
 from discreet.releases.recommendations import best_items
 from discreet.releases.release import Recommendations, Release
 from discreet.releases.storage import read_card
-from discreet.reports.data_charts import popularity_chart, values_chart
-from discreet.reports.page import Facts, Pictures, Section, Suggestions, Table, Text, write_page
-from discreet.reports.privacy_charts import privacy_chart
-from discreet.reports.sweeps import sweep_sections
-from discreet.reports.words import MEASURED, SHOWN
 from discreet.types import Progress
 
 MODELS = ("almanac", "bias", "popularity", "own-taste", "cosine", "implicit-als")
@@ -42,7 +42,7 @@ class Demo:
 
     data: str
     ratings: Ratings
-    report: Report
+    results: Results
     release: Release
     history: History
     suggestions: Recommendations
@@ -64,7 +64,7 @@ class Demo:
     def write(self, folder: Path) -> Path:
         """The release, a page with everything and pictures of the data, and the page's first picture as a file too."""
         self.release.save(folder / "release")
-        page = folder / "report.html"
+        page = folder / "page.html"
         write_page(
             page,
             title=f"Private recommendations from {self.data}",
@@ -72,13 +72,13 @@ class Demo:
             "privacy for everything that a user rated, and without.",
             sections=self._sections(),
         )
-        if (chart := privacy_chart(self.report)).drawn:
+        if (chart := privacy_chart(self.results)).drawn:
             chart.save(folder / "privacy.png")
         return page
 
     def _sections(self) -> list[Section]:
-        ratings, rmse = self.ratings, self.report.at(EPSILON)[RECOMMENDING]["rmse"]
-        picture, *grids = sweep_sections(self.report)
+        ratings, rmse = self.ratings, self.results.at(EPSILON)[RECOMMENDING]["rmse"]
+        picture, *grids = sweep_sections(self.results)
         return [
             Facts(
                 facts={
@@ -98,7 +98,7 @@ class Demo:
             Text(title="What is promised to every user", note=f"{self.release.guarantee} {MEASURED} {SHOWN}"),
             Pictures(title="What the ratings are like", pictures=[popularity_chart(ratings), values_chart(ratings)]),
             *grids,
-            Table(report=self.report),
+            Table(results=self.results),
             Text(title="Do it again", code="discreet demo"),
         ]
 
@@ -113,14 +113,14 @@ def run_demo(progress: Progress, say: Callable[[str], None]) -> Demo:
     say(f"Comparing {len(models)} models with epsilon {numbers} and without privacy (the first run compiles them) …")
     terms = [*(Terms(epsilon=epsilon, unit="user") for epsilon in EPSILONS), Terms()]
     split = HoldOut(test=0.2, seed=1)
-    report = compare(models, ratings, split, terms=terms, data=data, progress=progress, metrics=METRICS)
+    results = compare(models, ratings, split, terms=terms, data=data, progress=progress, metrics=METRICS)
     say(f"Fitting {RECOMMENDING} on all ratings, with epsilon {EPSILON:g} for every user …")
     release = fit_on(models[RECOMMENDING], ratings, Terms(epsilon=EPSILON, unit="user"), progress)
     history = ratings.history_at(user_of_own_taste(release, ratings))
     return Demo(
         data=data,
         ratings=ratings,
-        report=report,
+        results=results,
         release=replace(release, note=NOTE),
         history=history,
         suggestions=release.recommend(history, K, explain=True),
