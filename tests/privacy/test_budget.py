@@ -445,7 +445,7 @@ def test_where_a_budget_is_kept(tmp_path, monkeypatch):
     assert default_path() == tmp_path / "share" / "discreet" / "budget.sqlite"
     assert Budget().place == str(default_path())
     Budget().declare("data", epsilon=1.0)
-    assert Budget(f"sqlite:///{default_path()}").report("data").epsilon == 1.0
+    assert Budget(f"sqlite:///{default_path()}").account("data").epsilon == 1.0
     monkeypatch.setenv("DISCREET_BUDGET", str(tmp_path / "other.sqlite"))
     assert Budget().place == str(tmp_path / "other.sqlite")
     monkeypatch.setenv("DISCREET_BUDGET", "postgresql://me:secret@host/data")
