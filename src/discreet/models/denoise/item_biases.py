@@ -179,9 +179,7 @@ def posterior_biases(
         gram = rows.T @ rows + penalty
         moment = rows.T @ target
         beta = np.linalg.solve(gram, moment)
-        deviances.append(
-            float(target @ target - moment @ beta + np.log(variance).sum() + np.linalg.slogdet(gram)[1])
-        )
+        deviances.append(float(target @ target - moment @ beta + np.log(variance).sum() + np.linalg.slogdet(gram)[1]))
         expected, own = line @ beta, spread**2 * counts / variance
         means.append(expected + own * (sums - counts * expected))
         of_line = np.einsum("ij,ji->i", line, np.linalg.solve(gram, line.T))
