@@ -21,7 +21,7 @@ from discreet.types import AnyArray, Doubles
 
 BINS = (1, 2, 4, 7, 12, 20, 35, 60, 100, 170, 290, 500, 850)
 """The fewest ratings of each bin. Public."""
-MIDDLES = np.array([math.sqrt(low * high) for low, high in zip(BINS, (*BINS[1:], 2 * BINS[-1]), strict=True)])
+MIDDLES = np.array([math.sqrt(low * (high - 1)) for low, high in zip(BINS, (*BINS[1:], 2 * BINS[-1]), strict=True)])
 """What a user of a bin counts as."""
 CLEAR = 2.0
 """Bins below so many deviations of the noise count as empty."""
