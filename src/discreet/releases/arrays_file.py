@@ -103,8 +103,7 @@ def write_arrays(path: Path, arrays: Mapping[str, AnyArray]) -> dict[str, Any]:
 
 
 def _members(name: str, array: AnyArray) -> list[tuple[str, AnyArray]]:
-    array = np.asarray(array)
-    if array.dtype.kind == "U":
+    if not isinstance(array, np.ndarray) or array.dtype.kind == "U":
         encoded = [text.encode() for text in array.tolist()]
         starts = np.zeros(len(encoded) + 1, dtype=np.int64)
         np.cumsum([len(text) for text in encoded], out=starts[1:])

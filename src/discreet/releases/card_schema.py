@@ -12,7 +12,6 @@ from discreet.errors import ReleaseError
 
 LARGEST = 2**63
 """Whole numbers from here on fit into no array and no counter."""
-_WORDS = {str: "text", bool: "true or false", int: "a whole number", float: "a finite number", dict: "a table"}
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,17 @@ class Values:
     kind: Any
 
 
-ANYTHING = object
-"""For settings, which the model checks itself."""
+SETTING = object
+"""Whatever JSON has, nested a few levels deep: the model checks it."""
+DEEPEST = 8
+_WORDS = {
+    str: "text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a finite number",
+    dict: "a table",
+    SETTING: "less deep",
+}
 LOSS = Fields({"epsilon": float, "delta": float})
 UNIT = Fields({"name": str, "neighbours": str, "max_ratings": (int, type(None))}, frozenset({"max_ratings"}))
 LEVEL = Fields(
@@ -79,7 +87,7 @@ CARD = Fields(
         "format": int,
         "discreet": str,
         "model": str,
-        "settings": Values(ANYTHING),
+        "settings": Values(SETTING),
         "note": str,
         "guarantee": GUARANTEE,
         "ledger": [SPEND],
@@ -124,8 +132,8 @@ def check_kind(value: Any, kind: Any, where: str) -> None:
 
 def _looks_like(value: Any, kind: Any) -> bool:
     """Whether a value is of a kind, whatever is inside of it."""
-    if kind is ANYTHING:
-        return True
+    if kind is SETTING:
+        return _is_shallow(value, DEEPEST)
     if kind is int:
         return type(value) is int and abs(value) < LARGEST
     if kind is float:
@@ -133,6 +141,11 @@ def _looks_like(value: Any, kind: Any) -> bool:
     if isinstance(kind, type):
         return type(value) is kind
     return type(value) is (list if isinstance(kind, list) else dict)
+
+
+def _is_shallow(value: Any, levels: int) -> bool:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels > 0 and all(_is_shallow(entry, levels - 1) for entry in inside)
 
 
 def _said(kind: Any) -> str:

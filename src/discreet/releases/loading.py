@@ -50,6 +50,8 @@ CARD, ARRAYS, SIGNATURE = "card.json", "arrays.safetensors", "card.sig"
 CATALOGUE_PREFIX = "catalogue."
 MOST_CARD, MOST_SIGNATURE = 1 << 24, 1 << 14
 """In bytes."""
+MOST_LINES, MOST_STEPS, MOST_SAMPLED = 1000, 1_000_000, 100
+"""Of a ledger: so many are added up in a few seconds."""
 NOT_RECOMPUTED = (
     "So says its card: what it promises was not recomputed from its ledger here, where a library for that is missing."
 )
@@ -110,6 +112,7 @@ def _load(folder: Path, card: dict[str, Any], own: Collection[Any]) -> Release:
         note=card["note"],
     )
     check_values(model, arrays, release.guarantee.proven is not None)
+    _check_length(folder, release)
     recomputed = True
     try:
         check_promise(release)
@@ -166,6 +169,21 @@ def _catalogue(path: Path, card: dict[str, Any], arrays: dict[str, AnyArray]) ->
     if catalogue.fingerprint != card["catalogue_fingerprint"]:
         raise damaged(path, "its items are not those that the card names by their fingerprint")
     return catalogue
+
+
+def _check_length(folder: Path, release: Release) -> None:
+    """Raise where adding up the ledger would take minutes: whoever wrote it may want just that."""
+    sampled = [spend for spend in release.spends if spend.mechanism == "gaussian" and spend.sampling_rate < 1]
+    kinds = len({(spend.noise_multiplier, spend.sampling_rate) for spend in sampled}) * (
+        1 + len(release.guarantee.levels)
+    )
+    for count, most, what in (
+        (len(release.spends), MOST_LINES, "lines"),
+        (sum(spend.times for spend in sampled), MOST_STEPS, "sampled steps"),
+        (kinds, MOST_SAMPLED, "kinds of sampled steps and privacy levels"),
+    ):
+        if count > most:
+            raise ReleaseError(f"{folder / CARD} has a ledger of {count:,} {what}, and at most {most:,} are added up")
 
 
 def _kind(folder: Path, name: str, own: Collection[Any]) -> Any:

@@ -216,15 +216,16 @@ class Scorer:
 
 @contextmanager
 def _computing(model: Model) -> Iterator[None]:
-    """Within, what goes wrong because of a release's numbers is one sentence."""
+    """Within, what goes wrong because of a release's numbers is one sentence; the cause stays with it."""
     try:
         with np.errstate(all="ignore"):  # what comes out is checked
             yield
     except DiscreetError:
         raise
-    except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
+    except Exception as error:  # also of numba, where an array is of a type that a kernel does not take
+        why = str(error).partition("\n")[0] or type(error).__name__
         raise InputError(
-            f"{type(model).__name__} cannot compute with the settings and arrays of this release: {error}"
+            f"{type(model).__name__} cannot compute with the settings and arrays of this release: {why:.300}"
         ) from error
 
 

@@ -329,8 +329,11 @@ class Neighbourhood:
 
 def require_lists(neighbours: Indices, similarities: Floats, size: int) -> None:
     """Raise unless every item lists items: kernels read memory by these positions."""
-    fits = len(neighbours) == size and neighbours.ndim == 2 and neighbours.shape == similarities.shape
-    require(fits, f"there must be neighbours and similarities for each of the {size:,} items, equally many")
+    fits = neighbours.ndim == 2 and neighbours.shape == similarities.shape and neighbours.dtype.kind in "iu"
+    require(
+        fits and len(neighbours) == size,
+        f"there must be positions of neighbours and similarities for each of the {size:,} items, equally many",
+    )
     check_inside("neighbours", neighbours, size)
 
 
