@@ -5,9 +5,9 @@ mended, and everything that is no release at all. They run in processes of their
 """
 
 import json
+import os
 import subprocess
 import sys
-import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import discreet as dc
 from discreet.errors import DiscreetError, InputError, ReleaseError
 from discreet.names import every_kind
 from discreet.printable import printable
+from discreet.privacy.guarantee import Guarantee
 from discreet.releases.arrays_file import read_arrays, read_table, strings, write_arrays
 from discreet.releases.card_schema import CARD, check_kind
 from discreet.releases.declared import Array, DeclaringModel
@@ -29,7 +30,7 @@ from ..fuzz.counting import counted
 from ..fuzz.releases import cases
 from ..fuzz.undeclared_model import Neighbours
 
-ONE_IN = 12
+ONE_IN = 24
 """Of the cases with arrays and fields; ``python -m tests.fuzz.hostile_releases`` runs all."""
 
 
@@ -141,7 +142,8 @@ def test_what_is_printed_holds_no_control_character(text):
     shown = printable(text)
     assert not any(ord(letter) < 32 and letter != "\t" for letter in shown)
     assert not any(0x7F <= ord(letter) < 0xA0 or letter in "\u202a\u202e\u2066\u2069\u2028" for letter in shown)
-    assert shown.encode() and printable(shown) == shown
+    shown.encode()  # nothing is left that cannot be
+    assert printable(shown) == shown
     assert printable(text, lines=True).count("\n") == text.count("\n")
 
 
@@ -149,9 +151,7 @@ def test_a_title_cannot_forge_a_line_of_a_table(home, tmp_path, capsys):
     release = dc.Release.load(home / "popularity")
     titles = np.array([f"\x1b[2Jfilm {n}\n  9   a forged row\u202e" for n in range(12)])
     catalogue = dc.Catalogue.of(release.catalogue.items, release.catalogue.scale, titles=titles.tolist())
-    forged = dc.Release(
-        release.model, release.arrays, catalogue, dc.privacy.Guarantee.none("a\nproven: \x9b epsilon 0")
-    )
+    forged = dc.Release(release.model, release.arrays, catalogue, Guarantee.none("a\nproven: \x9b epsilon 0"))
     forged.save(tmp_path / "forged")
     for command in (("show",), ("certificate",), ("recommend", "--likes", catalogue.items[0], "-k", "3")):
         with pytest.raises(SystemExit) as ended:
@@ -262,10 +262,8 @@ def test_a_release_with_what_is_not_finite_is_not_written(tmp_path):
         broken.recommend(dc.History.of_likes(release.catalogue, [release.catalogue.items[0]]))
 
 
-def test_reading_needs_no_process(folder):
+def test_a_pipe_in_place_of_the_card_does_not_wait(folder):
     """A pipe in place of the card ends at once, also from outside."""
-    import os
-
     (folder / "card.json").unlink()
     os.mkfifo(folder / "card.json")
     ended = subprocess.run(
@@ -275,6 +273,5 @@ def test_reading_needs_no_process(folder):
 
 
 def test_the_choice_of_cases_is_the_same_each_time(home):
-    first, second = ([case.name for case in cases(home, fields=3)] for _ in range(2))
+    first, second = ([case[:2] for case in cases(home, fields=3)] for _ in range(2))
     assert first == second and len(set(first)) == len(first)
-    assert zlib.crc32(b"x") == 2363233923  # what picks one case in so many

@@ -75,7 +75,8 @@ def counted(program: str, arguments: Sequence[object], *, seconds: float = 60) -
             env=os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "DISCREET_BUDGET": "/nowhere/budget.sqlite"},
         )
         assert process.stdout is not None
-        threading.Thread(target=_forward, args=(process.stdout, lines), daemon=True).start()
+        reader = threading.Thread(target=_forward, args=(process.stdout, lines), daemon=True)
+        reader.start()
         running: tuple[int, str, str] | None = None
         ended = "crash"
         while True:
@@ -95,6 +96,8 @@ def counted(program: str, arguments: Sequence[object], *, seconds: float = 60) -
                 found.append(Outcome(running[1], running[2], fields[2], literal_eval(fields[3])))
                 running = None
         process.wait()
+        reader.join()
+        process.stdout.close()
         if ended == "done":
             return found
         if running is None:

@@ -124,8 +124,9 @@ def array_cases(original: Path) -> Iterator[Case]:
 
 HOSTILE: list[Any] = [
     None, True, False, 0, -1, 1, 2, 3.5, 1e308, -1e308, 1e-320, 10**30, -(10**30), 2**63, 2**31, "", "x", "1",
-    "os:system", "paper:nothing", "\x1b]0;owned\x07\x1b[2J", "\u202eevil", "\ud800", "a\x00b", "x" * 100_000, [], [None], [[]],
-    {}, {"x": 1}, ["x"], [1, 2, 3], [1e308], {"epsilon": -1, "delta": 2}, float("nan"), float("inf"), [{}], {"": {}},
+    "os:system", "paper:nothing", "\x1b]0;owned\x07\x1b[2J", "\u202eevil", "\ud800", "a\x00b", "x" * 100_000,
+    [], [None], [[]], {}, {"x": 1}, ["x"], [1, 2, 3], [1e308], {"epsilon": -1, "delta": 2}, float("nan"),
+    float("inf"), [{}], {"": {}},
 ]  # fmt: skip
 
 

@@ -87,16 +87,17 @@ def use(folder: Path) -> None:
     history = dc.History.of(catalogue, rated)
     empty = dc.History(catalogue, np.zeros(0, np.int32), np.zeros(0, np.float32))
     many = dc.Ratings.of_histories([history, empty] * 10)  # enough for the compiled kernels
+    explains, predicts = hasattr(release.model, "explain"), release.predicts_ratings
     errors = []
     for asked in (
         lambda: str(release.guarantee) + repr(release) + release.remark,
         lambda: release.scores(many),
-        lambda: repr(release.recommend(history, k=3, explain=hasattr(release.model, "explain"))),
+        lambda: repr(release.recommend(history, k=3, explain=explains)),
         lambda: release.recommend(empty, k=3),
         lambda: release.recommend_many(many, k=2),
-        lambda: release.explain(history, catalogue.items[len(catalogue) - 1]),
-        lambda: release.predict(many, np.arange(20), np.arange(20) % len(catalogue)),
-        lambda: release.predict(dc.Ratings.of_history(history), [0], [0]),
+        lambda: explains and release.explain(history, catalogue.items[len(catalogue) - 1]),
+        lambda: predicts and release.predict(many, np.arange(20), np.arange(20) % len(catalogue)),
+        lambda: predicts and release.predict(dc.Ratings.of_history(history), [0], [0]),
     ):
         try:
             asked()
