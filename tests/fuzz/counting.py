@@ -49,7 +49,9 @@ def report(cases: Iterable[Any], first: int = 0, last: int = sys.maxsize) -> Non
 
 
 def _is_sentence(text: str) -> bool:
-    return bool(text.strip()) and len(text) < 1000 and "\n" not in text
+    return (
+        bool(text.strip()) and len(text) <= 700 and not any(ord(letter) < 32 or ord(letter) == 127 for letter in text)
+    )
 
 
 def _place(error: BaseException) -> str:

@@ -13,6 +13,7 @@ import typer
 from discreet.printable import printable
 
 GAP = 3  # between two columns
+LONGEST = 5000  # characters in a cell: more would fill any terminal, and take minutes to break into lines
 TEXT = 16  # a column of text that is narrower than this, and than its words, cannot be read
 
 
@@ -34,7 +35,7 @@ def table(
     from rich.table import Table
 
     title, columns = title and printable(title), [printable(column) for column in columns]
-    rows = [[printable(cell, lines=lines) for cell in row] for row in rows]
+    rows = [[_cell(cell, lines) for cell in row] for row in rows]
     widths = [_width(line[0] for line in (columns, *rows))]  # the first column is never broken
     widths += [min(TEXT, _width(line[place] for line in (columns, *rows))) for place in range(1, len(columns))]
     if sum(widths) + GAP * (len(columns) - 1) > Console().width:
@@ -49,6 +50,11 @@ def table(
     for row in rows:
         drawn.add_row(*row)
     _print(drawn)
+
+
+def _cell(text: str, lines: bool) -> str:
+    text = printable(text, lines=lines)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
 
 
 def _width(cells: Iterable[str]) -> int:
@@ -102,7 +108,7 @@ def facts(pairs: Iterable[tuple[str, str]], *, lines: bool = False) -> None:
     drawn.add_column(style="bold")
     drawn.add_column(overflow="fold")
     for name, value in pairs:
-        drawn.add_row(printable(name), printable(value, lines=lines))
+        drawn.add_row(printable(name), _cell(value, lines))
     _print(drawn)
 
 

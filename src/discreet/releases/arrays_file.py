@@ -162,7 +162,7 @@ def strings(path: Path, arrays: dict[str, AnyArray], name: str) -> list[str]:
         raise damaged(path, f"the strings {name!r} are not UTF-8") from None
     # An array of strings is as wide as the longest: one long name among many could fill any memory.
     longest = max(map(len, found), default=0)
-    if 4 * longest * len(found) > 64 * len(content) + (1 << 28):
+    if 4 * longest * len(found) > 4 * len(content) + (1 << 26):
         raise ReleaseError(f"{path} holds a name of {longest:,} characters among {len(found):,}: that is too long")
     return found
 

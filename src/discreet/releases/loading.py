@@ -19,8 +19,9 @@ import numpy as np
 import discreet
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels
-from discreet.errors import DiscreetError, InputError, MissingLibraryError, ReleaseError, library_for
+from discreet.errors import InputError, MissingLibraryError, ReleaseError, library_for
 from discreet.names import find_kind
+from discreet.printable import printable
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
 from discreet.releases.arrays_file import (
@@ -50,6 +51,8 @@ CARD, ARRAYS, SIGNATURE = "card.json", "arrays.safetensors", "card.sig"
 CATALOGUE_PREFIX = "catalogue."
 MOST_CARD, MOST_SIGNATURE = 1 << 24, 1 << 14
 """In bytes."""
+LONGEST = 600
+"""Of a sentence, in characters."""
 MOST_LINES, MOST_STEPS, MOST_SAMPLED = 1000, 1_000_000, 100
 """Of a ledger: so many are added up in a few seconds."""
 NOT_RECOMPUTED = (
@@ -77,10 +80,18 @@ def load(folder: Path, key: "PublicKey | None" = None, own: Collection[Any] = ()
         raise ReleaseError(f"{folder} is signed by the key {signer}, and it should be by {key}")
     try:
         return _load(folder, _parsed(folder, content), own)
-    except (ReleaseError, MissingLibraryError):
+    except MissingLibraryError:
         raise
-    except (DiscreetError, ArithmeticError, LookupError, TypeError, ValueError, MemoryError, RecursionError) as error:
-        raise ReleaseError(f"{folder / CARD} is incomplete or damaged: {error}") from None
+    except ReleaseError as error:
+        raise ReleaseError(_shortened(str(error))) from None
+    except Exception as error:  # whatever a card made of its own model, or of the numbers in it
+        raise ReleaseError(_shortened(f"{folder / CARD} is incomplete or damaged: {error}")) from error
+
+
+def _shortened(sentence: str) -> str:
+    """A sentence that may quote a card: on one line, and not a page long."""
+    sentence = printable(sentence)
+    return sentence if len(sentence) <= LONGEST else f"{sentence[: LONGEST - 100]} … {sentence[-90:]}"
 
 
 def _load(folder: Path, card: dict[str, Any], own: Collection[Any]) -> Release:

@@ -11,6 +11,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError, InputError, library_for, require, require_type, require_whole
+from discreet.printable import printable
 from discreet.releases.contract import ExplainingModel, Model, PreparingModel, RatingModel
 from discreet.releases.recommendations import Reason, Recommendations, Suggestion, best_items
 from discreet.types import AnyArray, Floats, Indices
@@ -223,7 +224,7 @@ def _computing(model: Model) -> Iterator[None]:
     except DiscreetError:
         raise
     except Exception as error:  # also of numba, where an array is of a type that a kernel does not take
-        why = str(error).partition("\n")[0] or type(error).__name__
+        why = printable(str(error).partition("\n")[0]) or type(error).__name__
         raise InputError(
             f"{type(model).__name__} cannot compute with the settings and arrays of this release: {why:.300}"
         ) from error
