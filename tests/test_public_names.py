@@ -30,7 +30,7 @@ FOLDERS = {
     "papers": "DPPMF DPPSMF DPPSPNBM DPSGDMF DPSGDPNBM HybridKNN ObjectivePerturbedMF PDPPMF",
     "populations": "Choice Groups Mechanism Steps quantile_of_users",
     "privacy": "LevelLoss Loss PublicKey SigningKey Spend choose private_count private_mean private_quantile",
-    "releases": "PersonalPromise Recommendations Suggestion promised_to",
+    "releases": "Array PersonalPromise Recommendations Suggestion promised_to",
 }
 OFFERED = [(dc, name) for name in dc.__all__] + [
     (getattr(dc, folder), name) for folder in FOLDERS for name in getattr(dc, folder).__all__

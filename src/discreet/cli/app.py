@@ -24,6 +24,7 @@ from discreet.cli import (
     search,
 )
 from discreet.errors import DiscreetError
+from discreet.printable import printable
 
 UsageError: Any = typer.BadParameter.__bases__[0]
 """What the parser raises; typer carries it, and gives only this one of its descendants a name."""
@@ -69,7 +70,7 @@ def explain_usage(error: Any) -> None:
 
 def fail(sentence: str) -> None:
     """Say what is wrong on stderr and end with 2."""
-    typer.echo(f"discreet: {sentence}", err=True)
+    typer.echo(f"discreet: {printable(sentence)}", err=True)
     raise typer.Exit(2) from None
 
 

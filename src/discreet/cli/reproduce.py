@@ -204,7 +204,7 @@ def _print(found: "Reproduction") -> None:
             rows.append([*signs, "\n".join([f"{judged.at}: {judged.claim}", *numbers_of(paper, judged), *differ])])
         if rows:
             heads = [paper.readings[reading] for reading in counted] or ["verdict"]
-            table(title, (*heads, "claim, and the numbers"), rows)
+            table(title, (*heads, "claim, and the numbers"), rows, lines=True)
     words = in_words(paper, found.judged)
     say(f"{words[0].upper()}{words[1:]} on {outcome.data.title}, with {count_of(outcome.seeds, 'repetition')}.")
 

@@ -20,6 +20,7 @@ for then follows from public facts, with the signal-to-noise ratio c = audience 
 what a user computes at home from the release and their own ratings says nothing about anybody else (joint privacy).
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,11 +32,13 @@ from discreet.kernels.statistics import normal_equation_sums, packed_width, solv
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.denoise.private_als import ALSQueries, covariates, fit_private, sample_factor_sums
 from discreet.models.home.fold_in import FAINT_PENALTY, FoldIn, fixed, fold_in, rating_offsets, with_ones
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.factor_sums import Weighting
 from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Doubles, Floats, Indices, Progress, no_progress
 
@@ -225,6 +228,12 @@ class ALS:
         )
 
     # ── At home ──
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        private = (UNKNOWN, COUNTS)
+        factors = Array("item_factors", "float32", ("items", "factors"))
+        return (MEAN, ITEM_BIAS, factors, *(private if "unknown" in names else ()))
 
     def prepare(self, release: Release) -> FoldIn | UserRegression:
         """The item side: with what is not known of it, where it was learned through noise."""

@@ -103,5 +103,5 @@ class Cosine:
             lambda sums, first: cosine_rows(sums, first, norms, float(self.shrinkage)),
         )
 
-    prepare, predict = neighbourhood.prepare, neighbourhood.predict
-    score, explain = neighbourhood.score, neighbourhood.explain
+    declared, prepare = neighbourhood.declared, neighbourhood.prepare
+    predict, score, explain = neighbourhood.predict, neighbourhood.score, neighbourhood.explain

@@ -95,5 +95,5 @@ class Pearson:
             lambda sums, first: pearson_rows(sums, first, float(self.shrinkage)),
         )
 
-    prepare, predict = neighbourhood.prepare, neighbourhood.predict
-    score, explain = neighbourhood.score, neighbourhood.explain
+    declared, prepare = neighbourhood.declared, neighbourhood.prepare
+    predict, score, explain = neighbourhood.predict, neighbourhood.score, neighbourhood.explain

@@ -16,6 +16,7 @@ from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
 from discreet.releases.contract import Model, RatingModel
+from discreet.releases.declared import check_declared
 from discreet.releases.promises import level_cost
 from discreet.releases.read_only import ReadOnly
 from discreet.releases.recommendations import Reason as Reason
@@ -81,6 +82,7 @@ class Release:
         object.__setattr__(self, "arrays", ReadOnly(self.arrays))
         object.__setattr__(self, "sources", ReadOnly(self.sources))
         self.require_covered()
+        check_declared(self.model, self.arrays, self.catalogue)
 
     def require_covered(self) -> None:
         """Raise if the guarantee is proven and some array was made from something that the ledger does not list."""

@@ -245,6 +245,7 @@ class DPPSPNBM:
         drawn = (randomness.words(size) % np.uint64(count)).astype(np.int64)
         return np.bincount(drawn, minlength=count).astype(np.float32), count / size
 
+    declared = shared.declared
     predict, score, explain = shared.predict, shared.score, shared.explain
 
 

@@ -36,6 +36,7 @@ the one reading whose numbers look like the figures.
 Corrected misprints: (3) steps from v_j, not from v_i; (7) sums over rated pairs; (9) descends.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -52,6 +53,7 @@ from discreet.populations.engine import Engine, check_engine
 from discreet.privacy.noise import add_laplace, grid_of
 from discreet.privacy.noise_ball import draw_balls
 from discreet.privacy.randomness import Randomness
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
@@ -239,6 +241,10 @@ class ObjectivePerturbedMF:
         return add_laplace(np.zeros(shape), scale, grid_of(scale), randomness)
 
     # ── At home ──
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (Array("item_factors", "float32", ("items", self.factors)),)
 
     def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """u_iᵀv_j, the user's own vector solved from their own ratings."""

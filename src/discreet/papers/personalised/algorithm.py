@@ -34,6 +34,7 @@ The paper's recommender predicts from U and V̄. A release holds no user: at hom
 k₂ is not given, and is k₁ here.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -51,6 +52,7 @@ from discreet.populations.asking import check_ratings
 from discreet.privacy.noise_ball import draw_balls
 from discreet.privacy.personal import draw_sample, rates_for
 from discreet.privacy.randomness import Randomness
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
@@ -208,6 +210,10 @@ class DPPMF:
         return draw_balls(scale, draws * ratings.n_items, self.factors, randomness).reshape(shape)
 
     # ── At home ──
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (Array("item_factors", "float32", ("items", self.factors)),)
 
     def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """u_iᵀv̄_j, the user's own vector solved from their own ratings."""
