@@ -97,7 +97,7 @@ class Task(Message):
     items: Indices
     vectors: Doubles
     masks: AnyArray
-    counts: Indices
+    counts: AnyArray
     exponentials: Doubles | None = None
     first_exponentials: Doubles | None = None
     pieces: AnyArray | None = None

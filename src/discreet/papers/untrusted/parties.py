@@ -260,7 +260,7 @@ class Recommender:
         """H of η."""
         return self.streams.exponentials("eta", 0, *self.items.shape)
 
-    def told_counts(self, counts: Indices) -> Indices:
+    def told_counts(self, counts: Indices) -> AnyArray:
         """The k that users are told."""
         return counts
 
