@@ -2,7 +2,7 @@
 
 import math
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from discreet.privacy.spend import MechanismName, Spend
@@ -138,6 +138,14 @@ class Question(Message):
     def cells(self) -> int:
         """How many numbers every user sends."""
         return math.prod(self.shape)
+
+    def matches(self, other: "Question") -> bool:
+        """Whether both ask the same, in whatever round; numbers may differ in what two computers round differently."""
+        mine, theirs = self.spend, other.spend
+        numbers = ("sensitivity", "scale", "slack", "rounding")
+        near = all(math.isclose(getattr(mine, name), getattr(theirs, name), rel_tol=1e-9) for name in numbers)
+        same = {name: getattr(theirs, name) for name in numbers}
+        return near and replace(self, label=other.label, spend=replace(mine, **same)) == other
 
     def points(self, offer: Offer) -> FixedPoint:
         """How values become words."""

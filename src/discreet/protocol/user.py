@@ -92,8 +92,8 @@ class UserMachine:
 
     **Guarantee.** What leaves is a masked value, whose words are uniform to whoever does not have the seed, and a seed
     that is independent of the ratings. The user's own ledger is charged with every question before it is answered, and
-    refuses what would bring it over the limit that was agreed to. A question is answered only if it equals, byte by
-    byte, the one that the user's own copy of the model asks for (``expected``): statistic, shape, sensitivity, noise,
+    refuses what would bring it over the limit that was agreed to. A question is answered only if it equals the
+    one that the user's own copy of the model asks for (``expected``): statistic, shape, sensitivity, noise,
     step and all answers before are the user's own, and nothing the recommender sends can change them.
     """
 
@@ -156,7 +156,7 @@ class UserMachine:
         refuse_unless(question.label.round < self.offer.rounds, "there are more rounds than were offered")
         refuse_unless(self._answered < self.policy.rounds, f"this user answers {self.policy.rounds} questions at most")
         refuse_unless(
-            question.digest == expected.digest,
+            question.matches(expected),
             "this is not what the user's own copy of the model asks for next; nothing was sent",
         )
         if question.number > 0:
