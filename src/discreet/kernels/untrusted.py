@@ -1,7 +1,9 @@
-"""Gradients of item factors as users send them: one vector for each rating, rounded to integers, and summed as integers.
+"""Gradients of item factors as users send them: one vector for each rating, rounded to integers, and summed as
+integers.
 
-Integers are added mod 2**64, which does not depend on the order; and what is done for one rating is the same sequence of
-operations whether one user is served or all of them. So a user's device and a simulation of everyone agree in every bit.
+Integers are added mod 2**64, which does not depend on the order; and what is done for one rating is the same sequence
+of operations whether one user is served or all of them. So a user's device and a simulation of everyone agree in every
+bit.
 """
 
 import numpy as np

@@ -290,7 +290,7 @@ class ObjectivePerturbedMF:
 
 
 def own_vectors(release: Release, histories: Ratings, penalty: float, divisor: str) -> tuple[Doubles, Doubles]:
-    """Ridge regression of users' ratings on V, with λ M, and V; M is the user's number of ratings where W is unknown."""
+    """Ridge regression of users' ratings on V, with λ M, and V; M is a user's number of ratings where W is unknown."""
     factors = release.arrays["item_factors"].astype(np.float64)
     counts = np.maximum(np.diff(histories.indptr), 1)
     ridge = penalty * (np.ones(len(counts)) if divisor == "none" else counts)

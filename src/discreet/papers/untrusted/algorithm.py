@@ -1,7 +1,7 @@
 """Matrix factorisation by an untrusted recommender, as published (Hua, Xia, Zhong, IJCAI 2015): S2 and S3.
 
-The model is that of S1 (:mod:`discreet.papers.objective_perturbation`). Here ratings stay with the users. A user i keeps
-u_i, and in round t sends for each rated item j, with Δ the width of the scale and d the number of factors:
+The model is that of S1 (:mod:`discreet.papers.objective_perturbation`). Here ratings stay with the users. A user i
+keeps u_i, and in round t sends for each rated item j, with Δ the width of the scale and d the number of factors:
 
     (5)   g_j  = −2 u_i (r_ij − u_iᵀv_j)
     (12)  η_j  = (2Δ√d/ε) √(2H_j) · C,   H_j ~ Exp(1) by the recommender, C ~ N(0, 1/k) by the user; kept for all rounds
@@ -12,10 +12,10 @@ The third party adds up φ_j over the k users who rated j; the recommender takes
 
     (9)   v_j ← v_j − γ (Σ g_j + η_j + ρ̃_j + 2μ v_j)
 
-**S2** (``scenario="static"``) has every user in every round. **S3** (``"dynamic"``) has users come and go, so that Σ η_j
-would change. Before the first round k online users send η_j + β_j to the third party, which adds α_j; the recommender is
-left with τ̂_j = α_j + Σ η_j. In a round it deals τ̂_j out in random pieces, users add theirs in the place of η_j, and the
-third party takes α_j away.
+**S2** (``scenario="static"``) has every user in every round. **S3** (``"dynamic"``) has users come and go, so that Σ
+η_j would change. Before the first round k online users send η_j + β_j to the third party, which adds α_j; the
+recommender is left with τ̂_j = α_j + Σ η_j. In a round it deals τ̂_j out in random pieces, users add theirs in the
+place of η_j, and the third party takes α_j away.
 
 What the text leaves open:
 
@@ -23,13 +23,15 @@ What the text leaves open:
 * **Order** (``order``): (2) and (3) both start from round t − 1, so a user's gradient is made before u_i moves
   (``together``). Step 2 of the protocol can be read the other way (``user first``).
 * **‖u_i‖ ≤ 1** (``user_norm``), as in S1: ``free``, or ``projected`` after each step.
-* **Numbers mod P**: 2**64, 24 bits after the point (``bits``, ``fraction_bits``), masks uniform on whole numbers below P.
-* **Churn**: after each round a user who is away joins with ``joins``, one who is there leaves with ``leaves``; the text says
-  that few are there at first (``online_at_start``). At most ``at_most`` of those who are there are asked in a round.
+* **Numbers mod P**: 2**64, 24 bits after the point (``bits``, ``fraction_bits``), masks uniform on whole numbers below
+  P.
+* **Churn**: after each round a user who is away joins with ``joins``, one who is there leaves with ``leaves``; the text
+  says that few are there at first (``online_at_start``). At most ``at_most`` of those who are there are asked in a
+  round.
 * An item that nobody is asked about keeps its vector.
 
-``shrunk_noise`` adds (η + ρ̃)/W to a step and not (η + ρ̃)/M: no protocol has it, and it is the one reading whose errors
-look like the paper's.
+``shrunk_noise`` adds (η + ρ̃)/W to a step and not (η + ρ̃)/M: no protocol has it, and it is the one reading whose
+errors look like the paper's.
 """
 
 from dataclasses import dataclass

@@ -87,9 +87,9 @@ class Attacks:
         sound = [row for row in self.rows if row.protocol == "sound"]
         refused, seen = sum(bool(row.refused) for row in sound), sum(row.succeeds for row in sound)
         return [
-            f"The published protocol gives ratings away in {broken} of {of} attacks; it claims epsilon {self.epsilon:g}.",
-            f"Of the {len(sound)} attacks on the sound protocol {refused} are refused, and {seen} of the others succeed: what "
-            "is left to see is the noise that the guarantee promises.",
+            f"The published protocol claims epsilon {self.epsilon:g}; it gives ratings away in {broken} of {of} attacks.",
+            f"Of {len(sound)} attacks on the sound protocol {refused} are refused, and {seen} of the others succeed: "
+            "what is left to see is the noise that the guarantee promises.",
             f"Saying the most frequent rating of all is right for {self.guessed:.0%}.",
         ]
 
@@ -127,7 +127,7 @@ def attack(
     require(victims >= 1, f"victims must be at least 1, got {victims}")
     least = GROUP + victims
     require(ratings.n_users >= least, f"these attacks need at least {least} users: groups of {GROUP}, and the victims")
-    order = np.random.default_rng(seed).permutation(ratings.n_users)
+    order = np.random.default_rng(seed).permutation(ratings.n_users).astype(np.int32)
     chosen, others = order[:victims], np.sort(order[victims : victims + GROUP - 1])
     plan = [*_published(ratings, epsilon, seed, chosen, others), *_sound(ratings, seed, chosen, others)]
     rows = []
@@ -136,9 +136,7 @@ def attack(
         rows.append(run())
     progress(1, 1, "done")
     counts = np.unique(ratings.values, return_counts=True)[1]
-    return Attacks(
-        data=data, victims=victims, epsilon=epsilon, guessed=float(counts.max() / counts.sum()), rows=rows
-    )
+    return Attacks(data=data, victims=victims, epsilon=epsilon, guessed=float(counts.max() / counts.sum()), rows=rows)
 
 
 def _published(
@@ -162,7 +160,7 @@ def _published(
 
     yield each(
         "difference of rounds",
-        "S3, honest H for η and 0 for ρ̃: η cancels between rounds",
+        "S3, honest H for the fixed noise and 0 for the fresh: what is fixed cancels",
         NoFreshNoise,
         lambda attacker, user: attacker.difference_of_rounds(user),
     )
@@ -184,9 +182,7 @@ def _published(
     )
 
 
-def _sound(
-    ratings: Ratings, seed: int | None, chosen: Indices, others: Indices
-) -> Iterator[Callable[[], Attacked]]:
+def _sound(ratings: Ratings, seed: int | None, chosen: Indices, others: Indices) -> Iterator[Callable[[], Attacked]]:
     victim = int(chosen[0])
     group = np.concatenate([[victim], others])
 
@@ -208,6 +204,7 @@ def _sound(
     yield refused("H = 0", "a question with a millionth of the noise", SoundRun.smaller_noise)
     yield refused("group of one", "an offer with sums over 2 users", SoundRun.small_groups_offered)
     yield refused("group of one", "the mask of one user is asked for", SoundRun.group_of_one)
+    yield refused("group of one", "a population of one user, `UntrustedServer`", SoundRun.population_of_one)
     yield refused("G and G without the user", "a round is closed twice", SoundRun.two_groups)
     yield refused("items one by one", "a question about one item", SoundRun.some_items)
     yield refused("more rounds", "one more than was agreed to", SoundRun.too_many_rounds)

@@ -1,4 +1,4 @@
-"""The paper's claims about S2 and S3, and our own questions. Limits for its words are those of S1, where it has the same."""
+"""The paper's claims about S2 and S3, and our own questions. Limits for its words are those of S1."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,7 +15,6 @@ from discreet.papers.untrusted.experiment import (
     CONSTANT,
     FIXED,
     HELD_OUT,
-    JOINS,
     LEAVES,
     MF,
     NOISE_ALONE,
@@ -79,8 +78,8 @@ def claims(grid: Grid) -> Sequence[Claim]:
             (case, size) = max(gaps, key=lambda one: gaps[one])
             return Finding(
                 gaps[case, size] <= NEGLIGIBLE,
-                f"a share of {gaps[case, size]:.3f} fewer errors up to {size:g} than the baseline at {case.setting}, and "
-                f"{NEGLIGIBLE:g} is the limit",
+                f"a share of {gaps[case, size]:.3f} fewer errors up to {size:g} than the baseline at {case.setting}, "
+                f"and {NEGLIGIBLE:g} is the limit",
             )
 
         return judge
@@ -91,7 +90,9 @@ def claims(grid: Grid) -> Sequence[Claim]:
     def largest(cases: Sequence[Case], limit: float) -> Callable[[Seen], Finding]:
         def judge(seen: Seen) -> Finding:
             worst = max(seen([increase(case) for case in cases]), key=lambda one: one.mean)
-            return Finding(worst.mean <= limit, f"{worst.mean:+.3f} at {worst.case.setting}, and {limit:g} is the limit")
+            return Finding(
+                worst.mean <= limit, f"{worst.mean:+.3f} at {worst.case.setting}, and {limit:g} is the limit"
+            )
 
         return judge
 
@@ -111,10 +112,12 @@ def claims(grid: Grid) -> Sequence[Claim]:
 
     def leaving_matters_less(seen: Seen) -> Finding:
         join, leave = (
-            [found.mean for found in seen([increase(case) for case in cases])] for cases in (joining(grid), leaving(grid))
+            [found.mean for found in seen([increase(case) for case in cases])]
+            for cases in (joining(grid), leaving(grid))
         )
         return Finding(
-            bool(np.ptp(leave) < np.ptp(join)), f"a range of {np.ptp(leave):.3f} over leaving, {np.ptp(join):.3f} over joining"
+            bool(np.ptp(leave) < np.ptp(join)),
+            f"a range of {np.ptp(leave):.3f} over leaving, {np.ptp(join):.3f} over joining",
         )
 
     def at_most(case: Case, limit: float, unit: str) -> Callable[[Seen], Finding]:
@@ -149,7 +152,9 @@ def claims(grid: Grid) -> Sequence[Claim]:
             data=MOVIELENS,
             at="5, Fig. 8(a)",
         ),
-        Claim(4, "S2 costs little: the mean error of training ratings hardly grows", little(static), at="Abstract; 1; 6"),
+        Claim(
+            4, "S2 costs little: the mean error of training ratings hardly grows", little(static), at="Abstract; 1; 6"
+        ),
         Claim(4, "without noise the model predicts better than always saying the mean", learns, ours=True),
         Claim(4, "S2 predicts its training ratings better than always saying the mean", beats(static), ours=True),
         Claim(
@@ -192,7 +197,9 @@ def claims(grid: Grid) -> Sequence[Claim]:
             data=MOVIELENS,
             at="5, Fig. 6",
         ),
-        Claim(6, "S3 costs little: the mean error of training ratings hardly grows", little(dynamic), at="Abstract; 1; 6"),
+        Claim(
+            6, "S3 costs little: the mean error of training ratings hardly grows", little(dynamic), at="Abstract; 1; 6"
+        ),
         Claim(
             6,
             "a user with 20 rated items downloads at most 12 KB in an iteration",
@@ -244,6 +251,9 @@ def claims(grid: Grid) -> Sequence[Claim]:
     ]
 
 
-COSTS = tuple(
-    Case(name, bytes=word) for name in ("download", "upload", "third party sends") for word in (4.0, 8.0)
-) + (Case("third party"), Case("client"))
+COSTS = (
+    *(Case(name, bytes=word) for name in ("download", "upload", "third party sends") for word in (4.0, 8.0)),
+    Case("third party"),
+    Case("client"),
+)
+"""Bytes and times, which do not depend on the data."""

@@ -1,6 +1,7 @@
 """What a round of S3 costs: bytes of the messages, and milliseconds at a user's and at the third party's.
 
-For a user with 20 rated items, d 50, and 1,000 users in a round, as in the paper; 10,000 items for what the third party sends.
+For a user with 20 rated items, d 50, and 1,000 users in a round, as in the paper; 10,000 items for what the third party
+sends.
 """
 
 import time

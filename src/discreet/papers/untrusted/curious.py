@@ -6,8 +6,8 @@ A user's gradient of an item is −2u(r − uᵀv), and the recommender chooses 
     v = c e_k        b_j = −g_j/2κ     = u r_j − cκ u_k u    so  a_j − b_j = w = cκ u_k u,  the same for all items
                      r_j²              = cκ a_j[k] · ⟨a_j, w⟩/⟨w, w⟩
 
-Two rounds give all ratings of a user, if the noise is gone. It goes by the recommender's word: H = 0, or a k so large that
-pieces of variance 1/k are nothing. A fixed η goes by itself: n rounds with v = 0 differ by −2(1 − κⁿ) u r_j.
+Two rounds give all ratings of a user, if the noise is gone. It goes by the recommender's word: H = 0, or a k so large
+that pieces of variance 1/k are nothing. A fixed η goes by itself: n rounds with v = 0 differ by −2(1 − κⁿ) u r_j.
 """
 
 from collections.abc import Sequence
@@ -81,7 +81,9 @@ class Guess:
 class Attacker:
     """One run of the published protocol, S3 unless another is named, with a recommender of this kind."""
 
-    def __init__(self, model: UntrustedMF, ratings: Ratings, kind: type[Recommender], *, seed: int | None = None) -> None:
+    def __init__(
+        self, model: UntrustedMF, ratings: Ratings, kind: type[Recommender], *, seed: int | None = None
+    ) -> None:
         self.model, self.ratings = model, ratings
         self.exchange = Exchange(model, ratings, randomness=Randomness(seed), recommender=kind)
         self._number = 0
@@ -89,7 +91,7 @@ class Attacker:
         if model.scenario == "dynamic":
             self.exchange.initialise(np.arange(min(model.at_most, ratings.n_users), dtype=np.int32))
 
-    def look(self, group: Sequence[int] | Indices, along: int | None = None) -> Doubles:
+    def look(self, group: Sequence[int] | AnyArray, along: int | None = None) -> Doubles:
         """The sums that a round gives where all v are 0, or c e_k."""
         recommender = self.exchange.recommender
         recommender.items[:] = 0
@@ -126,8 +128,8 @@ class Attacker:
         """Two rounds of S2 with everyone: what only one user rated is hers, and the requests say so."""
         counts = np.bincount(self.ratings.item_index, minlength=self.ratings.n_items)
         items, everyone = np.flatnonzero(counts == 1), np.arange(self.ratings.n_users)
-        moments = -self.look(everyone)[items] / 2
-        shifts = moments + self.look(everyone, 0)[items] / (2 * self.kappa)
+        moments: Doubles = -self.look(everyone)[items] / 2
+        shifts = np.add(moments, self.look(everyone, 0)[items] / (2 * self.kappa))
         believed = [
             _solved(own[None], shift[None], 0, LENGTH * self.kappa)[0]
             for own, shift in zip(moments, shifts, strict=True)

@@ -73,9 +73,7 @@ class Exchange:
         ]
         randomness = Randomness() if randomness is None else randomness
         self.third_party = ThirdParty(model, ratings.n_items, randomness)
-        self.recommender = recommender(
-            model, items, ratings=len(ratings), randomness=randomness, streams=streams
-        )
+        self.recommender = recommender(model, items, ratings=len(ratings), randomness=randomness, streams=streams)
         self.transcript = Transcript()
 
     def run(self) -> Doubles:
@@ -126,7 +124,9 @@ class Exchange:
     def _place(self, group: Indices, sizes: Indices) -> None:
         """Which rows of a stream belong to whom: user after user, as a simulation draws them."""
         ends = np.cumsum(sizes)
-        self._of_group = {int(user): slice(int(end - size), int(end)) for user, size, end in zip(group, sizes, ends, strict=True)}
+        self._of_group = {
+            int(user): slice(int(end - size), int(end)) for user, size, end in zip(group, sizes, ends, strict=True)
+        }
         self._total = int(ends[-1]) if len(ends) else 0
 
     def _normals_of(self, number: int) -> Normals:

@@ -1,16 +1,16 @@
 """What the paper's authors ran for S2 and S3: d 50, γ 2⁻⁵, λ and μ .001; 100 rounds in S2, 10,000 in S3.
 
-Their errors are those of the *training* ratings, predicted from the users' vectors and V as training left them. ``MF`` (the
-baseline without noise, 100 rounds with everyone), ``S1``, ``S2`` and ``S3`` are such mean errors, and ``increase of S2`` and
-``increase of S3`` what they are above the baseline. With ``error`` they are the share of training errors up to a size.
+Their errors are those of the *training* ratings, predicted from the users' vectors and V as training left them. ``MF``
+(the baseline without noise, 100 rounds with everyone), ``S1``, ``S2`` and ``S3`` are such mean errors, and ``increase
+of S2`` and ``increase of S3`` what they are above the baseline. With ``error`` they are the share of training errors up
+to a size.
 
-Ours: ``held out`` is RMSE on 20 % of the ratings, clipped to the scale; ``constant`` predicts the mean rating, and ``noise
-alone`` has users fit their own vectors to a V that is nothing but noise. A seed draws the start, who is there, the noise and
-the split.
+Ours: ``held out`` is RMSE on 20 % of the ratings, clipped to the scale; ``constant`` predicts the mean rating, and
+``noise alone`` has users fit their own vectors to a V that is nothing but noise. A seed draws the start, who is there,
+the noise and the split.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -195,7 +195,7 @@ class Repetition:
 
     def _error(self, run: Simulated) -> Doubles:
         guess = (run.users[self.ratings.user_index] * run.items[self.ratings.item_index]).sum(axis=1)
-        return np.minimum(np.abs(guess - self.ratings.values), OVERFLOW)
+        return np.asarray(np.minimum(np.abs(guess - self.ratings.values), OVERFLOW))
 
     def _at_home(self, items: Doubles) -> Doubles:
         """Errors of training ratings where users fit their own vectors to a given V."""

@@ -1,7 +1,7 @@
 """The paper's figures 3 to 10, as far as they are about S2 and S3.
 
-Odd ones are of 100 movies of Netflix, even ones of MovieLens 100K (7 and 8 likewise); all are drawn of the data at hand. The
-paper's numbers are in pictures without values; what stands beside ours is what its text says.
+Odd ones are of 100 movies of Netflix, even ones of MovieLens 100K (7 and 8 likewise); all are drawn of the data at
+hand. The paper's numbers are in pictures without values; what stands beside ours is what its text says.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,14 @@ def figures(grid: Grid) -> Sequence[Figure]:
         by_epsilon = {f"epsilon {epsilon:g}": shares(s2(epsilon, ALL)) for epsilon in epsilons}
         also = [sized(case, size) for case in static for size in sizes]
         return [
-            _errors(number, "a", f"errors of training ratings in S2, epsilon {fixed:g}", said, {**controls, **by_count}, also),
+            _errors(
+                number,
+                "a",
+                f"errors of training ratings in S2, epsilon {fixed:g}",
+                said,
+                {**controls, **by_count},
+                also,
+            ),
             _errors(
                 number,
                 "b",
@@ -68,22 +75,52 @@ def figures(grid: Grid) -> Sequence[Figure]:
         ]
 
     def of_dynamic(number: int, said: str) -> list[Figure]:
-        without = {"no noise": shares(MF), "S3 without noise": shares(s3(last)), "ours: always the mean": shares(CONSTANT)}
+        without = {
+            "no noise": shares(MF),
+            "S3 without noise": shares(s3(last)),
+            "ours: always the mean": shares(CONSTANT),
+        }
         by_count = {f"{count:,.0f} rounds": shares(s3(count, dynamic_fixed)) for count in rounds}
         by_epsilon = {f"epsilon {epsilon:g}": shares(s3(last, epsilon)) for epsilon in online}
         return [
             _errors(
-                number, "a", f"errors of training ratings in S3, epsilon {dynamic_fixed:g}", said, {**without, **by_count}, also_dynamic
+                number,
+                "a",
+                f"errors of training ratings in S3, epsilon {dynamic_fixed:g}",
+                said,
+                {**without, **by_count},
+                also_dynamic,
             ),
             _errors(
-                number, "b", f"errors of training ratings in S3, {last:,.0f} rounds", said, {**without, **by_epsilon}, also_dynamic
+                number,
+                "b",
+                f"errors of training ratings in S3, {last:,.0f} rounds",
+                said,
+                {**without, **by_epsilon},
+                also_dynamic,
             ),
         ]
 
     def increases(number: int, said_static: str, said_dynamic: str) -> list[Figure]:
         return [
-            _increase(number, "a", f"what S2 adds to the mean error, {ALL} iterations", said_static, static, "epsilon", also_static),
-            _increase(number, "b", f"what S3 adds to the mean error, {last:,.0f} rounds", said_dynamic, dynamic, "epsilon", also_dynamic),
+            _increase(
+                number,
+                "a",
+                f"what S2 adds to the mean error, {ALL} iterations",
+                said_static,
+                static,
+                "epsilon",
+                also_static,
+            ),
+            _increase(
+                number,
+                "b",
+                f"what S3 adds to the mean error, {last:,.0f} rounds",
+                said_dynamic,
+                dynamic,
+                "epsilon",
+                also_dynamic,
+            ),
         ]
 
     def churn(number: int, said: str) -> list[Figure]:

@@ -88,8 +88,8 @@ class Request(Message):
 class Task(Message):
     """What the recommender answers: everything in it is its word.
 
-    ``counts`` is k of each item. ``exponentials`` are the H of ρ̃; ``first_exponentials`` those of η in the first round of
-    S2, ``pieces`` those of τ̂ in S3.
+    ``counts`` is k of each item. ``exponentials`` are the H of ρ̃; ``first_exponentials`` those of η in the first round
+    of S2, ``pieces`` those of τ̂ in S3.
     """
 
     user: int

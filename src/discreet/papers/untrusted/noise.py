@@ -1,8 +1,8 @@
 """Noise in pieces (Theorem 2), and the streams that it is drawn from.
 
-If h ~ Exp(1) and c ~ N(0, 1), then b √(2h) c has the Laplace law of scale b. The recommender draws h for every coordinate
-of an item and sends it to the item's k users; each draws c of variance 1/k. The sum over the k users is then b √(2h) N(0, 1):
-Laplace, if all k have the same h, the right k, and send their piece.
+If h ~ Exp(1) and c ~ N(0, 1), then b √(2h) c has the Laplace law of scale b. The recommender draws h for every
+coordinate of an item and sends it to the item's k users; each draws c of variance 1/k. The sum over the k users is then
+b √(2h) N(0, 1): Laplace, if all k have the same h, the right k, and send their piece.
 
 Pieces are real numbers, as published, rounded when they are encoded: a proof would want noise on the grid.
 """
@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from discreet.kernels.untrusted import exponentials_of, normals_of
+from discreet.kernels.untrusted import Words, exponentials_of, normals_of
 from discreet.privacy.randomness import Randomness
 from discreet.types import Doubles
 
@@ -35,7 +35,7 @@ class Streams:
         """Exponential numbers of mean 1."""
         return exponentials_of(self._words(f"H of {purpose}", round_, rows * columns)).reshape(rows, columns)
 
-    def _words(self, purpose: str, round_: int, count: int):  # type: ignore[no-untyped-def]
+    def _words(self, purpose: str, round_: int, count: int) -> Words:
         return Randomness.of_key(self._secret, f"{purpose} {round_}").words(count)
 
 

@@ -69,11 +69,11 @@ def totals(outcome: Outcome) -> Rows:
             f"{ITEMS_OF_A_USER} items, clipped",
         ),
         rows=rows,
-        text="Idealised, in the paper's favour: a changed rating moves one item, by the 2Δ that the proof allows, and users' "
-        "vectors stay. Pure losses add up; the next column is the best that composition gives. The recommender knows H, so to "
-        "it the noise is Gaussian (median over honest H). In truth a rating moves all of a user's items, even with residuals "
-        f"clipped to Δ by twice as much: {ITEMS_OF_A_USER} items is the median user of MovieLens 100K. A recommender that is "
-        "not honest reads ratings off: see `discreet attack untrusted`.",
+        text="Idealised, in the paper's favour: a changed rating moves one item, by the 2Δ that the proof allows, and "
+        "users' vectors stay. Pure losses add up; the next column is the best that composition gives. The recommender "
+        "knows H, so to it the noise is Gaussian (median over honest H). In truth a rating moves all of a user's "
+        f"items, even with residuals clipped to Δ by twice as much: {ITEMS_OF_A_USER} items is the median user of "
+        "MovieLens 100K. A recommender that is not honest reads ratings off: see `discreet attack untrusted`.",
     )
 
 
@@ -90,9 +90,10 @@ def costs(outcome: Outcome) -> Rows:
         title="Traffic and time of a round",
         columns=("what", "here", "the paper"),
         rows=rows,
-        text="S3: a user with 20 rated items and d 50; 1,000 users, 10,000 items at the third party's. The download has v, ψ, the "
-        "piece of τ̂ and the H of ρ̃, each 20 × 50 numbers: 12 KB are the first three in 4 bytes each. Times are the least of a "
-        "few, in one thread of the machine that made this page; the client's has noise and masks in it.",
+        text="S3: a user with 20 rated items and d 50; 1,000 users, 10,000 items at the third party's. The download "
+        "has the item's vector, the mask, a piece of the fixed noise, and the H of the fresh noise, each 20 by 50 numbers: "
+        "12 KB are the first three in 4 bytes each. Times are the least of a few, in one thread of the machine that "
+        "made this page; the client's has noise and masks in it.",
     )
 
 
@@ -124,8 +125,8 @@ PAPER = Paper(
     name="untrusted",
     title="An untrusted recommender, and a third party",
     citation="Hua, Xia and Zhong, Differentially private matrix factorization, IJCAI 2015",
-    summary="Ratings stay with the users, who send noisy, masked gradients of the item factors; a third party adds them up, the "
-    "recommender takes the masks away. In S2 all users are there in every round, in S3 they come and go.",
+    summary="Ratings stay with the users, who send noisy, masked gradients of the item factors; a third party adds "
+    "them up, the recommender takes the masks away. In S2 all users are there in every round, in S3 they come and go.",
     run_on=RUN_ON,
     grid=FULL,
     quick=QUICK,
@@ -141,7 +142,7 @@ PAPER = Paper(
     tables=tables,
     shown=shown,
     pictured=("figure-4-b", "figure-8-b"),
-    metric="MF, S1, S2 and S3: mean absolute error of training ratings in stars, 1,000,000 for a run that overflowed; held out: "
-    "RMSE of clipped predictions",
+    metric="MF, S1, S2 and S3: mean absolute error of training ratings in stars, 1,000,000 for a run that overflowed; "
+    "held out: RMSE of clipped predictions",
     notes=files(__package__).joinpath("notes.md").read_text(encoding="utf-8"),
 )

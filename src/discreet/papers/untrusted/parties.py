@@ -1,7 +1,9 @@
-"""The three parties of S2 and S3 as published: each consumes messages and produces messages, and does no input or output.
+"""The three parties of S2 and S3 as published: each consumes messages and produces messages, and does no input or
+output.
 
-They trust each other as the paper has it. A user believes the H, the k, the v and the τ̂ that she is sent, and refuses nothing:
-:mod:`~discreet.papers.untrusted.attacks` makes use of that, and :mod:`discreet.protocol` is how it is done soundly.
+They trust each other as the paper has it. A user believes the H, the k, the v and the τ̂ that she is sent, and refuses
+nothing: :mod:`~discreet.papers.untrusted.attacks` makes use of that, and :mod:`discreet.protocol` is how it is done
+soundly.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -175,9 +177,7 @@ class Recommender:
     def pads(self, users: Sequence[int]) -> list[Pads]:
         """I1: β and H of every item for each of k online users."""
         exponentials = self.first_exponentials()
-        return [
-            Pads(user=user, count=len(users), pads=self._beta(user), exponentials=exponentials) for user in users
-        ]
+        return [Pads(user=user, count=len(users), pads=self._beta(user), exponentials=exponentials) for user in users]
 
     def keep_noise(self, totals: NoiseTotals) -> None:
         """I4: take every β away; τ̂ = α + Σ η is left, and kept secret."""

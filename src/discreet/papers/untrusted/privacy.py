@@ -1,22 +1,23 @@
 """What the paper claims of S2 and S3, what is true, and by how much they differ.
 
-**Claimed**: the last V satisfies ε-differential privacy, each round's Σ(g + ρ̃) does too; the third party learns nothing, and
-the recommender cannot take the noise away. No total over the rounds is given.
+**Claimed**: the last V satisfies ε-differential privacy, each round's Σ(g + ρ̃) does too; the third party learns
+nothing, and the recommender cannot take the noise away. No total over the rounds is given.
 
-**What holds.** Pieces of Theorem 2 add up to Laplace noise if all k users have the same H, the right k, and send theirs. The
-third party sees numbers that are uniform mod P, so no values. Neither server alone knows η in S3: α and β are pads.
+**What holds.** Pieces of Theorem 2 add up to Laplace noise if all k users have the same H, the right k, and send
+theirs. The third party sees numbers that are uniform mod P, so no values. Neither server alone knows η in S3: α and β
+are pads.
 
 **What is wrong.**
 
 1. *Rounds add up.* Every V(t) is seen, and only ρ̃(t) is fresh: T rounds cost Tε, or what :func:`composed` says.
-2. *η protects nothing.* It is the same in all rounds, so it cancels in differences of rounds: (11) holds of it, as the paper
-   itself says, and what S3 does to keep it constant keeps that too.
-3. *H is the recommender's.* To whoever knows H the noise is Gaussian with a known variance: there is no pure ε, and with d = 1
-   δ(ε') is about ε²/4ε' (:func:`delta_given_exponentials`).
+2. *η protects nothing.* It is the same in all rounds, so it cancels in differences of rounds: (11) holds of it, as the
+   paper itself says, and what S3 does to keep it constant keeps that too.
+3. *H is the recommender's.* To whoever knows H the noise is Gaussian with a known variance: there is no pure ε, and
+   with d = 1 δ(ε') is about ε²/4ε' (:func:`delta_given_exponentials`).
 4. *H, k, V and the group are the recommender's word.* H = 0 or a huge k switches the noise off, and nothing shows it:
    :mod:`~discreet.papers.untrusted.attacks` reads ratings off. No finite ε holds against the recommender.
-5. *U moves.* S1's own text says that Theorem 1 fails where U and V are trained together, which S2 and S3 do. A changed rating
-   moves u_i, and through it all of the user's items; without clipped residuals by any amount.
+5. *U moves.* S1's own text says that Theorem 1 fails where U and V are trained together, which S2 and S3 do. A changed
+   rating moves u_i, and through it all of the user's items; without clipped residuals by any amount.
 6. *Who rated what* is told to both servers in clear: requests and labels name the items.
 7. *Users who collude* know their pieces: of k pieces with c known a share (k − c)/k of the variance is left.
 """
@@ -64,8 +65,8 @@ def guarantee(model: "UntrustedMF", *, seeded: bool) -> Guarantee:
 def composed(epsilon: float, rounds: int, delta: float = DELTA) -> float:
     """What ``rounds`` mechanisms of pure ``epsilon`` cost together at most, and exactly for the worst of them.
 
-    The worst is randomised response: of T answers l are wrong with odds C(T, l) e^((T−l)ε)/(1 + e^ε)^T, and the loss is then
-    (T − 2l)ε (Kairouz, Oh and Viswanath 2015).
+    The worst is randomised response: of T answers l are wrong with odds C(T, l) e^((T−l)ε)/(1 + e^ε)^T, and the loss is
+    then (T − 2l)ε (Kairouz, Oh and Viswanath 2015).
 
     >>> round(composed(0.1, 100), 3), composed(0.1, 100, 0.0)
     (4.307, 10.0)

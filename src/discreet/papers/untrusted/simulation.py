@@ -1,8 +1,8 @@
 """S2 and S3 for all users at once: the same integers as message by message, without the messages.
 
-Masks cancel mod P whatever they are, so they are left out; tests compare with a run of real messages, bit for bit. Only the
-sum of the noise pieces reaches the recommender: by default its law, Laplace, is drawn once for an item and a round. With
-``by_pieces`` every user's piece is drawn and rounded, as devices do it.
+Masks cancel mod P whatever they are, so they are left out; tests compare with a run of real messages, bit for bit. Only
+the sum of the noise pieces reaches the recommender: by default its law, Laplace, is drawn once for an item and a round.
+With ``by_pieces`` every user's piece is drawn and rounded, as devices do it.
 """
 
 from collections.abc import Iterator
@@ -111,8 +111,23 @@ class Simulation:
         noise = self._pieces("rho", number, group, counts) if self._by_pieces and self._scale else NOTHING
         if self._by_pieces and self._scale and model.scenario == "static":
             noise = self._own_eta + noise
+        rate, penalty, in_ball, first = at_home(model)
+        indptr, columns, values = self._columns
         largest = serve_users(
-            group, *self._columns, self.users, self.items, noise, self._divisors, model.unit, *at_home(model), total
+            group,
+            indptr,
+            columns,
+            values,
+            self.users,
+            self.items,
+            noise,
+            self._divisors,
+            model.unit,
+            rate,
+            penalty,
+            in_ball,
+            first,
+            total,
         )
         apart += self._fixed
         if self._scale and not self._by_pieces:
@@ -145,7 +160,8 @@ class Simulation:
         normals = self.streams.normals("eta", 0, k * shape[0], shape[1])
         exponentials = np.tile(self.streams.exponentials("eta", 0, *shape), (k, 1))
         drawn = pieces(self._scale, exponentials, normals, np.full(len(normals), float(k)))
-        return np.rint(drawn * self.model.unit).astype(np.int64).reshape(k, *shape).sum(axis=0)
+        whole = np.rint(drawn * self.model.unit).astype(np.int64)
+        return np.asarray(whole.reshape(k, *shape).sum(axis=0))
 
     def _pieces(self, purpose: str, number: int, group: Indices, counts: Sums) -> Doubles:
         """A piece for every rating of these users."""
@@ -176,8 +192,8 @@ def decode(total: Sums, model: UntrustedMF) -> Doubles:
 def overflowed(model: UntrustedMF, number: int) -> InputError:
     """What is wrong when numbers no longer fit."""
     return InputError(
-        f"training overflowed in round {number}: with divisor={model.divisor!r} and user_norm={model.user_norm!r} steps of "
-        f"{model.learning_rate:g} and this noise are too large; take user_norm='projected', or a larger epsilon"
+        f"training overflowed in round {number}: with divisor={model.divisor!r} and user_norm={model.user_norm!r} "
+        f"steps of {model.learning_rate:g} are too long; take user_norm='projected', divisor='row', or less noise"
     )
 
 
@@ -188,4 +204,4 @@ def _rows_of(ratings: Ratings, group: Indices) -> Indices:
     first, sizes = ratings.indptr[group], np.diff(ratings.indptr)[group]
     ends = np.cumsum(sizes)
     within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - sizes, sizes)
-    return (np.repeat(first, sizes) + within).astype(np.int32)
+    return np.asarray(np.repeat(first, sizes) + within, dtype=np.int32)

@@ -1,10 +1,10 @@
-"""The same recommenders against the sound protocol (:mod:`discreet.protocol`): what users and the third party refuse, and
-what is left to see where nothing is refused.
+"""The same recommenders against the sound protocol (:mod:`discreet.protocol`): what users and the third party refuse,
+and what is left to see where nothing is refused.
 
-Users are asked for one statistic, their ratings less the middle of the scale, clipped to length 1. Its noise is fitted to
-epsilon and delta against each server alone. The attacker is as strong as the guarantee allows: the recommender with *all
-other users* on its side, so it knows every value but the victim's and its own noise. What remains is the victim's value plus
-the third party's noise.
+Users are asked for one statistic, their ratings less the middle of the scale, clipped to length 1. Its noise is fitted
+to epsilon and delta against each server alone. The attacker is as strong as the guarantee allows: the recommender with
+*all other users* on its side, so it knows every value but the victim's and its own noise. What remains is the victim's
+value plus the third party's noise.
 """
 
 import os
@@ -15,18 +15,22 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.errors import InputError
+from discreet.models.popularity import Popularity
 from discreet.papers.untrusted.curious import Guess
+from discreet.populations.untrusted import UntrustedServer
 from discreet.privacy.gaussian import mu_of
+from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import User
+from discreet.protocol.encoding import Integers
 from discreet.protocol.message import Label
 from discreet.protocol.messages import Arrived, MaskedValue
 from discreet.protocol.questions import Offer, Question
 from discreet.protocol.recommender import START, RecommenderMachine, chained
 from discreet.protocol.third_party import ThirdPartyMachine
 from discreet.protocol.user import Policy, UserMachine
-from discreet.protocol.wire import RefusedError
 from discreet.types import Doubles, Indices
 
 STEP, ROUNDS = 2.0**-20, 2
@@ -44,13 +48,13 @@ def refusal(act: Callable[[], object]) -> str:
     """The sentence with which something is refused; empty if it is not."""
     try:
         act()
-    except RefusedError as error:
+    except InputError as error:
         return str(error)
     return ""
 
 
 class SoundRun:
-    """A run of the sound protocol with some of the users, and a recommender that tries what the published one may do."""
+    """A run of the sound protocol with some users, and a recommender that tries what the published one may do."""
 
     def __init__(
         self,
@@ -121,6 +125,12 @@ class SoundRun:
         alone = Arrived(label=asked.label, question=asked.digest, senders=(value.sender,))
         return refusal(lambda: self.third_party.close(alone))
 
+    def population_of_one(self) -> str:
+        """A model is fitted on one user."""
+        alone = self.ratings.select_users(np.array(self.group[:1]))
+        server = UntrustedServer(alone, Ledger(self.offer.epsilon, self.offer.delta, User()))
+        return refusal(lambda: Popularity().fit(server))
+
     def two_groups(self) -> str:
         """A round that is closed with everyone, and again without one of them."""
         asked = self.question(0)
@@ -147,7 +157,7 @@ class SoundRun:
         masks = self.third_party.close(self.recommender.close())
         answer = self.recommender.finish(masks)
         self._before = chained(self._before, answer)
-        return self.recommender.whole(answer) * STEP
+        return np.asarray(self.recommender.whole(answer) * STEP, dtype=np.float64)
 
     def best_guess(self, victim: int) -> Guess:
         """The victim's ratings from the mean of all rounds, less what all others sent, which they told."""
@@ -181,5 +191,5 @@ class SoundRun:
         return values
 
 
-def _no_noise(question: Question) -> np.ndarray:  # type: ignore[type-arg]
+def _no_noise(question: Question) -> Integers:
     return np.zeros(question.cells, dtype=np.int64)
