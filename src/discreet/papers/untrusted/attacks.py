@@ -87,7 +87,7 @@ class Attacks:
         sound = [row for row in self.rows if row.protocol == "sound"]
         refused, seen = sum(bool(row.refused) for row in sound), sum(row.succeeds for row in sound)
         return [
-            f"The published protocol claims epsilon {self.epsilon:g}; it gives ratings away in {broken} of {of} attacks.",
+            f"The published protocol claims epsilon {self.epsilon:g}; {broken} of {of} attacks read ratings off.",
             f"Of {len(sound)} attacks on the sound protocol {refused} are refused, and {seen} of the others succeed: "
             "what is left to see is the noise that the guarantee promises.",
             f"Saying the most frequent rating of all is right for {self.guessed:.0%}.",
