@@ -128,7 +128,9 @@ def test_what_the_recommender_keeps_is_alpha_plus_the_noise_and_pieces_add_up_to
     recommender, alpha = parties.recommender, parties.third_party._alpha
     of_users = sum(message.words - recommender._beta(message.user) for message in sent)
     assert (recommender._tau == alpha + of_users).all()
-    assert np.abs(points_of(own).decode((recommender._tau - alpha).ravel())).max() < 1e4  # η, and no longer uniform words
+    assert (
+        np.abs(points_of(own).decode((recommender._tau - alpha).ravel())).max() < 1e4
+    )  # η, and no longer uniform words
     tasks = recommender.tasks(1, [parties.users[int(user)].request(1) for user in group])
     total = np.zeros_like(recommender._tau)
     for task in tasks:

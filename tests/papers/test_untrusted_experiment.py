@@ -94,6 +94,12 @@ def test_what_overflows_is_as_wrong_as_can_be_and_runs_share_their_rounds():
     assert repetition.measure(s3(20))["shrunk"] == repetition.measure(s3(20))["mean"]
 
 
+def test_noise_alone_fits_training_ratings_where_users_have_few():
+    """Three ratings a user and fifty factors, as in the paper's Netflix data: any V fits, so training errors say nothing."""
+    few = dc.synthetic(users=300, items=100, ratings=900, seed=1)
+    assert Repetition(Sets(few), 1).measure(Case("noise alone"))["home"] < 0.02
+
+
 def test_bytes_are_those_of_the_messages():
     """20 items, d 50: 1,000 numbers each for v, ψ, τ̂ and H; 4 bytes for each name."""
     assert measured(Case("download", bytes=4)) == (4 * 4000 + 4 * 2 + 2 * 20 * 4) / 1000

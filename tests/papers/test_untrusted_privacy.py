@@ -27,7 +27,14 @@ DYNAMIC = UntrustedMF(scenario="dynamic", factors=8)
 
 @pytest.mark.parametrize(
     ("epsilon", "rounds", "total"),
-    [(0.1, 100, 4.307), (0.15, 100, 6.882), (0.05, 100, 1.968), (0.8, 52, 35.15), (0.1, 1060, 18.49), (0.05, 1060, 7.764)],
+    [
+        (0.1, 100, 4.307),
+        (0.15, 100, 6.882),
+        (0.05, 100, 1.968),
+        (0.8, 52, 35.15),
+        (0.1, 1060, 18.49),
+        (0.05, 1060, 7.764),
+    ],
 )
 def test_what_the_rounds_cost_together(epsilon, rounds, total):
     assert composed(epsilon, rounds) == pytest.approx(total, rel=5e-4)
@@ -77,7 +84,8 @@ def test_with_h_0_an_item_that_one_user_rated_gives_her_rating():
 def test_h_0_leaves_no_noise_at_all():
     """The sum that the recommender sees is that of a run without noise, to the last bit."""
     looks = [
-        Attacker(replace(DYNAMIC, epsilon=epsilon), RATINGS, NoExponentials, seed=1).look([5]) for epsilon in (0.1, None)
+        Attacker(replace(DYNAMIC, epsilon=epsilon), RATINGS, NoExponentials, seed=1).look([5])
+        for epsilon in (0.1, None)
     ]
     assert looks[0].tobytes() == looks[1].tobytes()
 
