@@ -1,4 +1,4 @@
-"""How long a round of the published S2 and S3 takes, simulated for everyone at once, at the sizes of the paper and more.
+"""How long a round of the published S2 and S3 takes, simulated for everyone at once, at the paper's sizes and more.
 
 One thread, seconds of CPU. The first argument is how many rounds are timed; data sets that are not here are left out.
 """

@@ -1,4 +1,4 @@
-"""``discreet attack untrusted``: a table for people, JSON for machines, a page; and nothing of a rating in any of them."""
+"""``discreet attack untrusted``: a table for people, JSON for machines, a page, and no rating in any of them."""
 
 import json
 

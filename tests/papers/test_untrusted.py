@@ -1,4 +1,4 @@
-"""The published S2 and S3: parties and messages beside the simulation, both beside plain gradient descent (T4 to T9)."""
+"""The published S2 and S3: parties and messages beside the simulation, both beside gradient descent (T4 to T9)."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The paper on made-up ratings, every claim on numbers that are made up to hold or to fail, and its table of contents."""
+"""The paper on made-up ratings, every claim on numbers that are made up to hold or to fail, and its contents."""
 
 import re
 
@@ -95,7 +95,7 @@ def test_what_overflows_is_as_wrong_as_can_be_and_runs_share_their_rounds():
 
 
 def test_noise_alone_fits_training_ratings_where_users_have_few():
-    """Three ratings a user and fifty factors, as in the paper's Netflix data: any V fits, so training errors say nothing."""
+    """Three ratings a user and fifty factors, as in the Netflix data: any V fits, so training errors say nothing."""
     few = dc.synthetic(users=300, items=100, ratings=900, seed=1)
     assert Repetition(Sets(few), 1).measure(Case("noise alone"))["home"] < 0.02
 

@@ -1,4 +1,4 @@
-"""What the claims of S2 and S3 are worth: golden numbers, and the attacks on the published and on the sound protocol."""
+"""What the claims of S2 and S3 are worth: golden numbers, and attacks on the published and the sound protocol."""
 
 from dataclasses import replace
 

@@ -32,6 +32,7 @@ def figures(grid: Grid) -> Sequence[Figure]:
     epsilons, counts, sizes = grid["epsilon"], grid["iterations"], grid["error"]
     online, rounds = grid["online_epsilon"], grid["rounds"]
     fixed, dynamic_fixed, last = FIXED if FIXED in epsilons else epsilons[0], at_epsilon(grid), rounds[-1]
+    churned = grid["churn_rounds"][0]
     static = [s2(epsilon, ALL) for epsilon in epsilons]
     dynamic = [s3(last, epsilon) for epsilon in online]
     also_static = [
@@ -44,7 +45,15 @@ def figures(grid: Grid) -> Sequence[Figure]:
         HELD_OUT,
         *(Case("held out", epsilon=epsilon) for epsilon in epsilons),
     ]
-    also_dynamic = [MF, CONSTANT, *dynamic, *map(increase, dynamic), s3(last), *COSTS]
+    also_dynamic = [
+        MF,
+        CONSTANT,
+        *dynamic,
+        *map(increase, dynamic),
+        s3(last),
+        *(s3(count, dynamic_fixed) for count in rounds),
+        *COSTS,
+    ]
 
     def shares(case: Case, reading: str = SHOWN) -> Curve:
         return Curve([sized(case, size) for size in sizes], reading)
@@ -125,8 +134,24 @@ def figures(grid: Grid) -> Sequence[Figure]:
 
     def churn(number: int, said: str) -> list[Figure]:
         return [
-            _increase(number, "a", "what S3 adds, by how likely users join", said, joining(grid), "joins", [MF]),
-            _increase(number, "b", "what S3 adds, by how likely users leave", said, leaving(grid), "leaves", [MF]),
+            _increase(
+                number,
+                "a",
+                f"what S3 adds in {churned:,.0f} rounds, by how likely users join",
+                said,
+                joining(grid),
+                "joins",
+                [MF],
+            ),
+            _increase(
+                number,
+                "b",
+                f"what S3 adds in {churned:,.0f} rounds, by how likely users leave",
+                said,
+                leaving(grid),
+                "leaves",
+                [MF],
+            ),
         ]
 
     return [

@@ -92,8 +92,8 @@ def costs(outcome: Outcome) -> Rows:
         rows=rows,
         text="S3: a user with 20 rated items and d 50; 1,000 users, 10,000 items at the third party's. The download "
         "has the item's vector, the mask, a piece of the fixed noise, and the H of the fresh noise, each 20 by 50 "
-        "numbers: 12 KB are the first three in 4 bytes each. Times are the least of a few, in one thread of the machine that "
-        "made this page; the client's has noise and masks in it.",
+        "numbers: 12 KB are the first three in 4 bytes each. Times are the least of a few, in one thread of the "
+        "machine that made this page; the client's has noise and masks in it.",
     )
 
 
@@ -130,7 +130,7 @@ PAPER = Paper(
     run_on=RUN_ON,
     grid=FULL,
     quick=QUICK,
-    seeds=2,
+    seeds=1,
     quick_seeds=2,
     repetition=Repetition,
     readings=READINGS,
