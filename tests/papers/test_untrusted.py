@@ -16,7 +16,7 @@ from discreet.papers.untrusted.attendance import attendance, next_online
 from discreet.papers.untrusted.exchange import Exchange
 from discreet.papers.untrusted.messages import Masked, Totals
 from discreet.papers.untrusted.noise import Streams, laplace_scale, pieces
-from discreet.papers.untrusted.parties import ThirdParty, points_of
+from discreet.papers.untrusted.parties import Recommender, ThirdParty, points_of
 from discreet.papers.untrusted.simulation import Simulation, simulate, start
 from discreet.privacy.randomness import Randomness
 from discreet.releases.published import Published
@@ -137,6 +137,19 @@ def test_what_the_recommender_keeps_is_alpha_plus_the_noise_and_pieces_add_up_to
         total[task.items] += task.pieces
     asked = np.unique(np.concatenate([task.items for task in tasks]))
     assert (total[asked] == recommender._tau[asked]).all()
+
+
+def test_pieces_are_redundant():
+    """A recommender that keeps τ̂ and adds it to the sums ends at the same V, bit for bit."""
+
+    class Keeps(Recommender):
+        deals = False
+
+    own = model("dynamic")
+    streams = Streams(bytes(32))
+    one, two = (Exchange(own, RATINGS, streams=streams, recommender=kind) for kind in (Recommender, Keeps))
+    assert one.run().tobytes() == two.run().tobytes()
+    assert all(task.pieces is None for task in two.recommender._dealt.values())
 
 
 @pytest.mark.parametrize("raters", [1, 2, 31])

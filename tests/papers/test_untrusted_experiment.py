@@ -1,6 +1,7 @@
 """The paper on made-up ratings, every claim on numbers that are made up to hold or to fail, and its contents."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from discreet.papers.frame.repetitions import run
 from discreet.papers.frame.reproduction import Reproduction
 from discreet.papers.frame.sets import Sets
 from discreet.papers.names import PAPERS
+from discreet.papers.untrusted import claims
 from discreet.papers.untrusted.costs import measured
 from discreet.papers.untrusted.experiment import MF, OVERFLOW, Repetition, s3
 
@@ -160,6 +162,14 @@ def test_what_is_said_of_netflix_is_judged_there():
     assert sum(one.source == "the paper" for one in judged) == 14
 
 
+def test_the_rules_have_every_word_that_is_judged():
+    """The limits on the page are those of the code."""
+    rules = (Path(__file__).parents[2] / "docs/papers/rules.md").read_text(encoding="utf-8")
+    assert f"| indistinguishable | up to {claims.NEGLIGIBLE:.0%} |".replace("%", " %") in rules
+    assert f"| very close | within {claims.ACCEPTABLE:.0%} |".replace("%", " %") in rules
+    assert claims.INCREASE == 0.03 and "| up to .03 stars" in rules and claims.AROUND == 0.25
+
+
 def test_the_table_names_everything_in_the_paper():
     kinds = r"(Eq|Definition|Theorem|Lemma|Fig)\b"
     found = [entry.place for entry in PAPER.contents if re.match(kinds, entry.place)]
@@ -167,7 +177,7 @@ def test_the_table_names_everything_in_the_paper():
     said = [entry.says for entry in PAPER.contents if entry.says.startswith('"')]
     assert [words for words in SAID if not any(words in text for text in said)] == []
     assert [text for text in said if not any(words in text for words in SAID)] == []
-    claims = PAPER.claims(PAPER.grid)
-    assert missing(PAPER.contents, "untrusted", claims) == []
-    judged = {claim.text for claim in claims if not claim.ours}
+    judging = PAPER.claims(PAPER.grid)
+    assert missing(PAPER.contents, "untrusted", judging) == []
+    judged = {claim.text for claim in judging if not claim.ours}
     assert judged <= {text for entry in PAPER.contents for text in entry.claims}

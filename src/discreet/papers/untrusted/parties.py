@@ -7,6 +7,7 @@ soundly.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -152,8 +153,11 @@ class ThirdParty:
 class Recommender:
     """Deals out masks and takes them away again; keeps V. It sees who rated what, and sums.
 
-    ``streams`` has its H; a test may hand in others. The fields with a leading underscore are its secrets.
+    ``streams`` has its H; a test may hand in others. The fields with a leading underscore are its secrets. Dealing τ̂
+    out in pieces is redundant: where ``deals`` is False it keeps τ̂ and adds it to the sums, which come out the same.
     """
+
+    deals: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -200,7 +204,7 @@ class Recommender:
         for request in requests:
             items, size = request.items, (len(request.items), self.model.factors)
             dealt = None
-            if self.model.scenario == "dynamic":
+            if self.model.scenario == "dynamic" and self.deals:
                 dealt = self._words(number, f"piece {request.user}", size)
                 last = waiting[items] == 1
                 dealt[last] = left[items][last]  # the last one gets what is left of τ̂
@@ -247,6 +251,8 @@ class Recommender:
                 counts[task.items] += 1
             elif task.pieces is not None:
                 words[task.items] += task.pieces
+        if not self.deals:
+            words += self._tau
         words[counts == 0] = 0
         return self._points.decode(words.ravel()).reshape(words.shape), counts
 
