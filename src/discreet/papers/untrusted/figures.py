@@ -12,9 +12,9 @@ from discreet.papers.untrusted.claims import COSTS, at_epsilon, increase, joinin
 from discreet.papers.untrusted.experiment import ALL, CONSTANT, FIXED, HELD_OUT, MF, NOISE_ALONE, s3
 
 READINGS = {
-    "whole": "with M = W",
+    "whole": "with M = W, which learns nothing",
     "mean": "with row means",
-    "ball": "row means, U in the unit ball",
+    "ball": "with U in the unit ball",
     "shrunk": "row means, noise over W",
     "home": "unit ball, at home",
     "constant": "always the mean",

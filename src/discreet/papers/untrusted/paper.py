@@ -106,7 +106,7 @@ def shown(grid: Grid) -> list[Case]:
     """All but the shares of errors and the costs."""
     last = grid["rounds"][-1]
     dynamic = [s3(count, epsilon) for epsilon in grid["online_epsilon"] for count in grid["rounds"]]
-    return [
+    cases = [
         MF,
         CONSTANT,
         NOISE_ALONE,
@@ -119,6 +119,7 @@ def shown(grid: Grid) -> list[Case]:
         HELD_OUT,
         *(Case("held out", epsilon=epsilon) for epsilon in grid["epsilon"]),
     ]
+    return list(dict.fromkeys(cases))
 
 
 PAPER = Paper(
