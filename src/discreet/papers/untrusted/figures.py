@@ -21,8 +21,8 @@ READINGS = {
     "bias": "ours: averages",
 }
 """What pages call them."""
-DRAWN = ("whole", "ball", "shrunk")
-"""Row means with a free U overflow wherever there is noise."""
+DRAWN = {"whole": "M = W", "ball": "U in the unit ball", "shrunk": "noise over W"}
+"""What is drawn, and what legends have room for. Row means with a free U overflow wherever there is noise."""
 SHOWN = "ball"
 ERROR = Axis("error", "size of the error")
 
@@ -187,7 +187,7 @@ def _increase(
         number,
         title,
         f"Stars above the baseline without noise. The paper: {said}",
-        {READINGS[reading]: Curve([increase(case) for case in cases], reading) for reading in DRAWN},
+        {name: Curve([increase(case) for case in cases], reading) for reading, name in DRAWN.items()},
         Axis(over, names[over]),
         "increase of the mean error",
         part=part,
