@@ -114,7 +114,7 @@ def honest_mu(epsilon: float, factors: int, rounds: int = 1) -> float:
     cost more than √rounds times one.
 
     >>> round(honest_mu(0.1, 50), 4)
-    0.0225
+    0.0226
     """
     rng, count = np.random.default_rng(1), factors * rounds
     draws = max(5, min(10_001, 4_000_000 // count)) | 1
