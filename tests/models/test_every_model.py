@@ -38,6 +38,7 @@ SETTINGS = {
     "paper:objective-perturbation": {"epsilon": None, "factors": 2},
     "paper:personalised": {"epsilon": None, "factors": 2},
     "paper:dp-pmf": {"epsilon": None, "factors": 2},
+    "paper:untrusted": {"epsilon": None, "factors": 2},
 }
 USERS, ITEMS = 61, 24
 KINDS = every_kind()

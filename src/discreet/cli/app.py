@@ -8,6 +8,7 @@ from typer.core import TyperGroup
 
 from discreet import __version__
 from discreet.cli import (
+    attack,
     audit,
     budget,
     certificate,
@@ -100,6 +101,7 @@ app.command()(fitting.show)
 app.command()(certificate.certificate)
 app.command()(certificate.keys)
 app.command()(audit.audit)
+app.add_typer(attack.app, name="attack")
 app.command()(budget.budget)
 app.command()(perturb.perturb)
 app.command()(perturb.collect)

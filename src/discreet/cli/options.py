@@ -247,7 +247,9 @@ UnitOption = Annotated[
 ]
 Trust = Annotated[
     str | None,
-    typer.Option(metavar="WHO", help="Who may see ratings: one server (default), or only the users' own devices."),
+    typer.Option(
+        metavar="WHO", help="Who sees ratings: one server (default); only devices; two-servers, which see noisy sums."
+    ),
 ]
 NoiseSeed = Annotated[
     int | None, typer.Option(metavar="SEED", help="Repeatable noise, for experiments: gives no privacy.")
@@ -312,7 +314,8 @@ def _terms(options: PrivacyOptions | SeveralPrivacyOptions, epsilon: float | Non
     )
     known = options.unit in (None, "rating", "user", "value")
     require(known, f"--unit must be rating, user or value, got {options.unit!r}")
-    require(options.trust in (None, "server", "devices"), f"--trust must be server or devices, got {options.trust!r}")
+    known = options.trust in (None, "server", "devices", "two-servers")
+    require(known, f"--trust must be server, devices or two-servers, got {options.trust!r}")
     return Terms(epsilon=epsilon, **given)
 
 

@@ -49,6 +49,7 @@ from discreet.populations.contribution import Contribution
 from discreet.populations.local import LocalDevices
 from discreet.populations.mechanism import Drawn, Mechanism
 from discreet.populations.population import Population, exact_total
+from discreet.populations.secure_sums import SecureSums
 from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.bounding import clip_rows, hold_out
 from discreet.privacy.guarantee import Guarantee
@@ -118,7 +119,7 @@ class Search:
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Fit the candidates, each different question paid once, and return the release of the best one."""
         check_population(self, population)
-        if isinstance(innermost(population), LocalDevices):
+        if isinstance(innermost(population), LocalDevices | SecureSums):
             raise InputError("a search needs a trusted server: devices would pay for every candidate by themselves")
         classes, share, gaussian = self._classes(population)
         releases: list[Release | None] = [None] * len(self.candidates)

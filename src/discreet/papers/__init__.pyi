@@ -6,5 +6,6 @@ from .neighbourhood.sampling import DPPSPNBM as DPPSPNBM
 from .objective_perturbation.algorithm import ObjectivePerturbedMF as ObjectivePerturbedMF
 from .personalised.algorithm import DPPMF as DPPMF
 from .personalised.algorithm import PDPPMF as PDPPMF
+from .untrusted.algorithm import UntrustedMF as UntrustedMF
 
 __all__: list[str]

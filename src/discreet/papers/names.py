@@ -69,6 +69,11 @@ PAPERS = {
         {"personalised": "algorithm:PDPPMF", "dp-pmf": "algorithm:DPPMF"},
         "Matrix factorisation with a privacy level for every rating (2018).",
     ),
+    "untrusted": Listed(
+        "untrusted",
+        {"untrusted": "algorithm:UntrustedMF"},
+        "Matrix factorisation by an untrusted recommender and a third party (IJCAI 2015).",
+    ),
 }
 
 

@@ -257,14 +257,7 @@ class ObjectivePerturbedMF:
         return np.asarray(own @ factors.T, dtype=np.float32)
 
     def _at_home(self, release: Release, histories: Ratings) -> tuple[Doubles, Doubles]:
-        """Ridge regression of a user's ratings on V, with λ M; M is the user's number of ratings where W is unknown."""
-        factors = release.arrays["item_factors"].astype(np.float64)
-        counts = np.maximum(np.diff(histories.indptr), 1)
-        ridge = self.user_penalty * (np.ones(len(counts)) if self.divisor == "none" else counts)
-        nothing = np.zeros((histories.n_users, self.factors))
-        columns = histories.indptr, histories.item_index, histories.values
-        solve = chosen(histories.n_users, few_users.minimise_rows, minimise_rows)
-        return np.asarray(solve(*columns, factors, ridge.astype(np.float64), nothing)), factors
+        return own_vectors(release, histories, self.user_penalty, self.divisor)
 
     # ── Their parts ──
 
@@ -300,6 +293,17 @@ class ObjectivePerturbedMF:
         if self.divisor == "row":
             return np.maximum(counts, 1).astype(np.float64)
         return np.full(len(counts), float(max(len(ratings), 1)) if self.divisor == "ratings" else 1.0)
+
+
+def own_vectors(release: Release, histories: Ratings, penalty: float, divisor: str) -> tuple[Doubles, Doubles]:
+    """Ridge regression of users' ratings on V, with λ M, and V; M is a user's number of ratings where W is unknown."""
+    factors = release.arrays["item_factors"].astype(np.float64)
+    counts = np.maximum(np.diff(histories.indptr), 1)
+    ridge = penalty * (np.ones(len(counts)) if divisor == "none" else counts)
+    nothing = np.zeros((histories.n_users, factors.shape[1]))
+    columns = histories.indptr, histories.item_index, histories.values
+    solve = chosen(histories.n_users, few_users.minimise_rows, minimise_rows)
+    return np.asarray(solve(*columns, factors, ridge.astype(np.float64), nothing)), factors
 
 
 def unit_rows(rng: np.random.Generator, rows: int, columns: int) -> Doubles:
