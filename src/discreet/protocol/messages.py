@@ -121,7 +121,7 @@ class Arrived(Message):
 
     @classmethod
     def _read(cls, label: Label, reader: Reader) -> "Arrived":
-        question, names = reader.take(32), reader.rest()
+        question, names = reader.take(32), bytes(reader.rest())
         refuse_unless(len(names) % NAME_BYTES == 0, "a list of senders ends in the middle of a name")
         senders = tuple(names[place : place + NAME_BYTES] for place in range(0, len(names), NAME_BYTES))
         return cls(label=label, question=question, senders=senders)
