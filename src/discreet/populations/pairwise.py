@@ -28,7 +28,7 @@ class PairwiseMasks(SecureSums):
 
     Here all users run in one process, for experiments, and nothing is masked; the messages are in
     :mod:`discreet.protocol.pairwise`, and the tests compare both. A group has at most 8,192 users, since every user
-    exchanges secrets with every other: about 180 bytes for each pair, beside the masked value.
+    exchanges secrets with every other: about 200 bytes for each, beside the masked value.
 
     Parameters
     ----------
