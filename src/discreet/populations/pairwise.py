@@ -95,7 +95,7 @@ class PairwiseMasks(SecureSums):
             ("the recommender with more users than that", "whoever ran the devices in one process"),
             (
                 AS_ZEROS,
-                f"At least {self.group.honest:.0%} of the users are taken to be honest, and to add their noise.",
+                f"At least {self.group.honest:.0%} of the users are taken to be honest, and to add noise.",
             ),
         )
 
