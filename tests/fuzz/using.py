@@ -39,6 +39,7 @@ SMALL = {
     "paper:dpps-pnbm": {"iterations": 2},
     "paper:objective-perturbation": {"factors": 3, "iterations": 2},
     "paper:personalised": {"factors": 3, "iterations": 2, "private_iterations": 2},
+    "paper:untrusted": {"epsilon": None, "factors": 2},
     "paper:dp-pmf": {"factors": 3, "iterations": 2, "private_iterations": 2},
 }
 RATINGS = dc.synthetic(users=40, items=12, ratings=240, seed=1)

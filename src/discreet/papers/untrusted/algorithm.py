@@ -34,6 +34,7 @@ What the text leaves open:
 errors look like the paper's.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -45,6 +46,7 @@ from discreet.papers.objective_perturbation.algorithm import own_vectors
 from discreet.papers.untrusted.privacy import guarantee
 from discreet.populations.asking import check_ratings
 from discreet.privacy.randomness import Randomness
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Floats, Indices, Progress, no_progress
 
@@ -159,6 +161,10 @@ class UntrustedMF:
         if self.epsilon is None:
             return release, ()
         return release, (look_at(release.arrays["item_factors"], self.epsilon, ratings.catalogue.scale.width),)
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (Array("item_factors", "float32", ("items", self.factors)),)
 
     def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """u_iᵀv_j, the user's own vector solved from their own ratings."""
