@@ -5,13 +5,11 @@ Every round takes 𝒰 users, one sample each, the whole row (Algorithm 3; the n
     g_k      the gradient of user k's loss over all weights together
     S        ``optimal``: Optimal_Clip of the batch's norms; ``constant`` and ``plain``: a number
     ĝ_k      = g_k min(1, S/‖g_k‖) + N(0, σ_k² I),    σ_k = √(2 ln(1.25/δ)) S/ε_k
-    weights  ← weights − η mean_k ĝ_k
+    weights  ← weights − η mean_k ĝ_k                                            (:mod:`.rounds`)
 
 ``plain`` is the DP-SGD that the paper compares with (Abadi et al.): one noise on the sum, made for all steps together as if
 batches were secret samples. Every user has a level ε_k, uniform in (0, ε] (``levels="uniform"``), or ε. An epoch goes
-through all users once. The noise of the ten users of a batch is drawn as one, of variance Σσ_k²: the server adds them up
-anyway. It comes from a fast generator with a key from :class:`~discreet.privacy.randomness.Randomness`: 30 epochs take
-780 million numbers, and nothing is proven of them.
+through all users once.
 
 Where the paper leaves things open, the cited Mult-VAE's step is taken: rows of ones, divided by their length, tanh. It has
 dropout of the input, which the paper does not name: there is none here. δ_k is "the inverse of the training data size",
@@ -30,10 +28,10 @@ from discreet.data.ratings import Ratings
 from discreet.data.word_vectors import WordVectors, embed_facts, word_vectors
 from discreet.errors import require, require_number, require_seed, require_whole
 from discreet.models.home.user_prior import UserPriors
-from discreet.papers.dp_vae.clipping import expected_error, optimal_clip
-from discreet.papers.dp_vae.network import Network
+from discreet.papers.dp_vae.network import Gradients, Network
 from discreet.papers.dp_vae.priors import exact_means, published_priors
-from discreet.papers.dp_vae.privacy import guarantee, multiplier
+from discreet.papers.dp_vae.privacy import guarantee
+from discreet.papers.dp_vae.rounds import Rounds, draw_levels, fast_generator
 from discreet.populations.asking import check_ratings
 from discreet.privacy.randomness import Randomness
 from discreet.releases.release import Release
@@ -44,8 +42,6 @@ if TYPE_CHECKING:
 
 CLIPPING = ("optimal", "constant", "plain")
 LEVELS = ("uniform", "same")
-LEAST_LEVEL = 1e-3
-"""Levels are uniform in (0, ε]; below this share of ε they are taken for it, or one user's noise would be all there is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,12 +154,7 @@ class DPVAE:
 
     def levels_of(self, users: int) -> Doubles | None:
         """ε_k of every user; None without noise."""
-        if self.epsilon is None:
-            return None
-        if self.levels == "same":
-            return np.full(users, float(self.epsilon))
-        drawn = 1 - np.random.default_rng([self.seed, 1]).random(users)  # in (0, 1]
-        return np.asarray(self.epsilon * np.maximum(drawn, LEAST_LEVEL))
+        return draw_levels(self.epsilon, users, self.seed, same=self.levels == "same")
 
     def priors_of(
         self, ratings: Ratings, rng: np.random.Generator, words: WordVectors | None = None
@@ -185,44 +176,29 @@ class DPVAE:
         progress: Progress = no_progress,
     ) -> Floats:
         """Algorithm 3: all weights in one vector."""
-        order = np.random.default_rng([self.seed, 2])
-        flat = network.start(self.seed)
-        weights, change = network.views(flat), np.zeros_like(flat)
-        changes = network.views(change)
-        rows = dense_rows(ratings)
-        levels = self.levels_of(ratings.n_users)
-        calibrated = self._calibrated(ratings.n_users)
-        for epoch in range(self.epochs):
-            for users in np.array_split(order.permutation(ratings.n_users), max(1, ratings.n_users // self.batch)):
-                prior = UserPriors(priors.means[users], priors.variances[users])
-                codes = order.standard_normal((len(users), self.latent), dtype=np.float32)
-                found = network.gradients(weights, rows(users), codes, prior, self.divergence)
-                share, deviation = np.ones(len(users)), 0.0
-                if levels is not None:
-                    bound = self.clip
-                    if self.clipping == "optimal":
-                        error = expected_error(found.norms, found.sums, levels[users], self.delta, network.count)
-                        bound = optimal_clip(found.norms, error)
-                    share = np.minimum(1, bound / np.maximum(found.norms, 1e-30))
-                    deviation = bound * (
-                        calibrated if self.clipping == "plain" else noise_of_batch(levels[users], self.delta)
-                    )
-                step = self.learning_rate / len(users)
-                found.total(step * share, changes)
-                if deviation:
-                    change += np.float32(step * deviation) * rng.standard_normal(len(change), dtype=np.float32)
-                flat -= change
-            progress(epoch + 1, self.epochs, "epochs")
+        order, flat, rows = np.random.default_rng([self.seed, 2]), network.start(self.seed), dense_rows(ratings)
+        weights = network.views(flat)
+
+        def gradients(users: AnyArray) -> Gradients:
+            prior = UserPriors(priors.means[users], priors.variances[users])
+            codes = order.standard_normal((len(users), self.latent), dtype=np.float32)
+            return network.gradients(weights, rows(users), codes, prior, self.divergence)
+
+        self.rounds(ratings.n_users).descend(flat, ratings.n_users, gradients, order, rng, progress)
         return flat
 
-    def _calibrated(self, users: int) -> float:
-        """The noise of plain DP-SGD, in units of S: for all steps together, over secret samples."""
-        if self.epsilon is None or self.clipping != "plain" or self.epochs == 0:
-            return 0.0
-        from discreet.privacy.accounting import sampled_noise_multiplier
-
-        steps = max(1, users // self.batch)
-        return sampled_noise_multiplier(float(self.epsilon), self.delta, min(1.0, 1 / steps), steps * self.epochs)
+    def rounds(self, users: int) -> Rounds:
+        """Algorithm 3 with these settings."""
+        return Rounds(
+            levels=self.levels_of(users),
+            delta=self.delta,
+            clipping=self.clipping,
+            clip=self.clip,
+            epochs=self.epochs,
+            batch=self.batch,
+            learning_rate=self.learning_rate,
+            epsilon=self.epsilon,
+        )
 
     # ── At home ──
 
@@ -240,15 +216,6 @@ class DPVAE:
         return np.asarray(network.decode(weights, codes)[1], dtype=np.float32)
 
 
-def noise_of_batch(levels: AnyArray, delta: float) -> float:
-    """√Σσ_k², in units of S.
-
-    >>> round(noise_of_batch(np.ones(10), 1.25e-5), 2)
-    15.17
-    """
-    return multiplier(delta) * float(np.sqrt((1 / np.asarray(levels) ** 2).sum()))
-
-
 def dense_rows(ratings: Ratings) -> Any:
     """From positions of users to their rows: 1 where an item was rated."""
 
@@ -260,7 +227,3 @@ def dense_rows(ratings: Ratings) -> Any:
 
     return rows
 
-
-def fast_generator(randomness: Randomness) -> np.random.Generator:
-    """A generator keyed by the secret stream."""
-    return np.random.Generator(np.random.SFC64(randomness.words(4).tolist()))

@@ -111,13 +111,15 @@ class Network:
             to_log = at_code * noise * spread / 2 + divergence / 2 * (spread**2 / priors.variances - 1)
             at_code = np.concatenate([to_middle, to_log], axis=1)
         first_slope = (at_code @ weights["encoder_out"].T) * (1 - first**2)
-        return Gradients(((inputs, first_slope), (first, at_code), (code, third_slope), (third, last)))
+        layers = (inputs, first_slope), (first, at_code), (code, third_slope), (third, last)
+        return Gradients(self, layers)
 
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
     """Of several users: for each layer its input, and the gradient at its output."""
 
+    network: Network
     layers: tuple[tuple[AnyArray, AnyArray], ...]
 
     @cached_property
@@ -134,13 +136,13 @@ class Gradients:
         parts = [(_absolute(inputs) + 1) * _absolute(slopes) for inputs, slopes in self.layers]
         return np.asarray(np.sum(parts, axis=0))
 
-    def total(self, weights: AnyArray, out: dict[str, AnyArray]) -> None:
-        """Σ_k w_k g_k, written into arrays by name."""
-        scale = np.asarray(weights, dtype=np.float32)[:, None]
+    def total(self, weights: AnyArray, out: AnyArray) -> None:
+        """Σ_k w_k g_k, written into a vector of all parameters."""
+        scale, changes = np.asarray(weights, dtype=out.dtype)[:, None], self.network.views(out)
         for name, (inputs, slopes) in zip(LAYERS, self.layers, strict=True):
             scaled = scale * slopes
-            np.matmul(inputs.T, scaled, out=out[name])
-            out[f"{name}_bias"][...] = scaled.sum(axis=0)
+            np.matmul(inputs.T, scaled, out=changes[name])
+            changes[f"{name}_bias"][...] = scaled.sum(axis=0)
 
 
 def _squares(rows: AnyArray) -> Doubles:
