@@ -4,15 +4,18 @@
     vector of a fact     the mean over its words, each in [0, 1]^d: 1/(1 + e^−x) of a public projection of its vector
 
 All of it is public but for which words a user has: a vector depends on a word, never on who has it. GloVe has no 20 or 30
-dimensions, so vectors are projected onto as many random directions, the same for everybody. A word that GloVe does not
-know, and every word without GloVe, has a vector hashed from its letters.
+dimensions, so vectors are projected onto as many random directions, the same for everybody. What is released and used at
+home is a table of the words of :data:`VOCABULARY`, so nobody needs GloVe at home; any other word, and every word without
+GloVe, has a vector hashed from its letters.
 """
 
 import gzip
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -31,31 +34,32 @@ LONGEST_LINE = 1 << 20
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 
 
+VOCABULARY = (
+    *(str(age) for age in range(1, 101)), "male", "female", "academic", "admin", "administrator", "artist", "care",
+    "clerical", "college", "craftsman", "customer", "doctor", "educator", "employed", "engineer", "entertainment",
+    "executive", "farmer", "grad", "health", "healthcare", "homemaker", "k", "lawyer", "librarian", "managerial",
+    "marketing", "none", "not", "or", "other", "programmer", "retired", "sales", "salesman", "scientist", "self",
+    "service", "specified", "student", "technician", "tradesman", "unemployed", "writer",
+)  # fmt: skip
+"""Words whose vectors are released: a public list, ages and what MovieLens lets people be. Who has which word is not in it."""
+_PLACES = {word: place for place, word in enumerate(VOCABULARY)}
+
+
 @dataclass(frozen=True, eq=False)
 class WordVectors:
     """Vectors by word; a word without one is hashed.
 
-    >>> WordVectors().embed(["writer"], 3).shape, WordVectors().name
-    ((1, 3), 'hashed')
+    >>> WordVectors().table(3).shape == (len(VOCABULARY), 3), WordVectors().name
+    (True, 'hashed')
     """
 
     vectors: Mapping[str, Floats] = field(default_factory=dict)
     name: str = "hashed"
 
-    def embed(self, texts: Iterable[object], dimensions: int) -> Floats:
-        """One row of [0, 1]^d for each text; the middle for a text without words."""
+    def table(self, dimensions: int) -> Floats:
+        """A row of [0, 1]^d for each word of the vocabulary."""
         require_whole("dimensions", dimensions, least=1)
-        known: dict[str, Floats] = {}
-        rows = [self._row(words_of(text), dimensions, known) for text in texts]
-        return np.asarray(rows, dtype=np.float32).reshape(len(rows), dimensions)
-
-    def _row(self, words: tuple[str, ...], dimensions: int, known: dict[str, Floats]) -> Floats:
-        for word in words:
-            if word not in known:
-                known[word] = self._vector(word, dimensions)
-        if not words:
-            return np.full(dimensions, 0.5, dtype=np.float32)
-        return np.asarray(np.mean([known[word] for word in words], axis=0), dtype=np.float32)
+        return np.asarray([self._vector(word, dimensions) for word in VOCABULARY], dtype=np.float32)
 
     def _vector(self, word: str, dimensions: int) -> Floats:
         if word not in self.vectors:
@@ -64,6 +68,24 @@ class WordVectors:
         directions = np.random.default_rng(len(vector)).normal(0, 1, (len(vector), dimensions))
         directions /= np.sqrt(len(vector))
         return np.asarray(1 / (1 + np.exp(-(vector @ directions))), dtype=np.float32)
+
+
+def embed(texts: Iterable[object], table: Floats) -> Floats:
+    """One row of [0, 1]^d for each text, by a table of the vocabulary; the middle for a text without words.
+
+    >>> embed(["writer", ""], WordVectors().table(2))[1].tolist()
+    [0.5, 0.5]
+    """
+    rows = [_mean([_of_word(word, table) for word in words_of(text)], table.shape[1]) for text in texts]
+    return np.asarray(rows, dtype=np.float32).reshape(len(rows), table.shape[1])
+
+
+def _of_word(word: str, table: Floats) -> Floats:
+    return table[_PLACES[word]] if word in _PLACES else hashed_vector(word, table.shape[1])
+
+
+def _mean(vectors: list[Floats], dimensions: int) -> Floats:
+    return np.asarray(np.mean(vectors, axis=0) if vectors else np.full(dimensions, 0.5), dtype=np.float32)
 
 
 def words_of(fact: object) -> tuple[str, ...]:
@@ -140,25 +162,30 @@ def installed_glove() -> WordVectors | None:
 
 
 def word_vectors(path: str | Path | None = None) -> WordVectors:
-    """Those of a file; else of the package, if it is installed; else hashed ones.
+    """Those of a file, named or in the folder ``glove`` of ``DISCREET_DATA``; else of the package; else hashed ones.
 
     >>> word_vectors().name in ("GloVe", "hashed")
     True
     """
-    if path is not None:
-        return read_glove(path)
-    return installed_glove() or WordVectors()
+    folder = os.environ.get("DISCREET_DATA")
+    there = sorted((Path(folder) / "glove").glob("glove*.txt*")) if path is None and folder else []
+    return _read_once(str(path or (there[0] if there else "")))
 
 
-def embed_facts(facts: Mapping[str, AnyArray], count: int, dimensions: int, words: WordVectors) -> Floats:
+@lru_cache(maxsize=1)
+def _read_once(path: str) -> WordVectors:
+    return read_glove(path) if path else installed_glove() or WordVectors()
+
+
+def embed_facts(facts: Mapping[str, AnyArray], count: int, table: Floats) -> Floats:
     """m_kw of every user: users by fields by dimensions; the middle, 1/2, where a fact is not known.
 
-    >>> embed_facts({"gender": np.array(["M", "F"])}, 2, 4, WordVectors()).shape
+    >>> embed_facts({"gender": np.array(["M", "F"])}, 2, WordVectors().table(4)).shape
     (2, 3, 4)
     """
-    found = np.full((count, len(FIELDS), dimensions), 0.5, dtype=np.float32)
+    found = np.full((count, len(FIELDS), table.shape[1]), 0.5, dtype=np.float32)
     for place, name in enumerate(FIELDS):
         if name in facts:
             texts, positions = np.unique(facts[name], return_inverse=True)
-            found[:, place] = words.embed(texts.tolist(), dimensions)[positions]
+            found[:, place] = embed(texts.tolist(), table)[positions]
     return found

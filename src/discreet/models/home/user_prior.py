@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.data.word_vectors import WordVectors, embed_facts
+from discreet.data.word_vectors import embed_facts
 from discreet.types import Floats
 
 LEAST_VARIANCE = 0.05
@@ -44,6 +44,6 @@ class UserPriors:
         return cls(np.asarray(own, dtype=np.float32), np.asarray(variances, dtype=np.float32))
 
     @classmethod
-    def of_users(cls, users: Ratings, means: Floats, words: WordVectors) -> "UserPriors":
-        """Of users with their facts."""
-        return cls.of(embed_facts(users.user_facts, users.n_users, means.shape[1], words), means)
+    def of_users(cls, users: Ratings, means: Floats, table: Floats) -> "UserPriors":
+        """Of users with their facts; ``table`` has the vectors of words."""
+        return cls.of(embed_facts(users.user_facts, users.n_users, table), means)

@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.data.word_vectors import FIELDS, WordVectors, embed_facts
+from discreet.data.word_vectors import FIELDS, embed_facts
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.privacy.lattice import most_on_lattice, on_lattice
@@ -25,13 +25,14 @@ from discreet.privacy.unit import Bound
 from discreet.types import Doubles, Floats
 
 
-def fact_sums(dimensions: int, words: WordVectors) -> Contribution:
-    """How many users there are, and the sum of their facts, both in units of a."""
+def fact_sums(table: Floats) -> Contribution:
+    """How many users there are, and the sum of their facts, both in units of a; ``table`` has the vectors of words."""
+    dimensions = table.shape[1]
     size = len(FIELDS) * dimensions
     weight = 1 / math.sqrt(1 + size)
 
     def total(ratings: Ratings) -> Doubles:
-        own = embed_facts(ratings.user_facts, ratings.n_users, dimensions, words).reshape(ratings.n_users, size)
+        own = embed_facts(ratings.user_facts, ratings.n_users, table).reshape(ratings.n_users, size)
         entries = on_lattice(weight * (2 * np.clip(own.astype(np.float64), 0, 1) - 1))
         count = on_lattice(np.full((ratings.n_users, 1), weight))
         return np.asarray(np.concatenate([count, entries], axis=1).sum(axis=0), dtype=np.float64)
@@ -45,11 +46,11 @@ def fact_sums(dimensions: int, words: WordVectors) -> Contribution:
     )
 
 
-def population_means(population: Population, dimensions: int, words: WordVectors, share: float = 1.0) -> Floats:
+def population_means(population: Population, table: Floats, share: float = 1.0) -> Floats:
     """μ_w for every field, from one sum, exact or noisy: fields by dimensions, each within [0, 1]."""
-    asked = fact_sums(dimensions, words)
+    asked = fact_sums(table)
     count, *sums = population.sum(asked, share)
     noise = population.deviation(asked, share)
     # A count below its own noise says nothing, and would blow the means up.
     mean = np.asarray(sums) / max(float(count), noise, 1e-12)
-    return np.asarray(np.clip((1 + mean) / 2, 0, 1), dtype=np.float32).reshape(len(FIELDS), dimensions)
+    return np.asarray(np.clip((1 + mean) / 2, 0, 1), dtype=np.float32).reshape(len(FIELDS), -1)

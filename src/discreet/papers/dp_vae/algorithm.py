@@ -124,8 +124,7 @@ class DPVAE:
         """Train on raw ratings, and release the weights.
 
         ``randomness`` can be seeded for experiments; the guarantee says so. ``words`` are vectors of the words in which
-        users describe themselves: GloVe's if its package is installed, else hashed. Users who score at home must have
-        the same.
+        users describe themselves (default: :func:`~discreet.data.word_vectors.word_vectors`).
         """
         check_ratings(self, ratings)
         randomness = Randomness() if randomness is None else randomness
@@ -133,11 +132,9 @@ class DPVAE:
         rng = fast_generator(randomness)
         told, priors = self.priors_of(ratings, rng, words)
         flat = self.train(ratings, network, priors, rng, progress)
-        arrays = {name: array.astype(np.float32) for name, array in network.views(flat).items()}
-        if told is not None:
-            arrays["fact_means"] = told
+        arrays = {name: array.astype(np.float32) for name, array in network.views(flat).items()} | told
         promise = guarantee(
-            self.epsilon, self.delta, self.clipping, priors=told is not None, seeded=randomness.is_seeded
+            self.epsilon, self.delta, self.clipping, priors=bool(told), seeded=randomness.is_seeded
         )
         return Release(self, arrays, ratings.catalogue, promise)
 
@@ -158,14 +155,15 @@ class DPVAE:
 
     def priors_of(
         self, ratings: Ratings, rng: np.random.Generator, words: WordVectors | None = None
-    ) -> tuple[Floats | None, UserPriors]:
-        """The means of what users say of themselves, where they do, and every user's prior."""
+    ) -> tuple[dict[str, Floats], UserPriors]:
+        """What users need at home to make their own prior, where they say anything of themselves, and every prior."""
         if not (self.priors and self.variational and ratings.user_facts):
-            return None, UserPriors.standard(ratings.n_users, self.latent)
-        words = word_vectors() if words is None else words
-        embedded = embed_facts(ratings.user_facts, ratings.n_users, self.latent, words)
+            return {}, UserPriors.standard(ratings.n_users, self.latent)
+        table = (word_vectors() if words is None else words).table(self.latent)
+        embedded = embed_facts(ratings.user_facts, ratings.n_users, table)
         means = exact_means(embedded)
-        return means, published_priors(embedded, means, self.levels_of(ratings.n_users), self.delta, rng)
+        priors = published_priors(embedded, means, self.levels_of(ratings.n_users), self.delta, rng)
+        return {"fact_means": means, "words": table}, priors
 
     def train(
         self,
@@ -202,7 +200,7 @@ class DPVAE:
 
     # ── At home ──
 
-    def score(self, release: Release, histories: Ratings, words: WordVectors | None = None) -> Floats:
+    def score(self, release: Release, histories: Ratings) -> Floats:
         """y, from the user's own row; without ratings from the user's own prior."""
         network, weights = self.network(histories.n_items), dict(release.arrays)
         own = dense_rows(histories)(np.arange(histories.n_users))
@@ -210,8 +208,7 @@ class DPVAE:
         _, codes = network.encode(weights, own / np.maximum(np.sqrt(count), 1))
         codes = codes[:, : self.latent]
         if "fact_means" in weights and (count == 0).any():
-            words = word_vectors() if words is None else words
-            priors = UserPriors.of_users(histories, weights["fact_means"], words)
+            priors = UserPriors.of_users(histories, weights["fact_means"], weights["words"])
             codes = np.where(count == 0, priors.means, codes)
         return np.asarray(network.decode(weights, codes)[1], dtype=np.float32)
 

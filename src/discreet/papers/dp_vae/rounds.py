@@ -27,13 +27,21 @@ and this larger noise, until numbers overflow."""
 
 
 class UserGradients(Protocol):
-    """Of several users: lengths, sums of absolute values, and Σ_k w_k g_k, written into the vector that is given."""
+    """Of several users: all that a round needs to know."""
 
     @property
-    def norms(self) -> Doubles: ...  # noqa: D102
+    def norms(self) -> Doubles:
+        """‖g_k‖."""
+        ...
+
     @property
-    def sums(self) -> Doubles: ...  # noqa: D102
-    def total(self, weights: AnyArray, out: Floats) -> None: ...  # noqa: D102
+    def sums(self) -> Doubles:
+        """|g_k|₁."""
+        ...
+
+    def total(self, weights: AnyArray, out: Floats) -> None:
+        """Σ_k w_k g_k."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +113,7 @@ def draw_levels(epsilon: float | None, users: int, seed: int, *, same: bool = Fa
     """ε_k of every user, uniform in (0, ε] or all the same; None without noise.
 
     >>> levels = draw_levels(1.0, 1000, seed=1)
-    >>> 0 < levels.min() and levels.max() <= 1, draw_levels(None, 3, 1) is None
+    >>> bool(0 < levels.min() and levels.max() <= 1), draw_levels(None, 3, 1) is None
     (True, True)
     """
     if epsilon is None:

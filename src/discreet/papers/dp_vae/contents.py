@@ -1,0 +1,2 @@
+"""Everything in the paper and where it is."""
+CONTENTS = ()
