@@ -9,10 +9,10 @@ items by popularity    not free: others' ratings decide, nothing      the same
                        is proven
 =====================  =============================================  ==========================================
 
-*Why caps and floors are free.* Both are functions of one user's own row (and of public constants). So two data sets that
-differ in one user still differ in that user alone, and a user has no more ratings than before. ∎ An item's popularity is
-a function of everybody's rows: one user more can bring back an item, and with it ratings of many others. Ask for noisy
-counts instead (:func:`discreet.models.sums.item_statistics.item_counts`), and filter by those.
+*Why caps and floors are free.* Both are functions of one user's own row (and of public constants). So two data sets
+that differ in one user still differ in that user alone, and a user has no more ratings than before. ∎ An item's
+popularity is a function of everybody's rows: one user more can bring back an item, and with it ratings of many others.
+Ask for noisy counts instead (:func:`discreet.models.sums.item_statistics.item_counts`), and filter by those.
 
 :class:`~discreet.data.handling.Handling` carries what was done, and populations read it.
 """

@@ -85,7 +85,9 @@ def read_users(path: str | Path, user: str = "user") -> UserFacts:
         if fields[own] in users:
             raise DataError(f"{path}, row {row}: this user is listed twice")
         users[fields[own]] = None
-        texts.append([_age(field, path, row) if name == "age" else field for name, field in zip(names, fields)])
+        texts.append(
+            [_age(field, path, row) if name == "age" else field for name, field in zip(names, fields, strict=True)]
+        )
     columns = {}
     for place, name in enumerate(names):
         if place != own:

@@ -3,10 +3,10 @@
     words of a fact      age 24 → ``24``; gender M → ``male``; occupation "doctor/health care" → doctor, health, care
     vector of a fact     the mean over its words, each in [0, 1]^d: 1/(1 + e^−x) of a public projection of its vector
 
-All of it is public but for which words a user has: a vector depends on a word, never on who has it. GloVe has no 20 or 30
-dimensions, so vectors are projected onto as many random directions, the same for everybody. What is released and used at
-home is a table of the words of :data:`VOCABULARY`, so nobody needs GloVe at home; any other word, and every word without
-GloVe, has a vector hashed from its letters.
+All of it is public but for which words a user has: a vector depends on a word, never on who has it. GloVe has no 20 or
+30 dimensions, so vectors are projected onto as many random directions, the same for everybody. What is released and
+used at home is a table of the words of :data:`VOCABULARY`, so nobody needs GloVe at home; any other word, and every
+word without GloVe, has a vector hashed from its letters.
 """
 
 import gzip
@@ -41,7 +41,8 @@ VOCABULARY = (
     "marketing", "none", "not", "or", "other", "programmer", "retired", "sales", "salesman", "scientist", "self",
     "service", "specified", "student", "technician", "tradesman", "unemployed", "writer",
 )  # fmt: skip
-"""Words whose vectors are released: a public list, ages and what MovieLens lets people be. Who has which word is not in it."""
+"""Words whose vectors are released: a public list, ages and what MovieLens lets people be. Who has which word is not in
+it."""
 _PLACES = {word: place for place, word in enumerate(VOCABULARY)}
 
 

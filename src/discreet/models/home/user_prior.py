@@ -3,8 +3,8 @@
     μ_kj  = Σ_w m_kwj μ_wj                      m_kw the user's own facts, μ_w the released means of all users
     γ_kj² = mean over w of (m_kwj − μ_kj)²      at least ``LEAST_VARIANCE``
 
-It is made of public numbers and of the user's own facts, and is shown to nobody: so it needs no noise. What it does to a
-user's gradient is clipped with the rest.
+It is made of public numbers and of the user's own facts, and is shown to nobody: so it needs no noise. What it does to
+a user's gradient is clipped with the rest.
 """
 
 from dataclasses import dataclass

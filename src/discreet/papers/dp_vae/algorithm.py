@@ -7,16 +7,16 @@ Every round takes 𝒰 users, one sample each, the whole row (Algorithm 3; the n
     ĝ_k      = g_k min(1, S/‖g_k‖) + N(0, σ_k² I),    σ_k = √(2 ln(1.25/δ)) S/ε_k
     weights  ← weights − η mean_k ĝ_k                                            (:mod:`.rounds`)
 
-``plain`` is the DP-SGD that the paper compares with (Abadi et al.): one noise on the sum, made for all steps together as if
-batches were secret samples. Every user has a level ε_k, uniform in (0, ε] (``levels="uniform"``), or ε. An epoch goes
-through all users once.
+``plain`` is the DP-SGD that the paper compares with (Abadi et al.): one noise on the sum, made for all steps together
+as if batches were secret samples. Every user has a level ε_k, uniform in (0, ε] (``levels="uniform"``), or ε. An epoch
+goes through all users once.
 
-Where the paper leaves things open, the cited Mult-VAE's step is taken: rows of ones, divided by their length, tanh. It has
-dropout of the input, which the paper does not name: there is none here. δ_k is "the inverse of the training data size",
-which is a secret: a setting here, whose default is that of MovieLens 100K.
+Where the paper leaves things open, the cited Mult-VAE's step is taken: rows of ones, divided by their length, tanh. It
+has dropout of the input, which the paper does not name: there is none here. δ_k is "the inverse of the training data
+size", which is a secret: a setting here, whose default is that of MovieLens 100K.
 
-At home a user encodes their own row. Without ratings the code is the mean of the user's own prior, made of what they say
-of themselves: a cold start.
+At home a user encodes their own row. Without ratings the code is the mean of the user's own prior, made of what they
+say of themselves: a cold start.
 """
 
 from dataclasses import dataclass
@@ -133,9 +133,7 @@ class DPVAE:
         told, priors = self.priors_of(ratings, rng, words)
         flat = self.train(ratings, network, priors, rng, progress)
         arrays = {name: array.astype(np.float32) for name, array in network.views(flat).items()} | told
-        promise = guarantee(
-            self.epsilon, self.delta, self.clipping, priors=bool(told), seeded=randomness.is_seeded
-        )
+        promise = guarantee(self.epsilon, self.delta, self.clipping, priors=bool(told), seeded=randomness.is_seeded)
         return Release(self, arrays, ratings.catalogue, promise)
 
     def observe(self, ratings: Ratings, randomness: Randomness) -> "tuple[Release, tuple[Look, ...]]":
@@ -223,4 +221,3 @@ def dense_rows(ratings: Ratings) -> Any:
         return found
 
     return rows
-

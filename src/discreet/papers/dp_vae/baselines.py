@@ -7,8 +7,8 @@
 ``DPMF``     the cited objective perturbation (:class:`discreet.papers.ObjectivePerturbedMF`), epsilon 1
 ``AE``, ``DPAE``  the autoencoder, and plain DP-SGD of it with epsilon 1
 
-Ours: popularity, EASE, item neighbours, PureSVD and Mult-VAE trained with Adam; and with a proven epsilon popularity and
-Almanac, for whole users.
+Ours: popularity, EASE, item neighbours, PureSVD and Mult-VAE trained with Adam; and with a proven epsilon popularity
+and Almanac, for whole users.
 """
 
 from collections.abc import Callable, Mapping
@@ -82,9 +82,7 @@ def mf(train: Ratings, histories: Ratings, seed: int) -> Floats:
 
 
 def _mf(train: Ratings, histories: Ratings, seed: int, *, biased: bool) -> Floats:
-    model = MF(
-        factors=100, epochs=20, learning_rate=0.005, decay=1.0, regularisation=0.02, biased=biased, seed=seed
-    )
+    model = MF(factors=100, epochs=20, learning_rate=0.005, decay=1.0, regularisation=0.02, biased=biased, seed=seed)
     return model.fit(train).scores(histories)
 
 

@@ -4,8 +4,8 @@ d is the number of items. Users below the least are left out, and of those above
 :func:`discreet.data.construction.bound_users`. Theorem 1 sets the constant of an O(·) bound to 1, and takes users who
 share one model for independent samples: it promises nothing.
 
-For MovieLens 100K the paper prints [3, 1772], with which nobody loses a rating. The formula gives [34, 33,707]. 1,772 is
-(1,682 + log₁₀(1/δ))/(1 − ω), rounded up; the 3 is not found.
+For MovieLens 100K the paper prints [3, 1772], with which nobody loses a rating. The formula gives [34, 33,707]. 1,772
+is (1,682 + log₁₀(1/δ))/(1 − ω), rounded up; the 3 is not found.
 """
 
 import math

@@ -3,8 +3,8 @@
     rating of item i by user k  ≈  mean + b_k + b_i + p_kᵀ q_i          (MF: p_kᵀ q_i alone)
     loss of user k = ½ Σ_i [(error)² + λ (b_k² + b_i² + ‖p_k‖² + ‖q_i‖²)]    over the items that k rated
 
-One sample is the whole row, as for the autoencoder; all of P, Q and b get noise, those of users who are not in the batch
-too, as the listing adds it to all weights.
+One sample is the whole row, as for the autoencoder; all of P, Q and b get noise, those of users who are not in the
+batch too, as the listing adds it to all weights.
 """
 
 from dataclasses import dataclass

@@ -11,7 +11,7 @@ from discreet.types import AnyArray
 
 
 def looks_at(weights: AnyArray, epsilon: float | None, delta: float, clip: float) -> tuple[Look, ...]:
-    """The constants of the last layer; the line is what Theorem 4 claims: noise √(2 ln(1.25/δ)) S/ε for sensitivity S."""
+    """The constants of the last layer; the line is what Theorem 4 claims: deviation √(2 ln(1.25/δ)) S/ε."""
     if epsilon is None:
         return ()
 

@@ -6,11 +6,11 @@ x is a user's row, 1 where an item was rated, x̂ = x/‖x‖, n how many there 
     loss = −Σ_i x_i log softmax(y)_i + weight · ½ Σ_j [log v_j − ℓ_j + (e^{ℓ_j} + (m_j − p_j)²)/v_j − 1]
 
 with N(p, v) the user's prior. The autoencoder has no ℓ, no e and no divergence. A layer's gradient for one user is the
-outer product of its input and of the gradient at its output, so its length is the product of two lengths; nothing of the
-size of users times parameters is ever held.
+outer product of its input and of the gradient at its output, so its length is the product of two lengths; nothing of
+the size of users times parameters is ever held.
 
-Sizes recovered from the paper's numbers of parameters, h(2I + 3K + 2) + 2K + I: 275,802 with h 80, K 20 and 1,682 items;
-5,384,804 with h 100, K 30 and 26,744; 3,587,070 with h 100, K 50 and 17,770.
+Sizes recovered from the paper's numbers of parameters, h(2I + 3K + 2) + 2K + I: 275,802 with h 80, K 20 and 1,682
+items; 5,384,804 with h 100, K 30 and 26,744; 3,587,070 with h 100, K 50 and 17,770.
 """
 
 from dataclasses import dataclass
@@ -126,7 +126,8 @@ class Gradients:
     def norms(self) -> Doubles:
         """‖g_k‖ over all parameters together."""
         squares = [
-            (_squares(inputs) + 1) * _squares(slopes) for inputs, slopes in self.layers  # the 1 is the constant's input
+            (_squares(inputs) + 1) * _squares(slopes)  # the 1 is the constant's input
+            for inputs, slopes in self.layers
         ]
         return np.sqrt(np.sum(squares, axis=0))
 

@@ -36,8 +36,8 @@ def worth(outcome: Outcome) -> Rows:
         title="What a level is worth with a constant bound",
         columns=("level claimed", "one step", "30 steps", "30 steps, a sample replaced", "priors, 20 dimensions"),
         rows=rows,
-        text="Epsilon at delta 1.25e-5 for whoever sees the noisy gradients of users; of the priors if one fact moves all "
-        "40 numbers as far as the theorem allows one. With Optimal_Clip there is no number: see the next table.",
+        text="Epsilon at delta 1.25e-5 for whoever sees the noisy gradients of users; of the priors if one fact moves "
+        "all 40 numbers as far as the theorem allows one. With Optimal_Clip there is no number: see the next table.",
     )
 
 
@@ -58,9 +58,9 @@ def shouted(outcome: Outcome) -> Rows:
         title="What Optimal_Clip tells",
         columns=("S changes by a factor", "divergence, nats", "delta at epsilon 10", "spreads apart"),
         rows=rows,
-        text=f"One sample changes S, and S scales noise on {PARAMETERS:,} weights. The last column is the attack: one number, "
-        "the mean square of the noisy gradient, in units of its own spread. And S is no optimum: a unit more of it adds "
-        f"{rises:,.0f} of noise to H, and takes away at most {falls:,.0f} of clipping.",
+        text=f"One sample changes S, and S scales noise on {PARAMETERS:,} weights. The last column is the attack: one "
+        "number, the mean square of the noisy gradient, in units of its own spread. And S is no optimum: a unit more "
+        f"of it adds {rises:,.0f} of noise to H, and takes away at most {falls:,.0f} of clipping.",
     )
 
 
@@ -72,10 +72,10 @@ def shown(grid: Grid) -> list[Case]:
 PAPER = Paper(
     name="dp-vae",
     title="An autoencoder with a privacy level for every user",
-    citation="Fang, Du and Wu, Differentially private recommender system with variational autoencoders, Knowledge-Based "
-    "Systems 250, 2022",
-    summary="DP-VAE trains a variational autoencoder with noise on each user's gradient, a clipping bound searched for in "
-    "each batch, and priors from what users say of themselves.",
+    citation="Fang, Du and Wu, Differentially private recommender system with variational autoencoders, "
+    "Knowledge-Based Systems 250, 2022",
+    summary="DP-VAE trains a variational autoencoder with noise on each user's gradient, a clipping bound searched "
+    "for in each batch, and priors from what users say of themselves.",
     run_on=RUN_ON,
     grid=FULL,
     quick=QUICK,

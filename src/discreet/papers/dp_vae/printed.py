@@ -89,11 +89,7 @@ def printed(grid: Grid) -> Sequence[PrintedTable]:
             *(_rows(name, {LARGE: processed, FILMS: films_processed}, built=1.0) if name in BUILT else ()),
         )
     ]
-    levels = [
-        row
-        for epsilon in grid["epsilon"]
-        for row in _rows("DP-VAE", {HERE: LEVELS[epsilon]}, epsilon=epsilon)
-    ]
+    levels = [row for epsilon in grid["epsilon"] for row in _rows("DP-VAE", {HERE: LEVELS[epsilon]}, epsilon=epsilon)]
     return [
         PrintedTable(5, "data sets as they are, and built", built),
         PrintedTable(6, "with and without priors", _all(PRIORS)),
@@ -108,9 +104,7 @@ def printed(grid: Grid) -> Sequence[PrintedTable]:
         ),
         PrintedTable(9, "both improvements", _all(BOTH)),
         PrintedTable(10, "over the largest level", [*_rows("VAE, priors", {HERE: MODELS["VAE, priors"]}), *levels]),
-        PrintedTable(
-            11, "other models trained so", _all({name: {HERE: numbers} for name, numbers in OTHERS.items()})
-        ),
+        PrintedTable(11, "other models trained so", _all({name: {HERE: numbers} for name, numbers in OTHERS.items()})),
     ]
 
 

@@ -14,16 +14,17 @@ noise of deviation σ_k = √(2 ln(1.25/δ_k)) S/ε_k on that user's clipped gra
    gradients of users, 11.7 if one sample is replaced (:func:`composed`).
 3. *The neighbours are samples.* Definition 2 adds or removes one sample of a user: this is not the user-level privacy
    that the paper names. With one sample a user, whole rows, it is.
-4. *Noise tells who is there.* The noise on a mean is that of the users in the batch, Σσ_k²: one user more changes it, on
-   275,802 coordinates (:func:`divergence_of_scales`). So sampling hides nobody, and add-or-remove is void.
-5. *Priors are vectors.* The theorem adds noise for one number; 2K numbers go out, all of which one fact moves: μ grows by
-   √(2K), and ε_k = 1 becomes 5.98 for K = 20 (:func:`prior_epsilon`). μ_w, the mean over all users, has no noise at all.
-6. *H(S) has no minimum.* The noise term rises by at least l √(2/π) z/ε a unit of S, z = √(2 ln(1.25/δ)); the others fall
-   by at most 3√l. So H rises everywhere, and Optimal_Clip returns the least norm on its list (:func:`slopes_of_error`).
+4. *Noise tells who is there.* The noise on a mean is that of the users in the batch, Σσ_k²: one user more changes it,
+   on 275,802 coordinates (:func:`divergence_of_scales`). So sampling hides nobody, and add-or-remove is void.
+5. *Priors are vectors.* The theorem adds noise for one number; 2K numbers go out, all of which one fact moves: μ grows
+   by √(2K), and ε_k = 1 becomes 5.98 for K = 20 (:func:`prior_epsilon`). μ_w, the mean over all users, has no noise at
+   all.
+6. *H(S) has no minimum.* The noise term rises by at least l √(2/π) z/ε a unit of S, z = √(2 ln(1.25/δ)); the others
+   fall by at most 3√l. So H rises everywhere, and Optimal_Clip returns the least norm (:func:`slopes_of_error`).
 7. *Tuning* of β and p_min on the metric, and leaving out items by their counts, are releases that nobody pays for.
 
-What one should do instead: clip users to a public constant, sample them in secret, add noise that depends on nobody, and
-account for all steps together (:mod:`discreet.models`).
+What one should do instead: clip users to a public constant, sample them in secret, add noise that depends on nobody,
+and account for all steps together (:mod:`discreet.models`).
 """
 
 import math
@@ -39,14 +40,14 @@ from discreet.types import AnyArray
 PARAMETERS = 275_802
 """Of the network for MovieLens 100K."""
 CLIP_SECRET = (
-    "the clipping bound is the norm of somebody's gradient, and scales the noise on every weight: that alone gives it away"
+    "the clipping bound is the norm of somebody's gradient and scales the noise on every weight, which gives it away"
 )
 NOT_COMPOSED = "the noise is made for one step, and a user takes part in one in every epoch"
 WHO_IS_THERE = "noise depends on who is in a batch"
 SHARED = {
     "optimal": f"{CLIP_SECRET}; {NOT_COMPOSED}; {WHO_IS_THERE}",
     "constant": f"{NOT_COMPOSED}; {WHO_IS_THERE}",
-    "plain": "noise is made for all steps together, but nobody accounted for the order of users, which is no secret sample",
+    "plain": "noise is made for secret samples of the users, and every epoch goes through all of them in turn",
 }
 """By the way of clipping, why it does not hold."""
 PRIORS = "the means of what users say of themselves are exact, and noise on priors is made for one number of many"

@@ -20,10 +20,11 @@ from discreet.types import AnyArray, Doubles, Floats, Progress, no_progress
 
 Clipping = Literal["optimal", "constant", "plain"]
 LEAST_LEVEL = 1e-3
-"""Levels are uniform in (0, ε]; below this share of ε they are taken for it, or one user's noise would be all there is."""
+"""Levels are uniform in (0, ε]; below this share of ε they are taken for it, or one user's noise would be all there
+is."""
 LARGEST = 1e6
-"""Training stops before a weight is larger. With Optimal_Clip larger weights have larger gradients, these a larger bound,
-and this larger noise, until numbers overflow."""
+"""Training stops before a weight is larger. With Optimal_Clip larger weights have larger gradients, these a larger
+bound, and this larger noise, until numbers overflow."""
 
 
 class UserGradients(Protocol):

@@ -128,6 +128,11 @@ class Paper:
             require(not unknown, f"the {what} with results are {', '.join(map(str, sorted(known)))}, got {unknown}")
         return tuple(sorted({*chosen, *tables})) or self.numbers
 
+    def numbers_to_run(self, chosen: Sequence[int] = ()) -> tuple[int, ...]:
+        """The same by numbers alone: those of tables are theirs, and all others of figures."""
+        tables = [number for number in chosen if number in self._table_numbers]
+        return self.figures_to_draw([number for number in chosen if number not in tables], tables)
+
     def cases(self, grid: Grid, figures: Sequence[int]) -> list[Case]:
         """What must be run for these figures and tables, each case once."""
         shown = (*self.figures(grid), *self.printed(grid))

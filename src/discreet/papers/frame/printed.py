@@ -37,7 +37,7 @@ class PrintedTable:
         shown = [name for name in readings if any(outcome.has(case, name) for case in cases)]
         data, rows = outcome.data.name, []
         for row in self.rows:
-            printed = f"{row.printed[data]:.2f}" if data in row.printed else "–"
+            printed = f"{row.printed[data]:.2f}" if data in row.printed else "·"
             ours = [self._written(outcome, row.case, name) for name in shown]
             rows.append([row.method, row.metric, printed, *ours])
         known = any(data in row.printed for row in self.rows)

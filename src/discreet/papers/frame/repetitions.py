@@ -48,7 +48,7 @@ def run(
     sets = Sets(sets) if isinstance(sets, Ratings) else sets
     seeds = paper.seeds if seeds is None else seeds
     require(seeds >= 1, f"seeds must be at least 1, got {seeds}")
-    grid, chosen = paper.grid if grid is None else grid, paper.figures_to_draw(figures)
+    grid, chosen = paper.grid if grid is None else grid, paper.numbers_to_run(figures)
     cases = paper.cases(grid, chosen)
     kept = Kept(folder, fingerprint(paper, sets, grid) if folder is not None else "")
     numbers: dict[Case, dict[str, list[float]]] = {case: {} for case in cases}
