@@ -57,7 +57,7 @@ def test_marks_do_not_depend_on_the_ratings():
 
 @pytest.mark.parametrize("settings", [{"least": 0}, {"least": 5, "most": 4}, {"most": 2.5}])
 def test_bounds_that_make_no_sense_are_refused(settings):
-    with pytest.raises(InputError, match="least|most"):
+    with pytest.raises(InputError, match="must be"):
         bound_users(RATINGS, **settings)
 
 

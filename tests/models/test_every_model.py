@@ -38,7 +38,14 @@ SETTINGS = {
     "paper:objective-perturbation": {"epsilon": None, "factors": 2},
     "paper:personalised": {"epsilon": None, "factors": 2},
     "paper:dp-pmf": {"epsilon": None, "factors": 2},
-    "paper:dp-vae": {"epsilon": None, "hidden": 8, "latent": 2, "epochs": 200, "learning_rate": 0.02, "divergence": 0.0},
+    "paper:dp-vae": {
+        "epsilon": None,
+        "hidden": 8,
+        "latent": 2,
+        "epochs": 200,
+        "learning_rate": 0.02,
+        "divergence": 0.0,
+    },
 }
 USERS, ITEMS = 61, 24
 KINDS = every_kind()

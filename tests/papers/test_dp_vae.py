@@ -122,7 +122,9 @@ def test_the_bisection_finds_the_minimum_of_any_valley():
 
 
 def rounds(**settings):
-    usual = dict(levels=None, delta=DELTA, clipping="constant", clip=1.5, epochs=1, batch=10, learning_rate=0.1, epsilon=1)
+    usual = dict(
+        levels=None, delta=DELTA, clipping="constant", clip=1.5, epochs=1, batch=10, learning_rate=0.1, epsilon=1
+    )
     return Rounds(**(usual | settings))
 
 
@@ -258,7 +260,9 @@ def test_settings_that_make_no_sense_are_refused(setting):
 def test_factor_gradients_add_up_to_their_norms(biased):
     rng, model = np.random.default_rng(1), Factors(factors=3, biased=biased)
     rows = tuple(
-        RowGradient(user, np.arange(4), rng.normal(size=3), rng.normal(size=(4, 3)), 0.5 * biased, biased * rng.normal(size=4))
+        RowGradient(
+            user, np.arange(4), rng.normal(size=3), rng.normal(size=(4, 3)), 0.5 * biased, biased * rng.normal(size=4)
+        )
         for user in range(2)
     )
     found = FactorGradients(model, 2, 4, rows)

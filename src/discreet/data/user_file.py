@@ -108,7 +108,7 @@ def _rows(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Rows that are not empty, with their numbers."""
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
-            text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")  # type: ignore[type-var]
+            text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
             for row, fields in enumerate(csv.reader(text, delimiter=separator, strict=True), start=1):
                 if any(field.strip() for field in fields):
                     yield row, fields

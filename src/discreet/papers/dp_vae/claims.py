@@ -64,6 +64,16 @@ def higher(seen: Seen, one: Sequence[Case], other: Sequence[Case], by: float = 0
     return judges.better(below, above, by=by)
 
 
+def improves(seen: Seen, one: Sequence[Case], other: Sequence[Case]) -> Finding | None:
+    """No number of one method is below that of another by more than the slack, and some is above by more."""
+    above, below = seen(one), seen(other)
+    if len(above) < len(one) or len(below) < len(other):
+        return None
+    gaps = [float(np.mean(high.values - low.values)) for high, low in zip(above, below, strict=True)]
+    listed = ", ".join(f"{gap:+.3f}" for gap in gaps)
+    return Finding(min(gaps) >= -SLACK and max(gaps) > SLACK, f"{listed}; none may be lower by more than {SLACK:g}")
+
+
 def over_all(seen: Seen, one: Sequence[Case], others: dict[str, list[Case]], what: str) -> Finding | None:
     """Above all of these methods."""
     found = {name: higher(seen, one, cases) for name, cases in others.items()}
@@ -146,7 +156,7 @@ def claims(grid: Grid) -> Sequence[Claim]:
         return judges.all_of(run, "models") if run else None
 
     def built(seen: Seen) -> Finding | None:
-        found = {name: higher(seen, three(name, built=1.0), three(name)) for name in BUILT}
+        found = {name: improves(seen, three(name, built=1.0), three(name)) for name in BUILT}
         run = {name: finding for name, finding in found.items() if finding is not None}
         return judges.all_of(run, "models") if run else None
 
@@ -166,6 +176,9 @@ def claims(grid: Grid) -> Sequence[Claim]:
     def asked(one: str, other: str) -> Callable[[Seen], Finding | None]:
         return lambda seen: higher(seen, three(one), three(other))
 
+    def improved(one: str, other: str) -> Callable[[Seen], Finding | None]:
+        return lambda seen: improves(seen, three(one), three(other))
+
     def near_vae(seen: Seen) -> Finding:
         return judges.close(seen(three("VAE, priors")), seen(three("Almanac, proven")), within=MUCH)
 
@@ -175,12 +188,12 @@ def claims(grid: Grid) -> Sequence[Claim]:
     every_reading = ("masked", "training", "unmasked", "users")
     return [
         Claim(5, "data sets as built give better models", built, data=LARGE, at="4.2.1, Table 5"),
-        Claim(6, "priors improve DP-VAE", asked("DP-VAE, priors", "DP-VAE, neither"), at="4.2.2, Table 6"),
-        Claim(6, "priors improve VAE", asked("VAE, priors", "VAE"), at="4.2.2, Table 6"),
+        Claim(6, "priors improve DP-VAE", improved("DP-VAE, priors", "DP-VAE, neither"), at="4.2.2, Table 6"),
+        Claim(6, "priors improve VAE", improved("VAE, priors", "VAE"), at="4.2.2, Table 6"),
         Claim(
             7,
             "the optimal clipping bound improves DP-VAE",
-            asked("DP-VAE, optimal clip", "DP-VAE, neither"),
+            improved("DP-VAE, optimal clip", "DP-VAE, neither"),
             at="4.2.3, Table 7",
         ),
         Claim(8, "DP-VAE is better than all models but VAE", better_than(STANDARD), at="4.2.4, Table 8"),
@@ -229,7 +242,7 @@ def claims(grid: Grid) -> Sequence[Claim]:
         Claim(
             9,
             "both improvements together are better than neither",
-            asked("DP-VAE", "DP-VAE, neither"),
+            improved("DP-VAE", "DP-VAE, neither"),
             data=LARGE,
             at="4.2.4, Table 9",
         ),

@@ -129,7 +129,7 @@ class Gradients:
             (_squares(inputs) + 1) * _squares(slopes)  # the 1 is the constant's input
             for inputs, slopes in self.layers
         ]
-        return np.sqrt(np.sum(squares, axis=0))
+        return np.asarray(np.sqrt(np.sum(squares, axis=0)))
 
     @cached_property
     def sums(self) -> Doubles:

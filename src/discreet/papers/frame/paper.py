@@ -135,6 +135,6 @@ class Paper:
 
     def cases(self, grid: Grid, figures: Sequence[int]) -> list[Case]:
         """What must be run for these figures and tables, each case once."""
-        shown = (*self.figures(grid), *self.printed(grid))
+        shown: list[Figure | PrintedTable] = [*self.figures(grid), *self.printed(grid)]
         wanted = (case for one in shown if one.number in figures for case in one.cases)
         return list(dict.fromkeys(wanted))
