@@ -44,7 +44,7 @@ SETTINGS = {
         "latent": 2,
         "epochs": 200,
         "learning_rate": 0.02,
-        "divergence": 0.0,
+        "divergence": 0,
     },
 }
 USERS, ITEMS = 61, 24

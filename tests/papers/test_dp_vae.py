@@ -122,10 +122,8 @@ def test_the_bisection_finds_the_minimum_of_any_valley():
 
 
 def rounds(**settings):
-    usual = dict(
-        levels=None, delta=DELTA, clipping="constant", clip=1.5, epochs=1, batch=10, learning_rate=0.1, epsilon=1
-    )
-    return Rounds(**(usual | settings))
+    noise = {"levels": None, "delta": DELTA, "clipping": "constant", "clip": 1.5, "epsilon": 1}
+    return Rounds(**({"epochs": 1, "batch": 10, "learning_rate": 0.1} | noise | settings))
 
 
 class Fixed:
@@ -162,7 +160,7 @@ def test_noise_is_gaussian_and_of_the_stated_size():
 
 def test_levels_are_uniform_up_to_the_largest():
     levels = draw_levels(1.5, 10_000, seed=1)
-    assert 0 < levels.min() and levels.max() <= 1.5 and abs(levels.mean() - 0.75) < 5 * 1.5 / np.sqrt(12 * 10_000)
+    assert levels.min() > 0 and levels.max() <= 1.5 and abs(levels.mean() - 0.75) < 5 * 1.5 / np.sqrt(12 * 10_000)
     assert set(draw_levels(0.3, 5, 1, same=True)) == {0.3}
 
 
