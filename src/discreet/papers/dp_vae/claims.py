@@ -14,6 +14,7 @@ from discreet.papers.frame import judges
 from discreet.papers.frame.cases import Case, Grid
 from discreet.papers.frame.claims import Claim, RunOn, Seen
 from discreet.papers.frame.judges import Finding
+from discreet.papers.frame.outcome import with_half_width
 
 AROUND = 0.25
 """Within this share of a number counts as around it."""
@@ -65,13 +66,14 @@ def higher(seen: Seen, one: Sequence[Case], other: Sequence[Case], by: float = 0
 
 
 def improves(seen: Seen, one: Sequence[Case], other: Sequence[Case]) -> Finding | None:
-    """No number of one method is below that of another by more than the slack, and some is above by more."""
+    """No number of one method is below that of another by more than chance and slack, and some is above by more."""
     above, below = seen(one), seen(other)
     if len(above) < len(one) or len(below) < len(other):
         return None
-    gaps = [float(np.mean(high.values - low.values)) for high, low in zip(above, below, strict=True)]
-    listed = ", ".join(f"{gap:+.3f}" for gap in gaps)
-    return Finding(min(gaps) >= -SLACK and max(gaps) > SLACK, f"{listed}; none may be lower by more than {SLACK:g}")
+    gaps = [with_half_width(high.values - low.values) for high, low in zip(above, below, strict=True)]
+    holds = all(gap >= -chance - SLACK for gap, chance in gaps) and any(gap > chance + SLACK for gap, chance in gaps)
+    listed = ", ".join(f"{gap:+.3f} ± {chance:.3f}" for gap, chance in gaps)
+    return Finding(holds, f"{listed}; one must be above chance and {SLACK:g}, and none as far below")
 
 
 def over_all(seen: Seen, one: Sequence[Case], others: dict[str, list[Case]], what: str) -> Finding | None:
@@ -93,15 +95,18 @@ def lost(seen: Seen, one: Sequence[Case], other: Sequence[Case], share: float) -
 
 
 def much_above(seen: Seen, one: Sequence[Case], others: Sequence[str]) -> Finding | None:
-    """Above the best of several methods by more than what is close, in all three metrics."""
+    """Above the best of several methods by more than what is close, and than chance, in all three metrics."""
     line = seen(one)
     rivals = [found for name in others if len(found := seen(three(name))) == len(one)]
     if len(line) < len(one) or not rivals:
         return None
-    best = [max(found[place].mean for found in rivals) for place in range(len(one))]
-    gains = [found.mean / most - 1 for found, most in zip(line, best, strict=True)]
+    best = [max((found[place] for found in rivals), key=lambda found: found.mean) for place in range(len(one))]
+    gaps = [with_half_width(own.values - other.values) for own, other in zip(line, best, strict=True)]
+    gains = [own.mean / other.mean - 1 for own, other in zip(line, best, strict=True)]
+    certain = all(gap > chance for gap, chance in gaps)
     return Finding(
-        min(gains) > MUCH, f"{min(gains):+.1%} to {max(gains):+.1%} of the best, more than {MUCH:.0%} is much"
+        certain and min(gains) > MUCH,
+        f"{min(gains):+.1%} to {max(gains):+.1%} of the best, more than {MUCH:.0%} is much",
     )
 
 
@@ -110,9 +115,12 @@ def sharply_below(seen: Seen, one: Sequence[Case], other: Sequence[Case]) -> Fin
     below, above = seen(one), seen(other)
     if len(below) < len(one) or len(above) < len(other):
         return None
+    gaps = [with_half_width(high.values - low.values) for low, high in zip(below, above, strict=True)]
+    certain = all(gap > chance for gap, chance in gaps)
     drops = [1 - low.mean / high.mean for low, high in zip(below, above, strict=True)]
     return Finding(
-        min(drops) > MUCH, ", ".join(f"{-drop:+.1%}" for drop in drops) + f"; sharply: by {MUCH:.0%} or more"
+        certain and min(drops) > MUCH,
+        ", ".join(f"{-drop:+.1%}" for drop in drops) + f"; sharply: by more than {MUCH:.0%}, and than chance",
     )
 
 
@@ -129,7 +137,7 @@ def claims(grid: Grid) -> Sequence[Claim]:
         own = [measured("DP-VAE", "ndcg", ranks[0])]
         others = {name: higher(seen, [measured(name, "ndcg", ranks[0])], own) for name in ("KNN", "SVD")}
         run = {name: finding for name, finding in others.items() if finding is not None}
-        return judges.all_of(run, "of KNN and SVD") if run else None
+        return judges.all_of(run, "models") if run else None
 
     def degrade(seen: Seen) -> Finding | None:
         ends = {
@@ -137,7 +145,7 @@ def claims(grid: Grid) -> Sequence[Claim]:
             for name in ("KNN", "SVD")
         }
         run = {name: finding for name, finding in ends.items() if finding is not None}
-        return judges.all_of(run, "of KNN and SVD") if run else None
+        return judges.all_of(run, "models") if run else None
 
     def trade_off(seen: Seen) -> Finding | None:
         found = {}
@@ -145,7 +153,9 @@ def claims(grid: Grid) -> Sequence[Claim]:
             line = seen([measured("DP-VAE", kind, rank, epsilon=level) for level in levels])
             if len(line) < len(levels):
                 return None
-            found[f"{kind}@{rank:g}"] = judges.rises(line, slack=SLACK)
+            gain, chance = with_half_width(line[-1].values - line[0].values)
+            holds = judges.rises(line, slack=SLACK).holds and gain > chance + SLACK
+            found[f"{kind}@{rank:g}"] = Finding(holds, f"{gain:+.3f}")
         return judges.all_of(found, "metrics")
 
     def generalises(seen: Seen) -> Finding | None:

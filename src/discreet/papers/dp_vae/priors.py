@@ -5,7 +5,7 @@
     γ_kj² = Σ_w (m_kwj − μ_kj)² + N(0, σ_k²)
 
 Δ has no number in the paper: 1 here, as much as one fact can move one μ_kj. A variance with such noise is negative for
-one user in three or so, so the sum over w is read as a mean, and kept at ``LEAST_VARIANCE`` at least.
+one user in three or so: it is kept at ``LEAST_VARIANCE`` at least.
 """
 
 import numpy as np
@@ -33,14 +33,13 @@ def published_priors(
     >>> found.means.shape, bool((found.variances >= LEAST_VARIANCE).all())
     ((2, 4), True)
     """
-    exact = UserPriors.of(embedded, means)
-    if epsilons is None:
-        return exact
-    deviation = (multiplier(delta) * SENSITIVITY / np.asarray(epsilons))[:, None]
-    noisy = exact.means + deviation * rng.standard_normal(exact.means.shape)
-    variances = ((embedded - noisy[:, None, :]) ** 2).mean(axis=1)
-    variances = np.maximum(variances + deviation * rng.standard_normal(variances.shape), LEAST_VARIANCE)
-    return UserPriors(np.asarray(noisy, dtype=np.float32), np.asarray(variances, dtype=np.float32))
+    own, deviation = (embedded * means).sum(axis=1), np.zeros((len(embedded), 1))
+    if epsilons is not None:
+        deviation = (multiplier(delta) * SENSITIVITY / np.asarray(epsilons))[:, None]
+    own = own + deviation * rng.standard_normal(own.shape)
+    variances = ((embedded - own[:, None, :]) ** 2).sum(axis=1) + deviation * rng.standard_normal(own.shape)
+    variances = np.maximum(variances, LEAST_VARIANCE)
+    return UserPriors(np.asarray(own, dtype=np.float32), np.asarray(variances, dtype=np.float32))
 
 
 def negative_share(variance: float, deviation: float) -> float:

@@ -30,9 +30,7 @@ and account for all steps together (:mod:`discreet.models`).
 import math
 
 import numpy as np
-from scipy.stats import chi2
 
-from discreet.privacy.gaussian import epsilon_of_mu
 from discreet.privacy.guarantee import Guarantee, Loss
 from discreet.privacy.unit import User
 from discreet.types import AnyArray
@@ -97,6 +95,8 @@ def delta_of_scales(epsilon: float, ratio: float, count: int = PARAMETERS) -> fl
     >>> [round(delta_of_scales(10, ratio), 3) for ratio in (1.001, 1.01, 1.02)]
     [0.0, 0.986, 1.0]
     """
+    from scipy.stats import chi2  # here, so that users can score with numpy alone
+
     least = 2 * (epsilon + count * math.log(ratio)) / (1 - 1 / ratio**2)
     return float(chi2.sf(least / ratio**2, count) - math.exp(epsilon) * chi2.sf(least, count))
 
@@ -120,7 +120,7 @@ def one_step(epsilon: float, delta: float) -> float:
     >>> round(one_step(1.0, 1.25e-5), 3)
     0.747
     """
-    return epsilon_of_mu(epsilon / multiplier(delta), delta)
+    return _epsilon(epsilon / multiplier(delta), delta)
 
 
 def composed(epsilon: float, times: int, delta: float = 1.25e-5, sensitivity: float = 1.0) -> float:
@@ -133,7 +133,7 @@ def composed(epsilon: float, times: int, delta: float = 1.25e-5, sensitivity: fl
     >>> [round(composed(epsilon, 30, sensitivity=2), 2) for epsilon in (0.3, 0.5, 1.0, 1.5)]
     [2.8, 5.05, 11.66, 19.65]
     """
-    return epsilon_of_mu(sensitivity * math.sqrt(times) * epsilon / multiplier(delta), delta)
+    return _epsilon(sensitivity * math.sqrt(times) * epsilon / multiplier(delta), delta)
 
 
 def prior_epsilon(epsilon: float, dimensions: int, delta: float = 1.25e-5) -> float:
@@ -143,7 +143,7 @@ def prior_epsilon(epsilon: float, dimensions: int, delta: float = 1.25e-5) -> fl
     >>> [round(prior_epsilon(1.0, dimensions, delta), 2) for dimensions, delta in settings]
     [5.98, 7.55, 10.11]
     """
-    return epsilon_of_mu(math.sqrt(2 * dimensions) * epsilon / multiplier(delta), delta)
+    return _epsilon(math.sqrt(2 * dimensions) * epsilon / multiplier(delta), delta)
 
 
 def sampled(epsilon: float, users: int, batch: int, epochs: int, delta: float = 1.25e-5, shares: int = 1) -> float:
@@ -165,6 +165,12 @@ def sampled(epsilon: float, users: int, batch: int, epochs: int, delta: float = 
         times=users * epochs // batch,
     )
     return epsilon_of([steps], delta)
+
+
+def _epsilon(mu: float, delta: float) -> float:
+    from discreet.privacy.gaussian import epsilon_of_mu
+
+    return epsilon_of_mu(mu, delta)
 
 
 # ── Optimal_Clip ──
