@@ -26,6 +26,8 @@ MODELS = {
     "pmf": "pmf:PMF",
     "svd": "svd:SVD",
     "warp": "warp:WARP",
+    "mult-vae": "mult_vae:MultVAE",
+    "auto-encoder": "auto_encoder:AutoEncoder",
     "pattern-mf": "pattern_mf:PatternMF",
     "huber-mf": "huber_mf:HuberMF",
     "filtered-mf": "filtered_mf:FilteredMF",

@@ -39,6 +39,14 @@ SETTINGS = {
     "paper:personalised": {"epsilon": None, "factors": 2},
     "paper:dp-pmf": {"epsilon": None, "factors": 2},
     "paper:untrusted": {"epsilon": None, "factors": 2},
+    "paper:dp-vae": {
+        "epsilon": None,
+        "hidden": 8,
+        "latent": 2,
+        "epochs": 200,
+        "learning_rate": 0.02,
+        "divergence": 0,
+    },
 }
 USERS, ITEMS = 61, 24
 KINDS = every_kind()

@@ -98,6 +98,10 @@ class DataOptions:
         bool,
         typer.Option("--items-public", help="That table is public: it was made without looking at the ratings."),
     ] = False
+    users: Annotated[
+        Path | None,
+        typer.Option("--users", metavar="FILE", help="A second table, of the users: age, gender, occupation."),
+    ] = None
     repeats: Annotated[
         str | None,
         typer.Option(metavar="RULE", help="How to merge several ratings of one item: last, mean or recency."),
@@ -131,6 +135,10 @@ class DataOptions:
             raise DataError(str(error).replace("repeats='last'", "--repeats last")) from None
         except UnknownNameError as error:
             raise error.with_hint("`discreet data list` lists them") from None
+        if self.users is not None:
+            from discreet.data.user_file import read_users
+
+            ratings = read_users(self.users, self.user_column or "user").of(ratings)
         require(
             not (merged and ratings.has_repeats),
             f"{self.data} has several ratings of one item by one user: merge them with --repeats last, mean or recency",

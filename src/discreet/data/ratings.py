@@ -12,11 +12,11 @@ import numpy as np
 from discreet.data.catalogue import Catalogue
 from discreet.data.dealing import merged_runs, parts_of_each_user, rows_of_users
 from discreet.data.handling import Handling, MergeRule
-from discreet.data.history import History
+from discreet.data.history import History, facts_of
 from discreet.data.labels import Labels, counted
 from discreet.data.report import ReportForm
 from discreet.data.sorting import Columns, narrow, pair_starts, placed, shuffled, sorting_order, stable_order
-from discreet.errors import InputError, library_for, require
+from discreet.errors import library_for, require
 from discreet.looks import Looks
 from discreet.types import AnyArray, Floats, Indices, Offsets, Progress, no_progress
 
@@ -134,6 +134,7 @@ class Ratings:
             user_index=np.repeat(np.arange(len(histories), dtype=np.int32), lengths),
             item_index=np.concatenate([history.items for history in histories]),
             values=np.concatenate([history.values for history in histories]),
+            user_facts=facts_of(histories),
             handling=Handling(users_listed=True, nameless=True),
         )
 
@@ -176,8 +177,7 @@ class Ratings:
         """Users by items, sharing memory with the columns."""
         with library_for("sparse matrices"):
             import scipy.sparse as sp
-        shape = (self.n_users, self.n_items)
-        return sp.csr_array((self.values, self.item_index, self.indptr), shape=shape, copy=False)
+        return sp.csr_array((self.values, self.item_index, self.indptr), shape=(self.n_users, self.n_items), copy=False)
 
     @cached_property
     def by_item(self) -> Columns:
@@ -190,7 +190,7 @@ class Ratings:
     @cached_property
     def has_repeats(self) -> bool:
         """Whether some user rated some item more than once."""
-        return not bool(pair_starts(self.user_index, self.item_index).all())
+        return not pair_starts(self.user_index, self.item_index).all()
 
     def history(self, user: str) -> History:
         """The own ratings of one user, named by label."""
@@ -200,10 +200,10 @@ class Ratings:
         """The own ratings of the user at a position."""
         there = isinstance(position, int | np.integer) and 0 <= position < self.n_users
         require(there, "there is no user at that position")
-        if self.has_repeats:
-            raise InputError("some pairs are rated more than once: call ratings.merge('last') first")
+        require(not self.has_repeats, "some pairs are rated more than once: call ratings.merge('last') first")
         rows = slice(self.indptr[position], self.indptr[position + 1])
-        return History(self.catalogue, self.item_index[rows], self.values[rows])
+        own = {name: column[position].item() for name, column in self.user_facts.items()}
+        return History(self.catalogue, self.item_index[rows], self.values[rows], own)
 
     def to_frame(self) -> "pl.DataFrame":
         """The ratings as a table of polars: ``user``, ``item``, ``rating`` and, where it is known, ``time``.
@@ -351,8 +351,8 @@ class Ratings:
             f"shares must be at least two positive numbers that sum to 1, got {tuple(shares)}",
         )
         part = parts_of_each_user(self.indptr, self.user_index, shares, seed)
-        every = self.of_split()
-        return tuple(every._kept(part == number, every.handling) for number in range(len(shares)))
+        handling = self.handling.after_split()
+        return tuple(self._kept(part == number, handling) for number in range(len(shares)))
 
     def split_users(self, test: int | float, seed: int) -> tuple["Ratings", "Ratings"]:
         """Hold out whole users: a share of them, or a number. Users are renumbered in both parts."""

@@ -1,3 +1,4 @@
+from .dp_vae.algorithm import DPVAE as DPVAE
 from .hybrid_knn.algorithm import HybridKNN as HybridKNN
 from .neighbourhood.descent import DPSGDPNBM as DPSGDPNBM
 from .neighbourhood.factors import DPPSMF as DPPSMF

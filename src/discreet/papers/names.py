@@ -74,6 +74,11 @@ PAPERS = {
         {"untrusted": "algorithm:UntrustedMF"},
         "Matrix factorisation by an untrusted recommender and a third party (IJCAI 2015).",
     ),
+    "dp-vae": Listed(
+        "dp_vae",
+        {"dp-vae": "algorithm:DPVAE"},
+        "A variational autoencoder with a privacy level for every user (2022).",
+    ),
 }
 
 
