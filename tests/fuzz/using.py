@@ -39,6 +39,9 @@ SMALL = {
     "paper:dpps-pnbm": {"iterations": 2},
     "paper:objective-perturbation": {"factors": 3, "iterations": 2},
     "paper:personalised": {"factors": 3, "iterations": 2, "private_iterations": 2},
+    "mult-vae": {"hidden": 4, "latent": 2, "epochs": 2},
+    "auto-encoder": {"latent": 2, "epochs": 2},
+    "paper:dp-vae": {"epsilon": None, "hidden": 4, "latent": 2, "epochs": 2},
     "paper:untrusted": {"epsilon": None, "factors": 2},
     "paper:dp-pmf": {"factors": 3, "iterations": 2, "private_iterations": 2},
 }

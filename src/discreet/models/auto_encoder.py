@@ -6,6 +6,7 @@ It has no prior and no variance: dropout of the input is all that keeps it from 
 items → latent → items, the smallest network that learns who rates what.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,8 +14,10 @@ from discreet.data.ratings import Ratings
 from discreet.kernels.autoencoder import Sizes, for_scoring
 from discreet.kernels.autoencoder_training import Training, train
 from discreet.models.home.codes import network_scores
+from discreet.models.home.network_arrays import network_arrays
 from discreet.models.mult_vae import check_training
 from discreet.populations.asking import check_ratings
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Floats, Progress, no_progress
 
@@ -71,6 +74,10 @@ class AutoEncoder:
         )
         arrays = train(ratings.indptr, ratings.item_index, sizes, how, progress)
         return Release.of_ratings(self, ratings, for_scoring(sizes, arrays))
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return network_arrays(self.hidden, self.latent)
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """The logits of all items, from the user's own history."""

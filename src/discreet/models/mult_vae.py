@@ -14,6 +14,7 @@ It is trained on raw ratings, so it is a reference and not a private model; :cla
 private one. Training needs torch, scoring does not.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,7 +23,9 @@ from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.autoencoder import Sizes, for_scoring
 from discreet.kernels.autoencoder_training import Training, train
 from discreet.models.home.codes import network_scores
+from discreet.models.home.network_arrays import network_arrays
 from discreet.populations.asking import check_ratings
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Floats, Progress, no_progress
 
@@ -96,6 +99,10 @@ class MultVAE:
         )
         arrays = train(ratings.indptr, ratings.item_index, sizes, how, progress)
         return Release.of_ratings(self, ratings, for_scoring(sizes, arrays))
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return network_arrays(self.hidden, self.latent)
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """The logits of all items, from the user's own history."""

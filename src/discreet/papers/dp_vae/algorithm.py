@@ -19,6 +19,7 @@ At home a user encodes their own row. Without ratings the code is the mean of th
 say of themselves: a cold start.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -34,6 +35,7 @@ from discreet.papers.dp_vae.privacy import guarantee
 from discreet.papers.dp_vae.rounds import Rounds, draw_levels, fast_generator
 from discreet.populations.asking import check_ratings
 from discreet.privacy.randomness import Randomness
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Progress, no_progress
 
@@ -135,6 +137,25 @@ class DPVAE:
         arrays = {name: array.astype(np.float32) for name, array in network.views(flat).items()} | told
         promise = guarantee(self.epsilon, self.delta, self.clipping, priors=bool(told), seeded=randomness.is_seeded)
         return Release(self, arrays, ratings.catalogue, promise)
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release, those of the priors where users said something of themselves."""
+        out = 2 * self.latent if self.variational else self.latent
+        told = (
+            Array("fact_means", "float32", ("facts", self.latent)),
+            Array("words", "float32", ("words", self.latent)),
+        )
+        return (
+            Array("encoder_in", "float32", ("items", self.hidden)),
+            Array("encoder_in_bias", "float32", (self.hidden,)),
+            Array("encoder_out", "float32", (self.hidden, out)),
+            Array("encoder_out_bias", "float32", (out,)),
+            Array("decoder_in", "float32", (self.latent, self.hidden)),
+            Array("decoder_in_bias", "float32", (self.hidden,)),
+            Array("decoder_out", "float32", (self.hidden, "items")),
+            Array("decoder_out_bias", "float32", ("items",)),
+            *(told if "fact_means" in names else ()),
+        )
 
     def observe(self, ratings: Ratings, randomness: Randomness) -> "tuple[Release, tuple[Look, ...]]":
         """A fit as an audit sees it: the release, whose weights are no sum with noise on it."""
