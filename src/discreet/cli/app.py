@@ -17,6 +17,7 @@ from discreet.cli import (
     evaluation,
     fitting,
     models,
+    party,
     perturb,
     published,
     recommending,
@@ -102,6 +103,7 @@ app.command()(audit.audit)
 app.command()(budget.budget)
 app.command()(perturb.perturb)
 app.command()(perturb.collect)
+app.add_typer(party.app, name="party")
 reproduce.app.command()(published.tables)
 app.add_typer(reproduce.app, name="reproduce")
 app.command()(demo.demo)
