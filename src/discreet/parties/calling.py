@@ -38,10 +38,21 @@ class Caller:
         Certificates that are trusted beside those of the operating system.
     seconds
         How long an answer may take.
+    connections
+        How many there are at most.
+    transport
+        What carries requests, in tests.
     """
 
     def __init__(
-        self, url: str, name: str, *, trust: Sequence[Path] = (), seconds: float = 60.0, connections: int = 64
+        self,
+        url: str,
+        name: str,
+        *,
+        trust: Sequence[Path] = (),
+        seconds: float = 60.0,
+        connections: int = 64,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         parts = urlsplit(url)
         known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.path in ("", "/")
@@ -51,10 +62,11 @@ class Caller:
         self.name = name
         self._client = httpx.AsyncClient(
             base_url=url,
-            verify=_trusting(trust),
+            verify=_trusting(trust) if parts.scheme == "https" else False,
             timeout=httpx.Timeout(seconds, connect=10.0),
             limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
             trust_env=False,
+            transport=transport,
         )
 
     async def __aenter__(self) -> Self:

@@ -2,6 +2,7 @@
 
 import datetime
 import ipaddress
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,7 +31,8 @@ def make_certificate(folder: str | Path, hosts: Sequence[str] = ("localhost", "1
     for path in (certificate, secret):
         require(not path.exists(), f"{path} exists, and servers may be using it: name another folder")
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, hosts[0][:64])])
+    # A name of its own: of two trusted certificates with one name only one would be tried.
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, f"discreet {os.urandom(8).hex()}")])
     try:
         names = x509.SubjectAlternativeName([_name(host) for host in hosts])
     except ValueError as error:
