@@ -28,7 +28,7 @@ FOLDERS = {
     "read_netflix_probe read_reports",
     "evaluation": "EachUser Folds HeldOutUsers HoldOut PublishedRanking PublishedRatings Results Search",
     "papers": "DPPMF DPPSMF DPPSPNBM DPSGDMF DPSGDPNBM HybridKNN ObjectivePerturbedMF PDPPMF",
-    "populations": "Choice Groups Mechanism Steps UntrustedServer quantile_of_users",
+    "populations": "Choice Groups Mechanism PairwiseMasks Steps UntrustedServer quantile_of_users",
     "privacy": "LevelLoss Loss PublicKey SigningKey Spend choose private_count private_mean private_quantile",
     "releases": "PersonalPromise Recommendations Suggestion promised_to",
 }

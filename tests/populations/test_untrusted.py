@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dc
 from discreet.audit import audit_by_runs
-from discreet.populations import untrusted
+from discreet.populations import secure_sums, untrusted
 from discreet.populations.remote import Device, RemoteDevices, offer_of
 from discreet.populations.secure_sums import MINIMUM_GROUP
 from discreet.populations.untrusted import UntrustedServer
@@ -116,7 +116,7 @@ def test_rounding_once_is_within_half_a_step_for_each_user(bits, monkeypatch):
     monkeypatch.setattr(untrusted, "draw_noise", lambda spend, step, count, randomness: np.zeros(count, np.int64))
     found = {}
     for most in (0, 1 << 30):
-        monkeypatch.setattr(untrusted, "CELLS_BY_DEVICE", most)
+        monkeypatch.setattr(secure_sums, "CELLS_BY_DEVICE", most)
         model = dc.Almanac(audience=100_000, pair_share=0.5, items=12)
         server = UntrustedServer(RATINGS, ledger(), bits=bits, most_users=1000)
         asked = []

@@ -10,16 +10,18 @@ from discreet.errors import InputError, require, require_whole
 from discreet.populations.bounded import bound_for
 from discreet.populations.calibration import FLOAT_MARGIN, CalibratedNoise
 from discreet.populations.contribution import Contribution
+from discreet.populations.engine import on_engine
 from discreet.populations.held import held_by
 from discreet.populations.mechanism import Drawn, Mechanism
 from discreet.populations.paying import Paying
+from discreet.populations.population import InParts
 from discreet.populations.steps import Question
 from discreet.populations.weighted import weighted_total
 from discreet.privacy.guarantee import Guarantee, Loss
 from discreet.privacy.noise import LARGEST_SCALE
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Norm
-from discreet.protocol.encoding import HEADROOM, FixedPoint
+from discreet.protocol.encoding import HEADROOM, FixedPoint, Integers
 from discreet.types import Doubles
 
 MINIMUM_GROUP = 20
@@ -29,12 +31,16 @@ MOST_USERS = 1 << 20
 LATTICE = 2.0**-30
 """What sums of models are multiples of (:mod:`discreet.privacy.lattice`): with steps no larger nothing is rounded."""
 
+AS_ZEROS = "A server sees which devices send messages; to it a user is hidden as if the device had sent zeros."
+CELLS_BY_DEVICE = 1 << 30
+"""Up to so many cells (users times cells of a statistic) every device's own statistic is rounded, as devices do it."""
+
 
 @dataclass(frozen=True)
 class SummedNoise(CalibratedNoise):
     """Noise of several parties: the ledger counts one of them, and a sum has that of all."""
 
-    parties: int = 2
+    parties: float = 2.0
 
     @property
     def deviation(self) -> float:
@@ -59,7 +65,7 @@ def step_for(noise: CalibratedNoise, largest: float, points: FixedPoint) -> floa
     return least if points.bits == 32 else max(least, min(noise.grid, LATTICE))
 
 
-def with_step(noise: CalibratedNoise, step: float, parties: int) -> SummedNoise:
+def with_step(noise: CalibratedNoise, step: float, parties: float) -> SummedNoise:
     """The same noise on another lattice: rounding at home adds to the sensitivity what the step asks for.
 
     A user's cells are rounded by at most half a step each, so neighbours lie at most √cells (L2) or cells (L1) steps
@@ -191,3 +197,23 @@ class SecureSums(Paying):
             doubts=self.doubts,
             notes=(*self.notes, *notes),
         )
+
+    def _whole(self, contribution: Contribution, ratings: InParts | None, points: FixedPoint) -> Integers:
+        """Σz, device by device; where that is too much, the sums of many devices are rounded together.
+
+        Then it may differ from what devices would send by half a step for each, and a step is a tiny part of the noise;
+        where all values are multiples of the step, as those of Discreet's models are except for pairs of items, it does
+        not.
+        """
+        asked, total = on_engine(contribution, self._engine), np.zeros(contribution.shape, dtype=np.int64)
+        if ratings is None:
+            return total
+        if ratings.n_users * total.size > CELLS_BY_DEVICE:
+            levels = self.ledger.levels if self.ledger.weighted else ()
+            exact = weighted_total(asked, ratings, levels, self._level_fact)
+            steps = np.where(np.isfinite(exact), exact, 0.0) / points.step
+            return np.clip(np.rint(steps), -(2.0**62), 2.0**62).astype(np.int64)
+        for part in ratings.parts():
+            for position in range(part.n_users):
+                total += points.whole(self._own(asked, part.select_users(np.array([position]))))
+        return total

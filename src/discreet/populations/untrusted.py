@@ -3,27 +3,20 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.populations.calibration import CalibratedNoise
 from discreet.populations.contribution import Contribution
-from discreet.populations.engine import on_engine
 from discreet.populations.held import held_by
 from discreet.populations.population import InParts
-from discreet.populations.secure_sums import MINIMUM_GROUP, MOST_USERS, SecureSums
+from discreet.populations.secure_sums import AS_ZEROS, MINIMUM_GROUP, MOST_USERS, SecureSums
 from discreet.populations.some import sampled_users, some_users
 from discreet.populations.steps import Steps, StepSums
-from discreet.populations.weighted import weighted_total
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.ledger import Ledger
-from discreet.protocol.encoding import FixedPoint, Integers
 from discreet.protocol.noise import draw_noise
 from discreet.types import Doubles
 
-CELLS_BY_DEVICE = 1 << 30
-"""Up to so many cells (users times cells of a statistic) every device's own statistic is rounded, as devices do it."""
 BOTH = "both servers together can take every mask away, and see what each user sent"
 SECOND_NOISE = "Either server's noise alone gives this; both are added, so that sums have twice the variance."
 
@@ -100,7 +93,7 @@ class UntrustedServer(SecureSums):
     def guarantee(self) -> Guarantee:
         """What the ledger proves against each of the servers, and so against everyone else."""
         return self._of_ledger(
-            ("the public", "other users", "the recommender", "the third party"), self._exposed, (SECOND_NOISE,)
+            ("the public", "other users", "the recommender", "the third party"), self._exposed, (AS_ZEROS, SECOND_NOISE)
         )
 
     @property
@@ -143,23 +136,3 @@ class UntrustedServer(SecureSums):
             drawn = draw_noise(noise.spend, noise.grid, words.size, self._randomness)
             words = words + points.words(sign * drawn)
         return points.decode(words).reshape(contribution.shape)
-
-    def _whole(self, contribution: Contribution, ratings: InParts | None, points: FixedPoint) -> Integers:
-        """Σz, device by device; where that is too much, the sums of many devices are rounded together.
-
-        Then it may differ from what devices would send by half a step for each, and a step is a tiny part of the noise;
-        where all values are multiples of the step, as those of Discreet's models are except for pairs of items, it does
-        not.
-        """
-        asked, total = on_engine(contribution, self._engine), np.zeros(contribution.shape, dtype=np.int64)
-        if ratings is None:
-            return total
-        if ratings.n_users * total.size > CELLS_BY_DEVICE:
-            levels = self.ledger.levels if self.ledger.weighted else ()
-            exact = weighted_total(asked, ratings, levels, self._level_fact)
-            steps = np.where(np.isfinite(exact), exact, 0.0) / points.step
-            return np.clip(np.rint(steps), -(2.0**62), 2.0**62).astype(np.int64)
-        for part in ratings.parts():
-            for position in range(part.n_users):
-                total += points.whole(self._own(asked, part.select_users(np.array([position]))))
-        return total

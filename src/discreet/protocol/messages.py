@@ -94,12 +94,12 @@ class MaskedValue(FromUser):
         refuse_unless(len(self.code) == 32, "a receipt has a code of 32 bytes")
 
     def _body(self) -> bytes:
-        return self.sender + self.question + self.code + _packed(self.words)
+        return self.sender + self.question + self.code + packed_words(self.words)
 
     @classmethod
     def _read(cls, label: Label, reader: Reader) -> "MaskedValue":
         sender, question, code = reader.take(16), reader.take(32), reader.take(32)
-        return cls(label=label, sender=sender, question=question, code=code, words=_unpacked(reader))
+        return cls(label=label, sender=sender, question=question, code=code, words=unpacked_words(reader))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +121,7 @@ class Arrived(Message):
 
     @classmethod
     def _read(cls, label: Label, reader: Reader) -> "Arrived":
-        question, names = reader.take(32), reader.rest()
+        question, names = reader.take(32), bytes(reader.rest())
         refuse_unless(len(names) % NAME_BYTES == 0, "a list of senders ends in the middle of a name")
         senders = tuple(names[place : place + NAME_BYTES] for place in range(0, len(names), NAME_BYTES))
         return cls(label=label, question=question, senders=senders)
@@ -136,11 +136,11 @@ class NoisyMasks(Message):
     words: AnyArray
 
     def _body(self) -> bytes:
-        return self.arrived + _packed(self.words)
+        return self.arrived + packed_words(self.words)
 
     @classmethod
     def _read(cls, label: Label, reader: Reader) -> "NoisyMasks":
-        return cls(label=label, arrived=reader.take(32), words=_unpacked(reader))
+        return cls(label=label, arrived=reader.take(32), words=unpacked_words(reader))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -152,11 +152,11 @@ class Answer(Message):
     words: AnyArray
 
     def _body(self) -> bytes:
-        return self.question + _packed(self.words)
+        return self.question + packed_words(self.words)
 
     @classmethod
     def _read(cls, label: Label, reader: Reader) -> "Answer":
-        return cls(label=label, question=reader.take(32), words=_unpacked(reader))
+        return cls(label=label, question=reader.take(32), words=unpacked_words(reader))
 
 
 M = TypeVar("M", bound=Message)
@@ -191,11 +191,13 @@ def size_of_value(cells: int, bits: int) -> int:
     return HEADER_BYTES + NAME_BYTES + 2 * DIGEST_BYTES + 1 + cells * bits // 8
 
 
-def _packed(words: AnyArray) -> bytes:
+def packed_words(words: AnyArray) -> bytes:
+    """Words with their size before them."""
     return struct.pack("<B", 8 * words.dtype.itemsize) + words.astype(word_type(8 * words.dtype.itemsize)).tobytes()
 
 
-def _unpacked(reader: Reader) -> AnyArray:
+def unpacked_words(reader: Reader) -> AnyArray:
+    """Words with their size before them, up to the end of a message."""
     bits = reader.number("B")
     refuse_unless(bits in (32, 64), f"words have 32 or 64 bits, got {bits}")
     data = reader.rest()

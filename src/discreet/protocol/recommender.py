@@ -58,7 +58,7 @@ class RecommenderMachine:
         self._noise = noise or partial(fresh_noise, Randomness() if randomness is None else randomness)
         self._before = START
         self._question: Question | None = None
-        self._senders: dict[bytes, bytes] = {}
+        self._senders: set[bytes] = set()
         self._total: AnyArray = np.zeros(0, dtype=word_type(offer.bits))
         self._arrived: Arrived | None = None
         self._answer: Answer | None = None
@@ -96,10 +96,10 @@ class RecommenderMachine:
         refuse_unless(question.label.round < self.offer.rounds, "there are more rounds than were offered")
         question.points(self.offer).check_noise(2 * question.spend.scale)
         self._question, self._arrived, self._answer = question, None, None
-        self._senders, self._total = {}, np.zeros(question.cells, dtype=word_type(self.offer.bits))
+        self._senders, self._total = set(), np.zeros(question.cells, dtype=word_type(self.offer.bits))
 
     def receive(self, value: MaskedValue) -> None:
-        """Add a masked value; the same one again changes nothing."""
+        """Add a masked value; whatever else comes under the same name changes nothing."""
         question = self._asked()
         refuse_unless(value.label == question.label, "this message belongs to another run, round or group")
         refuse_unless(value.question == question.digest, "this message is about another question")
@@ -108,14 +108,11 @@ class RecommenderMachine:
         receipt = Receipt(label=value.label, sender=value.sender, question=value.question, code=value.code)
         known_code = hmac.compare_digest(receipt_code(self._key, receipt), value.code)
         refuse_unless(known_code, "this receipt was not given by the third party")
-        known = self._senders.get(value.sender)
-        came = digest(value.words.tobytes())
-        refuse_unless(known is None or known == came, "another value came under this name")
-        if known is not None:
+        if value.sender in self._senders:
             return
         refuse_unless(self._arrived is None, "this round is closed")
         refuse_unless(len(self._senders) < self.offer.most_users, "more users came than were announced")
-        self._senders[value.sender] = came
+        self._senders.add(value.sender)
         self._total += value.words
 
     def close(self) -> Arrived:
@@ -158,7 +155,7 @@ class RecommenderMachine:
         """All that has to be kept, the receipts' key apart."""
         messages = (self._question, self._arrived, self._answer)
         blocks = [b"" if each is None else each.to_bytes() for each in messages]
-        senders = b"".join(sender + came for sender, came in self._senders.items())
+        senders = b"".join(sorted(self._senders))
         head = {"offer": self.offer.to_bytes().hex(), "before": self._before.hex()}
         return packed_state("a recommender", head, *blocks, senders, self._total.tobytes())
 
@@ -171,6 +168,6 @@ class RecommenderMachine:
         machine._question = read_message(question, Question) if question else None
         machine._arrived = read_message(arrived, Arrived) if arrived else None
         machine._answer = read_message(answer, Answer) if answer else None
-        machine._senders = {senders[at : at + 16]: senders[at + 16 : at + 48] for at in range(0, len(senders), 48)}
+        machine._senders = {senders[at : at + 16] for at in range(0, len(senders), 16)}
         machine._total = np.frombuffer(total, dtype=word_type(machine.offer.bits)).copy()
         return machine

@@ -123,19 +123,8 @@ class UserMachine:
         """
         if self._sent is not None and self._sent.question == question.digest:
             return self._seed(question.label)
-        self._check(question, expected)
-        refuse_unless(np.shape(values) == question.shape, "the user's own statistic has another shape than is asked")
-        points = question.points(self.offer)
-        if question.number == 0:
-            try:
-                self.ledger.charge(question.spend)
-            except OverspentError as error:
-                raise RefusedError(f"this user's own budget refuses: {error}") from None
-        self._steps = question if question.spend.times > 1 else None
-        self._last_round, self._answered = question.label.round, self._answered + 1
+        words = self._agreed(question, expected, values)
         sender, seed = self._draw(NAME_BYTES), fresh_seed(self._draw)
-        taking_part = question.spend.sampling_rate == 1 or self._coin() < question.spend.sampling_rate
-        words = points.encode(np.ravel(values) if taking_part else np.zeros(question.cells))
         words = words + self._mask(seed, question.label.to_bytes() + sender, question.cells, self.offer.bits)
         self._sent = Sent(question=question.digest, sender=sender, seed=seed, words=words)
         return self._seed(question.label)
@@ -148,6 +137,21 @@ class UserMachine:
         return MaskedValue(
             label=receipt.label, sender=sent.sender, question=sent.question, code=receipt.code, words=sent.words
         )
+
+    def _agreed(self, question: Question, expected: Question, values: AnyArray) -> AnyArray:
+        """The user's own statistic as words, once the question is checked and charged."""
+        self._check(question, expected)
+        refuse_unless(np.shape(values) == question.shape, "the user's own statistic has another shape than is asked")
+        points = question.points(self.offer)
+        if question.number == 0:
+            try:
+                self.ledger.charge(question.spend)
+            except OverspentError as error:
+                raise RefusedError(f"this user's own budget refuses: {error}") from None
+        self._steps = question if question.spend.times > 1 else None
+        self._last_round, self._answered = question.label.round, self._answered + 1
+        taking_part = question.spend.sampling_rate == 1 or self._coin() < question.spend.sampling_rate
+        return points.encode(np.ravel(values) if taking_part else np.zeros(question.cells))
 
     def _check(self, question: Question, expected: Question) -> None:
         refuse_unless(question.label.run == self.offer.label.run, "this question belongs to another run")

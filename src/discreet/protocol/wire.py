@@ -55,9 +55,11 @@ class Reader:
         except UnicodeDecodeError:
             raise RefusedError(f"{self._what} holds a text that is not UTF-8") from None
 
-    def rest(self) -> bytes:
-        """All that is left."""
-        return self.take(len(self._data) - self._place)
+    def rest(self) -> memoryview:
+        """All that is left, without a copy."""
+        found = self._data[self._place :]
+        self._place = len(self._data)
+        return found
 
     def end(self) -> None:
         """Raise where anything is left."""
