@@ -69,6 +69,12 @@ class _Asking(SecureSums):
         self.offer, self.told = offer, list(told)
         self._given, self._before, self._round = 0, START, 0
 
+    guarantee = UntrustedServer.guarantee
+
+    @property
+    def _exposed(self) -> tuple[str, ...]:
+        return ("both servers if they put together what they saw",)
+
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The noisy sum; booked before it is asked for."""
         return self._reply(contribution, self._charged(contribution, share), 0)
@@ -142,12 +148,7 @@ class RemoteDevices(_Asking):
         super().__init__(nobody(catalogue), ledger, offer, told, **settings)
         self._transport = ask
 
-    guarantee = UntrustedServer.guarantee
     guarantees = UntrustedServer.guarantees
-
-    @property
-    def _exposed(self) -> tuple[str, ...]:
-        return ("both servers if they put together what they saw",)
 
     def _ask(self, question: Question, contribution: Contribution) -> Told:
         return self._transport(question)
