@@ -79,7 +79,7 @@ def test_servers_that_restart_in_the_middle_of_a_round_lose_nothing(net, without
         told = await rounds
         net.start_third_party()
         net.start_recommender()
-        assert net.recommender.told[0][1].to_bytes() == told[1].to_bytes()
+        assert net.recommender.told()[0][1].to_bytes() == told[1].to_bytes()
         assert again[0].answered == 1  # sent twice, charged once
         return net.decoded(told)
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from discreet.errors import InputError, require
-from discreet.parties.serving import is_loopback
+from discreet.parties.serving import SECONDS_IDLE, is_loopback
 from discreet.protocol.wire import RefusedError
 
 MOST_SENTENCE = 300
@@ -60,11 +60,15 @@ class Caller:
         secret = parts.scheme == "https" or is_loopback(parts.hostname or "")
         require(secret, f"the {name} is on another machine, so its address must begin with https://")
         self.name = name
+        # Many that wait for a connection would each be looked at whenever one of them is done.
+        self._room = asyncio.Semaphore(connections)
         self._client = httpx.AsyncClient(
             base_url=url,
             verify=_trusting(trust) if parts.scheme == "https" else False,
             timeout=httpx.Timeout(seconds, connect=10.0),
-            limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections),
+            limits=httpx.Limits(
+                max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=SECONDS_IDLE / 2
+            ),
             trust_env=False,
             transport=transport,
         )
@@ -87,7 +91,7 @@ class Caller:
 
     async def _ask(self, method: str, path: str, most: int, **request: object) -> bytes:
         try:
-            async with self._client.stream(method, path, **request) as answer:  # type: ignore[arg-type]
+            async with self._room, self._client.stream(method, path, **request) as answer:  # type: ignore[arg-type]
                 accepted = answer.status_code in (200, 204)
                 limit = most if accepted else MOST_SENTENCE * 4
                 found = bytearray()

@@ -126,8 +126,7 @@ async def _fit(run: Run, offer: Offer, server: RecommenderServer) -> Release:
         asked.append(asyncio.run_coroutine_threadsafe(server.run_round(question), loop))
         return asked[-1].result()
 
-    told = list(server.told)
-    population = RemoteDevices(run.catalogue, run.ledger, offer, ask, told=told, tuning=run.tuning)
+    population = RemoteDevices(run.catalogue, run.ledger, offer, ask, told=server.told(), tuning=run.tuning)
     try:
         release = await asyncio.to_thread(run.model.fit, population)
     except asyncio.CancelledError:

@@ -56,6 +56,10 @@ class StateFolder:
             return None
 
 
+SECONDS_TO_GATHER = 0.02
+"""A record waits so long for others that are put on the disk with it."""
+
+
 class Journal:
     """Records of one size that are added to a file, each on the disk before it is confirmed.
 
@@ -87,9 +91,13 @@ class Journal:
         if running is not None and not running.done():
             await asyncio.shield(running)  # it may have begun before this record was written
         if self._flushing is running:
-            self._flushing = asyncio.create_task(asyncio.to_thread(os.fsync, self._file))
+            self._flushing = asyncio.create_task(self._flush())
         assert self._flushing is not None
         await asyncio.shield(self._flushing)
+
+    async def _flush(self) -> None:
+        await asyncio.sleep(SECONDS_TO_GATHER)
+        await asyncio.to_thread(os.fsync, self._file)
 
     def close(self) -> None:
         """Close the file and keep it."""

@@ -66,7 +66,8 @@ class RecommenderServer:
         self._receipts, self._requests = derived(key, "receipts"), derived(key, "requests")
         self._patience = seconds_for_others
         self._boot, self._claim = os.urandom(BOOT_BYTES), 0
-        self.told: list[Told] = []
+        self._count = 0  # answers so far are on the disk, and the last one here: memory does not grow with rounds
+        self._last: Told | None = None
         self._finished = False
         self._open: Question | None = None
         self._changed, self._came = asyncio.Event(), asyncio.Event()
@@ -96,7 +97,7 @@ class RecommenderServer:
         with malformed():
             known = given.isascii() and given.isdigit() and len(given) < 8
             refuse_unless(known, "how many answers are known must be a whole number")
-        if tag == self._news(0).tag:
+        if tag == self._tag:
             try:
                 async with asyncio.timeout(SECONDS_TO_WAIT):
                     await self._changed.wait()
@@ -121,15 +122,25 @@ class RecommenderServer:
             self._came.set()
         return Response(status_code=204)
 
+    @property
+    def _tag(self) -> str:
+        return News(boot=self._boot, finished=self._finished, first=self._count, question=self._open).tag
+
     def _news(self, first: int) -> News:
-        first = min(first, len(self.told))
+        first = min(first, self._count)
         return News(
             boot=self._boot,
             finished=self._finished,
             first=first,
-            told=() if self._finished else tuple(self.told[first:]),  # then nobody needs the last ones
+            told=() if self._finished else tuple(self.told(first)),  # then nobody needs the last ones
             question=self._open,
         )
+
+    def told(self, first: int = 0) -> list[Told]:
+        """Questions and answers from this number on."""
+        if first == self._count - 1 and self._last is not None:
+            return [self._last]
+        return [told for number in range(first, self._count) for told in self._kept(number) or ()]
 
     def _publish(self, question: Question | None) -> None:
         self._open = question
@@ -188,12 +199,12 @@ class RecommenderServer:
         """Keep question and answer; both are public."""
         question, answer = self.machine.question, self.machine.answered
         assert question is not None and answer is not None
-        told = (question, answer)
-        if not self.told or self.told[-1][0].digest != question.digest:
-            news = News(boot=bytes(BOOT_BYTES), first=len(self.told), told=(told,))
-            self._folder.write(f"told-{len(self.told):06d}", news.to_bytes())
-            self.told.append(told)
-        return told
+        if self._last is None or self._last[0].digest != question.digest:
+            self._last = (question, answer)
+            news = News(boot=bytes(BOOT_BYTES), first=self._count, told=(self._last,))
+            self._folder.write(_file(self._count), news.to_bytes())
+            self._count += 1
+        return self._last
 
     async def _ask(self, path: str, body: bytes, most: int) -> bytes:
         headers = requests.signed(self._requests, path, self._claim, body)
@@ -204,12 +215,14 @@ class RecommenderServer:
 
     # ── State ──
 
+    def _kept(self, number: int) -> tuple[Told, ...] | None:
+        kept = self._folder.read(_file(number))
+        return None if kept is None else read_news(kept).told
+
     def _load(self) -> RecommenderMachine:
-        for number in range(2**32):
-            kept = self._folder.read(f"told-{number:06d}")
-            if kept is None:
-                break
-            self.told += read_news(kept).told
+        while (kept := self._kept(self._count)) is not None:
+            self._last = kept[-1]
+            self._count += 1
         state = self._folder.read(MACHINE)
         if state is None:
             return RecommenderMachine(self.offer, key=self._receipts)
@@ -220,3 +233,7 @@ class RecommenderServer:
         if machine.answered is not None:
             self._tell()
         return machine
+
+
+def _file(number: int) -> str:
+    return f"told-{number:06d}"

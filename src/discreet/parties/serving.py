@@ -24,7 +24,8 @@ LOG = logging.getLogger("discreet.parties")
 SECONDS_FOR_A_BODY = 60.0
 """Whoever is slower is cut off, and may try again."""
 
-Handler = Callable[[Request], Awaitable[Response]]
+SECONDS_IDLE = 75
+"""So long a connection without requests is kept: longer than clients keep theirs, who then never meet a closed one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +165,7 @@ async def listening(app: Starlette, address: Address) -> AsyncIterator[str]:
         server_header=False,
         date_header=False,
         proxy_headers=False,
+        timeout_keep_alive=SECONDS_IDLE,
         timeout_graceful_shutdown=2,
         ssl_certfile=address.certificate,
         ssl_keyfile=address.key,
@@ -187,6 +189,15 @@ async def listening(app: Starlette, address: Address) -> AsyncIterator[str]:
         bound.close()
 
 
+def quick_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The event loop of uvloop, where there is one; None for that of Python."""
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        return None
+    return uvloop.new_event_loop
+
+
 def run_program(main: Callable[[], Awaitable[Any]]) -> Any:
     """Run a program until it is done; Ctrl-C and a request to terminate end it after the message at hand."""
 
@@ -198,6 +209,7 @@ def run_program(main: Callable[[], Awaitable[Any]]) -> Any:
         return await main()
 
     try:
-        return asyncio.run(until_asked_to_end())
+        with asyncio.Runner(loop_factory=quick_loop()) as runner:
+            return runner.run(until_asked_to_end())
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
