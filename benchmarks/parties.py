@@ -90,7 +90,9 @@ def offer_for(users: int, bits: int) -> Offer:
 
 
 async def serve(role: str, root: Path, users: int, bits: int, plan: list[int]) -> None:
-    address = Address(host="127.0.0.1", port=0, certificate=root / role / "certificate.pem", key=root / role / "key.pem")
+    address = Address(
+        host="127.0.0.1", port=0, certificate=root / role / "certificate.pem", key=root / role / "key.pem"
+    )
     with StateFolder(root / role / "state", role) as folder:
         if role == "third-party":
             server = ThirdPartyServer(folder, KEY, read_enrolled(root / "enrolled.txt"))
@@ -190,8 +192,7 @@ async def all_users(servers: Servers, root: Path, users: int, bits: int, plan: l
     for machine in machines:
         machine.ledger.charge = lambda spend: None  # a phone adds up its own ledger; here one process would for all
     third_party, recommender = (
-        Wire(url, trust)
-        for url, trust in zip((servers.third_party, servers.recommender), servers.trust, strict=True)
+        Wire(url, trust) for url, trust in zip((servers.third_party, servers.recommender), servers.trust, strict=True)
     )
     for wire in (recommender, third_party):
         await wire.connect(min(users, CONNECTIONS))

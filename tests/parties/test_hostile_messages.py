@@ -241,7 +241,11 @@ def test_replayed_messages_change_nothing(world):
         assert elsewhere.status_code == 400
         value = machine.confirmed(read_message(again.content, Receipt))
         assert world.send("recommender", "POST", requests.VALUE, value.to_bytes(), {}).status_code == 204
-        for label in (replace(value.label, round=1), replace(value.label, group=3), replace(value.label, run=bytes(16))):
+        for label in (
+            replace(value.label, round=1),
+            replace(value.label, group=3),
+            replace(value.label, run=bytes(16)),
+        ):
             wrong = replace(value, label=label).to_bytes()
             assert world.send("recommender", "POST", requests.VALUE, wrong, {}).status_code == 409
         moved = replace(value, words=value.words + np.uint64(1)).to_bytes()
@@ -288,9 +292,7 @@ def test_a_user_refuses_what_a_malicious_server_tells(world, data):
 
 def _an_answer(world):
     cells = world.question.cells
-    return Answer(
-        label=world.question.label, question=world.question.digest, words=np.zeros(cells, dtype=np.uint64)
-    )
+    return Answer(label=world.question.label, question=world.question.digest, words=np.zeros(cells, dtype=np.uint64))
 
 
 def asked_by(world, tmp_path, **changes):

@@ -95,7 +95,12 @@ class Programs:
         return [name, *common, *terms, *model, *items, "--third-party", self.url("third-party"), *trust]
 
     def start(self, name):
-        words = [sys.executable, str(Path(__file__).with_name("given_noise.py")), "party", *map(str, self.command(name))]
+        words = [
+            sys.executable,
+            str(Path(__file__).with_name("given_noise.py")),
+            "party",
+            *map(str, self.command(name)),
+        ]
         words += ["--delta", str(DELTA)] if name in GROUPS else []
         paths = os.pathsep.join([str(Path(dc.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
         with (self.root / f"{name}.log").open("ab") as log:

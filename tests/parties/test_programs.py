@@ -36,9 +36,7 @@ async def seed_alone(net, session):
     seed = session._machine.answer(net.question(), asked.question, asked.values)
     session._save()
     headers = {"authorization": f"Bearer {session._token.hex()}"}
-    return read_message(
-        await session._third_party.post(requests.SEED, seed.to_bytes(), SEED_MESSAGE, headers), Receipt
-    )
+    return read_message(await session._third_party.post(requests.SEED, seed.to_bytes(), SEED_MESSAGE, headers), Receipt)
 
 
 @pytest.mark.parametrize("after", ["offer", "seed", "receipt", "value"])
@@ -106,8 +104,9 @@ def test_a_round_that_was_closed_before_a_restart_is_answered_after_it(net, with
 
 
 def test_two_recommenders_cannot_run_one_round(net):
-    with pytest.raises(InputError, match="two of them cannot run one round"), StateFolder(
-        net.root / "recommender", "recommender"
+    with (
+        pytest.raises(InputError, match="two of them cannot run one round"),
+        StateFolder(net.root / "recommender", "recommender"),
     ):
         pass
 

@@ -11,7 +11,6 @@ from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models
 from discreet.cli.tables import note, say
 from discreet.errors import require
-from discreet.extras import load_extra
 
 if TYPE_CHECKING:
     from discreet.parties.serving import Address
@@ -47,6 +46,8 @@ Rounds = Annotated[int, typer.Option("--rounds", metavar="N", help="How many que
 
 
 def _check_installed() -> None:
+    from discreet.extras import load_extra
+
     for module in ("starlette", "uvicorn", "httpx"):
         load_extra(module, "parties", "a party on a network")
 
