@@ -175,23 +175,15 @@ def blocks(rows: np.ndarray, count: int, rng: np.random.Generator, sigma: float)
 
 
 def sketch(rows: np.ndarray, width: int, rng: np.random.Generator, sigma: float) -> np.ndarray:
-    """A count sketch with five rows in this many cells together; every user's sketch is scaled back to length 1."""
+    """Cells share random places with random signs (a count sketch of one row); every user's is scaled to length 1."""
     users, cells = rows.shape
-    found = []
-    for _ in range(5):
-        place, sign = rng.integers(0, width // 5, cells), rng.choice([-1.0, 1.0], cells)
-        hashed = np.zeros((users, width // 5))
-        for user in range(users):
-            used = np.flatnonzero(rows[user])
-            hashed[user] = np.bincount(place[used], weights=rows[user, used] * sign[used], minlength=width // 5)
-        found.append((hashed, place, sign))
-    lengths = np.sqrt(sum((hashed**2).sum(axis=1) for hashed, _, _ in found))
-    scale = np.maximum(1, lengths / math.sqrt(5))[:, None]
-    noisy = [
-        ((hashed / scale).sum(axis=0) + rng.normal(0, sigma * math.sqrt(5), width // 5))[place] * sign
-        for hashed, place, sign in found
-    ]
-    return np.median(noisy, axis=0)
+    place, sign = rng.integers(0, width, cells), rng.choice([-1.0, 1.0], cells)
+    total = np.zeros(width)
+    for user in range(users):
+        used = np.flatnonzero(rows[user])
+        own = np.bincount(place[used], weights=rows[user, used] * sign[used], minlength=width)
+        total += own / max(1.0, float(np.linalg.norm(own)))
+    return (total + rng.normal(0, sigma, width))[place] * sign
 
 
 def sizes(data: str, listed: int = 300) -> int:
@@ -222,7 +214,7 @@ def sizes(data: str, listed: int = 300) -> int:
         for count in (2, 4, 8, 16):
             error = blocks(table, count, rng, sigma) - exact
             lines[f"one random block of {count}, 32 bits"] = (4 * cells // count, float(np.sqrt((error**2).mean())))
-        for count in (4, 16):
+        for count in (2, 4, 8, 16):
             error = sketch(table, cells // count, rng, sigma) - exact
             lines[f"a count sketch of 1/{count}, 32 bits"] = (4 * cells // count, float(np.sqrt((error**2).mean())))
         for name, (size, error) in lines.items():

@@ -81,7 +81,7 @@ def test_models_train_over_it_and_the_promise_says_who_must_be_honest():
     assert release.guarantee.proven.epsilon == 5.0
     assert "the recommender with up to 25% of the users" in release.guarantee.protects_from
     assert "how many devices take part" in release.guarantee.public
-    assert "At least 75% of the users are taken to be honest, and to add their noise." in release.guarantee.notes
+    assert "At least 75% of the users are taken to be honest, and to add noise." in release.guarantee.notes
 
 
 def test_what_it_cannot_do_is_refused():

@@ -263,6 +263,46 @@ def test_users_refuse_a_server_that_asks_anything_else():
         Device(dc.Bias(), RATINGS.select_users(np.array([0])), offer, key=KEY)
 
 
+def test_a_restarted_recommender_goes_on_after_what_was_answered():
+    model = MODELS["almanac"]
+    release, population = over_messages(model, RATINGS, ledger())
+    assert len(population.told) == 2
+
+    def nobody_answers(question):
+        asked.append(question)
+        return population.told[1]
+
+    asked = []
+    for kept in (2, 1):
+        again = RemoteDevices(
+            RATINGS.catalogue, ledger(), population.offer, nobody_answers, told=population.told[:kept]
+        )
+        made = model.fit(again)
+        assert all(made.arrays[name].tobytes() == release.arrays[name].tobytes() for name in release.arrays)
+        assert len(asked) == 2 - kept
+    assert asked[0].matches(population.told[1][0])
+
+
+def test_a_device_refuses_answers_that_do_not_fit():
+    model = MODELS["almanac"]
+    _, population = over_messages(model, RATINGS, ledger())
+    device = Device(model, RATINGS.select_users(np.array([0])), population.offer, key=KEY)
+    assert device.next(population.told) is None
+    (question, answer), (second, last) = population.told
+    for told in (
+        [(question, replace(answer, words=answer.words[:-1]))],
+        [(question, replace(answer, question=bytes(32)))],
+        [(replace(question, step=question.step * 2), answer)],
+        [(second, last)],
+        [(question, replace(answer, words=answer.words.astype(np.uint32)))],
+    ):
+        with pytest.raises(RefusedError):
+            device.next(told)
+    # Other answers lead to another question, which is not what anyone else is asked.
+    changed = replace(answer, words=answer.words + np.uint64(1))
+    assert not device.next([(question, changed)]).question.matches(second)
+
+
 class SeenByOneServer(UntrustedServer):
     """What the recommender sees before it adds its own noise: that of the third party alone."""
 

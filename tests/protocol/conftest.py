@@ -3,9 +3,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-import pytest
 
-from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import User
 from discreet.protocol.masks import expand
@@ -99,8 +97,3 @@ def make_users(offer: Offer, count: int, **settings) -> list[UserMachine]:
         UserMachine(policy, offer, catalogue=ITEMS, draw=seeded_bytes(1000 + place), **settings)
         for place in range(count)
     ]
-
-
-@pytest.fixture
-def randomness():
-    return Randomness(seed=1)

@@ -28,7 +28,7 @@ class PairwiseMasks(SecureSums):
 
     Here all users run in one process, for experiments, and nothing is masked; the messages are in
     :mod:`discreet.protocol.pairwise`, and the tests compare both. A group has at most 8,192 users, since every user
-    exchanges secrets with every other: about 180 bytes for each pair, beside the masked value.
+    exchanges secrets with every other: about 200 bytes for each, beside the masked value.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class PairwiseMasks(SecureSums):
             ("the recommender with more users than that", "whoever ran the devices in one process"),
             (
                 AS_ZEROS,
-                f"At least {self.group.honest:.0%} of the users are taken to be honest, and to add their noise.",
+                f"At least {self.group.honest:.0%} of the users are taken to be honest, and to add noise.",
             ),
         )
 

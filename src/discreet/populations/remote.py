@@ -10,7 +10,7 @@ from typing import Any, Never, TypeAlias
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, require
+from discreet.errors import require
 from discreet.populations.calibration import CalibratedNoise
 from discreet.populations.contribution import Contribution
 from discreet.populations.guarded import nobody
@@ -70,6 +70,7 @@ class _Asking(SecureSums):
         self._given, self._before, self._round = 0, START, 0
 
     guarantee = UntrustedServer.guarantee
+    guarantees = UntrustedServer.guarantees
 
     @property
     def _exposed(self) -> tuple[str, ...]:
@@ -148,8 +149,6 @@ class RemoteDevices(_Asking):
         super().__init__(nobody(catalogue), ledger, offer, told, **settings)
         self._transport = ask
 
-    guarantees = UntrustedServer.guarantees
-
     def _ask(self, question: Question, contribution: Contribution) -> Told:
         return self._transport(question)
 
@@ -213,6 +212,8 @@ class Device:
             self._model.fit(population)
         except _NextQuestion as found:
             return found.asked
-        except InputError as error:
-            raise RefusedError(f"the model cannot go on from these answers: {error}") from None
+        except RefusedError:
+            raise
+        except Exception as error:  # answers come from a server that may say anything
+            raise RefusedError(f"the model cannot go on from these answers: {type(error).__name__}") from None
         return None

@@ -33,7 +33,8 @@ LATTICE = 2.0**-30
 
 AS_ZEROS = "A server sees which devices send messages; to it a user is hidden as if the device had sent zeros."
 CELLS_BY_DEVICE = 1 << 30
-"""Up to so many cells (users times cells of a statistic) every device's own statistic is rounded, as devices do it."""
+USERS_BY_DEVICE = 10_000
+"""Up to so many users, and cells of all users together, every device's own statistic is rounded, as devices do it."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,7 @@ class SecureSums(Paying):
         asked, total = on_engine(contribution, self._engine), np.zeros(contribution.shape, dtype=np.int64)
         if ratings is None:
             return total
-        if ratings.n_users * total.size > CELLS_BY_DEVICE:
+        if ratings.n_users > USERS_BY_DEVICE or ratings.n_users * total.size > CELLS_BY_DEVICE:
             levels = self.ledger.levels if self.ledger.weighted else ()
             exact = weighted_total(asked, ratings, levels, self._level_fact)
             steps = np.where(np.isfinite(exact), exact, 0.0) / points.step
