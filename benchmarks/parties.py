@@ -5,11 +5,12 @@
 
 Both servers are processes of their own on loopback, with TLS, tokens and state on disk, as `discreet party` runs them.
 All users are in this process and take part at the same time, each with its own requests: one for the question, one to
-the third party, one to the recommender, over 100 connections that are there before. Counted are seconds of processor time of each server, from the question to the published
-sum, as the operating system counts them. Noise is drawn, files are synchronised.
+the third party, one to the recommender, over 100 connections that are there before. Counted are seconds of processor
+time of each server, from the question to the published sum, as the operating system counts them. Noise is drawn, files
+are synchronised.
 
-Ends with 1 if a bar is missed: 1 s at either of the servers, which have a processor each, for the published statistic and
-for the first look of Almanac; and memory of the servers that is flat over the rounds.
+Ends with 1 if a bar is missed: 1 s at either of the servers, which have a processor each, for the published statistic
+and for the first look of Almanac; and memory of the servers that is flat over the rounds.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Servers and users that vanish, restart, repeat themselves or come twice: nothing is lost, and nothing counts twice."""
+"""Servers and users that vanish, restart or come twice: nothing is lost, and nothing counts twice."""
 
 import asyncio
 import json
@@ -298,7 +298,7 @@ def test_files_of_users_are_named_in_no_message(tmp_path):
     (tmp_path / "alice.csv").write_text("item,rating\nnothing of this name,5\n")
     (_, read, token) = hosted_users(history_files(tmp_path), tmp_path, None)[0]
     assert token is None
-    with pytest.raises(InputError, match="^a file of ratings, row 2") as error:
+    with pytest.raises(InputError, match=r"^a file of ratings, row 2") as error:
         read(RATINGS.catalogue)
     assert "alice" not in str(error.value)
     with pytest.raises(InputError, match="does not exist"):
