@@ -244,3 +244,18 @@ def test_kills_and_restarts_change_nothing_in_the_release(programs, monkeypatch)
     said = "\n".join(programs.logs().values())
     assert "somebody" not in said and "Traceback" not in said
     assert not any(token.hex() in said for token in programs.tokens)
+
+
+def test_ctrl_c_is_clean_and_a_second_recommender_is_refused(programs):
+    programs.start("recommender")  # without a third party it waits for one
+    programs.until(lambda: "listens on" in programs.logs()["recommender"])
+    words = [sys.executable, "-m", "discreet", "party", *map(str, programs.command("recommender"))]
+    second = subprocess.run(words, capture_output=True, text=True, timeout=LONG, check=False)
+    assert second.returncode == 2
+    assert second.stderr.splitlines()[-1].startswith("discreet: another recommender runs with the state in ")
+    programs.start("first")
+    programs.until(lambda: "Almanac" in programs.logs()["first"])
+    for name in ("first", "recommender"):
+        programs.running[name].send_signal(signal.SIGINT)
+        assert programs.running[name].wait(LONG) == 130, programs.logs()[name]
+        assert "Traceback" not in programs.logs()[name] and "Error" not in programs.logs()[name]

@@ -204,8 +204,9 @@ def run_program(main: Callable[[], Awaitable[Any]]) -> Any:
     async def until_asked_to_end() -> Any:
         task = asyncio.current_task()
         assert task is not None
-        with contextlib.suppress(NotImplementedError, RuntimeError):  # elsewhere than on POSIX, or in a thread
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not on POSIX, or in a thread
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, task.cancel)
         return await main()
 
     try:

@@ -61,11 +61,12 @@ class Feed:
     def __init__(self, recommender: Caller, seconds: float) -> None:
         self._recommender, self._seconds = recommender, seconds
         self.told: list[Told] = []
-        self._tag = ""
+        self._tag, self._rounds = "", 0
 
     async def start(self) -> tuple[Offer, Catalogue]:
         """The terms of the run and the public items."""
         offer = read_message(await self._get(requests.OFFER, MOST_HEAD), Offer)
+        self._rounds = offer.rounds
         items = await self._get(requests.CATALOGUE, MOST_BYTES)
         return offer, read_catalogue_bytes(items, offer.catalogue)
 
@@ -75,6 +76,7 @@ class Feed:
         news = read_news(await self._get(requests.NEWS, MOST_BYTES, {"told": str(known), "tag": self._tag}))
         refuse_unless(news.first <= known, "the recommender leaves out answers")
         self.told += news.told[known - news.first :]
+        refuse_unless(len(self.told) <= self._rounds, "the recommender tells of more rounds than were offered")
         self._tag = news.tag
         return news
 
@@ -222,6 +224,7 @@ async def take_part(
         if news.finished:
             break
         if news.question is None:
+            await asyncio.sleep(0.05)  # whatever the recommender does, this program does not run hot
             continue
         question, boot, told = news.question, news.boot, list(feed.told)
 
