@@ -15,11 +15,12 @@ from discreet.parties.certificates import make_certificate
 from discreet.parties.credentials import derived, make_tokens, read_key, read_tokens
 from discreet.parties.folder import StateFolder
 from discreet.parties.hosting import history_files, hosted_users
+from discreet.parties.news import News
 from discreet.parties.offered import offered_model
 from discreet.parties.recommender import RecommenderServer
 from discreet.parties.serving import Address
 from discreet.parties.third_party import SEED_MESSAGE
-from discreet.parties.user import Terms, take_part
+from discreet.parties.user import Feed, Terms, take_part
 from discreet.protocol.messages import Receipt, read_message
 from discreet.protocol.wire import RefusedError
 
@@ -224,6 +225,28 @@ def test_many_users_in_one_program_share_what_the_recommender_tells(net, without
         return net.decoded(told)
 
     assert run(main()) == net.counts([0, 1, 2])
+
+
+def test_whoever_is_far_behind_gets_answers_one_after_another(net, without_noise, monkeypatch):
+    async def main():
+        await net.recommender.begin()
+        rounds = await net.round_begins()
+        for place in range(3):
+            await net.session(place).answer(net.boot, net.question(), [])
+        told = await rounds
+        server = net.recommender
+        for number in (1, 2):
+            server._folder.write(f"told-{number:06d}", News(boot=bytes(8), first=number, told=(told,)).to_bytes())
+        net.start_recommender()
+        net.recommender._publish(net.question())
+        monkeypatch.setattr("discreet.parties.recommender.MOST_AT_ONCE", 1)
+        feed = Feed(net.caller("recommender"), 1.0)
+        await feed.start()
+        seen = [await feed.next() for _ in range(3)]
+        assert [len(news.told) for news in seen] == [1, 1, 1] and len(feed.told) == 3
+        assert [news.question is None for news in seen] == [True, True, False]
+
+    run(main())
 
 
 def test_logs_name_nobody_and_no_rating(net, caplog):

@@ -1,6 +1,7 @@
 """The recommender as a server: it tells users what is asked, adds up what they send, and asks the third party."""
 
 import asyncio
+import itertools
 import os
 import time
 from collections.abc import Callable
@@ -27,6 +28,8 @@ from discreet.protocol.wire import RefusedError, refuse_unless
 from discreet.types import Progress, no_progress
 
 MACHINE = "machine"
+MOST_AT_ONCE = 1 << 24
+"""Bytes of answers in one message: users take no more than four times that."""
 SECONDS_TO_WAIT = 20.0
 """So long a user's request for news is kept open."""
 SECONDS_FOR_THE_OTHER = 3600.0
@@ -128,13 +131,12 @@ class RecommenderServer:
 
     def _news(self, first: int) -> News:
         first = min(first, self._count)
-        return News(
-            boot=self._boot,
-            finished=self._finished,
-            first=first,
-            told=() if self._finished else tuple(self.told(first)),  # then nobody needs the last ones
-            question=self._open,
-        )
+        told = [] if self._finished else self.told(first)  # when all is over nobody needs the last ones
+        sizes = itertools.accumulate(answer.words.nbytes for _, answer in told)
+        sent = max(1, sum(size <= MOST_AT_ONCE for size in sizes))
+        # Whoever is far behind gets some of the answers, and asks again before they hear of the question.
+        question = self._open if sent >= len(told) else None
+        return News(boot=self._boot, finished=self._finished, first=first, told=tuple(told[:sent]), question=question)
 
     def told(self, first: int = 0) -> list[Told]:
         """Questions and answers from this number on."""
