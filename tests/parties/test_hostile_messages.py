@@ -147,6 +147,9 @@ def test_no_endpoint_fails_on_any_bytes(world, data):
         params = {"told": data.draw(st.sampled_from(["0", "1", "999999", "-1", "x", "9" * 40])), "tag": "x"}
     else:
         params = None
+    path += data.draw(st.sampled_from(["", "", "", "/", "/x", "//", "/%00"]))
+    if data.draw(st.booleans()):
+        headers["host"] = data.draw(st.sampled_from(["[", "a b", "x:y:z", "", "é"])).encode()
     before = world.state()
     seeds = world.net.third_party.machine.seeds
     answer = world.send(server, method, path, bytes(body), headers, params)

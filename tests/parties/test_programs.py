@@ -13,12 +13,12 @@ from discreet.parties import requests
 from discreet.parties.calling import Caller, DeclinedError, printable
 from discreet.parties.certificates import make_certificate
 from discreet.parties.credentials import derived, make_tokens, read_key, read_tokens
-from discreet.parties.folder import StateFolder
+from discreet.parties.folder import Journal, StateFolder
 from discreet.parties.hosting import history_files, hosted_users
 from discreet.parties.news import News
 from discreet.parties.offered import offered_model
 from discreet.parties.recommender import RecommenderServer
-from discreet.parties.serving import Address
+from discreet.parties.serving import Address, listening
 from discreet.parties.third_party import SEED_MESSAGE
 from discreet.parties.user import Feed, Terms, take_part
 from discreet.protocol.messages import Receipt, read_message
@@ -350,3 +350,51 @@ def test_a_missing_library_is_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(dc.errors.MissingLibraryError, match=r"pip install 'discreet\[parties\]'"):
         _check_installed()
+
+
+def test_a_journal_forgets_a_record_that_was_torn_and_waits_for_what_is_being_written(tmp_path):
+    async def main():
+        journal = Journal(tmp_path / "seeds", 4)
+        journal.add(b"abcd")
+        waiting = [asyncio.create_task(journal.kept()) for _ in range(3)]
+        await asyncio.sleep(0)
+        journal.close()
+        await asyncio.gather(*waiting)
+
+    run(main())
+    with (tmp_path / "seeds").open("ab") as file:
+        file.write(b"ef")
+    assert Journal(tmp_path / "seeds", 4).records() == [b"abcd"]
+
+
+HEAD = b"POST /v1/seed HTTP/1.1\r\nhost: x\r\nauthorization: Bearer %s\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"nonsense\r\n\r\n", b"400"),
+        (b"GET /v1/seed HTTP/1.1\r\nhost: [\r\n\r\n", b"405"),
+        (HEAD + b"content-length: 99999999999\r\n\r\n", b"413"),
+        (HEAD + b"transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", b"411"),
+        (HEAD + b"content-length: 3\r\n\r\nabc", b"400"),
+        (HEAD + b"content-length: 106\r\n\r\nabc", b""),  # and no more: cut off by whoever sent it
+    ],
+)
+def test_the_server_itself_answers_hostile_requests(net, sent, status):
+    """Over a real connection: what a framework would make of them does not matter."""
+
+    async def main():
+        async with listening(net.third_party.app(), Address.parse("127.0.0.1:0")) as url:
+            reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+            writer.write(sent.replace(b"%s", net.tokens[0].hex().encode()))
+            if not status:
+                await writer.drain()
+                writer.close()
+                return
+            found = await reader.readuntil(b"\r\n")
+            assert found.split()[1] == status
+            writer.close()
+
+    run(main())
+    assert net.third_party.machine is None

@@ -73,6 +73,7 @@ class Journal:
         os.ftruncate(self._file, os.fstat(self._file).st_size // size * size)
         os.lseek(self._file, 0, os.SEEK_END)
         self._flushing: asyncio.Task[None] | None = None
+        self._closed = False
 
     def records(self) -> list[bytes]:
         """All that are there."""
@@ -90,6 +91,8 @@ class Journal:
         running = self._flushing
         if running is not None and not running.done():
             await asyncio.shield(running)  # it may have begun before this record was written
+        if self._closed:
+            return  # its round is over, and what came last is worth nothing any more
         if self._flushing is running:
             self._flushing = asyncio.create_task(self._flush())
         assert self._flushing is not None
@@ -100,10 +103,9 @@ class Journal:
         await asyncio.to_thread(os.fsync, self._file)
 
     def close(self) -> None:
-        """Close the file and keep it."""
-        os.close(self._file)
-
-    def remove(self) -> None:
-        """Delete it."""
-        self.close()
-        self._path.unlink(missing_ok=True)
+        """Close the file, when nothing is being written any more, and keep it."""
+        self._closed = True
+        if self._flushing is not None and not self._flushing.done():
+            self._flushing.add_done_callback(lambda _: os.close(self._file))
+        else:
+            os.close(self._file)

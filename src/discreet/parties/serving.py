@@ -137,7 +137,9 @@ async def _said(_request: Request, error: Exception) -> Response:
 
 def application(routes: list[Any]) -> Starlette:
     """An application whose refusals are plain sentences."""
-    return Starlette(routes=routes, exception_handlers={HTTPException: _said})
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _said})
+    app.router.redirect_slashes = False  # nothing is made of what a client says its host is
+    return app
 
 
 class _Server(uvicorn.Server):

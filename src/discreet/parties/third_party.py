@@ -173,7 +173,7 @@ class ThirdPartyServer:
     async def _from_recommender(self, request: Request, most: int, number: int | None) -> bytes:
         """The body of a request that the recommender signed; with ``number``, the one that was started last."""
         given, body = requests.number_of(request.headers), await body_of(request, most)
-        if not requests.is_signed(self._requests, request.url.path, max(given, 0), body, request.headers):
+        if not requests.is_signed(self._requests, request.scope["path"], max(given, 0), body, request.headers):
             raise forbidden(403, "only the recommender may ask this")
         if number is not None and given != self._number():
             with unfitting():

@@ -233,8 +233,10 @@ async def take_part(
                 await sessions[place].answer(boot, question, told)
             except UnreachableError:
                 return False  # asked again below
-            except DeclinedError as error:
-                LOG.info("%s", error)  # too late for this round, perhaps: the next one may be in time
+            except DeclinedError as error:  # too late for this round, perhaps: the next one may be in time
+                if len(users) == 1:
+                    heard(str(error))
+                LOG.info("%s", error)
             except DiscreetError as error:
                 if len(users) == 1:
                     raise
