@@ -18,6 +18,7 @@ from discreet.cli import (
     evaluation,
     fitting,
     models,
+    party,
     perturb,
     published,
     recommending,
@@ -105,6 +106,7 @@ app.add_typer(attack.app, name="attack")
 app.command()(budget.budget)
 app.command()(perturb.perturb)
 app.command()(perturb.collect)
+app.add_typer(party.app, name="party")
 reproduce.app.command()(published.tables)
 app.add_typer(reproduce.app, name="reproduce")
 app.command()(demo.demo)
