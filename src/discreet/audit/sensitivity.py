@@ -13,6 +13,7 @@ from discreet.errors import InputError, require
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import exact_total
 from discreet.privacy.unit import Bound, Neighbours, UnitName
+from discreet.strings import Strings
 from discreet.types import AnyArray, Doubles, Floats
 
 TOLERANCE = 1e-9
@@ -136,7 +137,7 @@ class _Totals:
     def of(self, table: AnyArray, users: AnyArray) -> Doubles:
         """The total, with ``users`` the number of each row: whoever is left keeps their name."""
         user, item = np.nonzero(table != ABSENT)
-        names = Labels(users.astype(np.str_), what="user")
+        names = Labels(Strings.of(map(str, users.tolist())), what="user")
         ratings = Ratings.of_columns(self._catalogue, names, user, item, self._values[table[user, item]])
         return exact_total(self._contribution, ratings)
 

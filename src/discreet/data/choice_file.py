@@ -4,11 +4,10 @@ import csv
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from discreet.data.columns import SEPARATORS, ending
 from discreet.errors import DataError, require
-from discreet.types import AnyArray, Progress, no_progress
+from discreet.strings import Strings
+from discreet.types import Progress, no_progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,9 +17,9 @@ class Choices:
     ``texts`` is empty where nothing was chosen.
     """
 
-    users: AnyArray
-    items: AnyArray | None
-    texts: AnyArray
+    users: Strings
+    items: Strings | None
+    texts: Strings
 
 
 def read_choices(
@@ -36,7 +35,7 @@ def read_choices(
     """
     import polars as pl  # here, so that a server without it can load the models
 
-    from discreet.data.gather import identifiers, one_spelling
+    from discreet.data.gather import identifiers, one_spelling, to_strings
     from discreet.data.tables import table_batches
 
     columns = {"user": user, "choice": column} | ({} if item is None else {"item": item})
@@ -52,9 +51,9 @@ def read_choices(
     rows = pl.concat(parts)
     texts = rows["choice"] if ending(Path(path)) in SEPARATORS else one_spelling(rows["choice"])
     return Choices(
-        np.array(rows["user"].to_list(), dtype=np.str_),
-        None if item is None else np.array(rows["item"].to_list(), dtype=np.str_),
-        np.array(texts.to_list(), dtype=np.str_),
+        to_strings(rows["user"]),
+        None if item is None else to_strings(rows["item"]),
+        to_strings(texts),
     )
 
 

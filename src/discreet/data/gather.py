@@ -17,7 +17,8 @@ from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.data.sorting import sorting_order
 from discreet.errors import DataError
-from discreet.types import AnyArray, Indices, Names
+from discreet.strings import Strings
+from discreet.types import AnyArray, Indices
 
 Where = Callable[[int], str]
 """From the position of a row in its batch to ``file, row N``."""
@@ -26,6 +27,7 @@ Repeats = Literal["keep"] | MergeRule
 """What becomes of several ratings of one item by one user: all are kept, or they are merged by a rule."""
 
 LARGEST_EXACT = 2.0**53
+JOINED = 2**22  # bytes of names that are copied at once
 FLOAT_TEXT = r"^([0-9]+)\.0+$"
 
 
@@ -72,21 +74,43 @@ class Numbering:
         found = column.join(self._table, on="name", how="left", maintain_order="left")["number"]
         return np.asarray(found.to_numpy(), dtype=np.int32)
 
-    def finish(self) -> tuple[Names, Indices]:
+    @property
+    def names(self) -> pl.Series:
+        """The names, in the order of their numbers so far."""
+        return self._table["name"]
+
+    def finish(self) -> tuple[Strings, Indices]:
         """All names in their final order, and from the number given so far to the final one.
 
         New names are put in order: by value when all are whole numbers, else by spelling.
         """
-        names = np.array(self._table["name"].to_list(), dtype=np.str_)
-        column, new = self._table["name"][self._known :], names[self._known :]
-        if bool(column.str.contains(r"^[0-9]{1,18}$").all()):
-            places = np.lexsort((new, column.cast(pl.Int64).to_numpy()))
+        new = self.names[self._known :]
+        if bool(new.str.contains(r"^[0-9]{1,18}$").all()):
+            ordered = pl.DataFrame({"name": new, "value": new.cast(pl.Int64)})
+            places = ordered.select(pl.arg_sort_by("value", "name")).to_series().to_numpy()
         else:
-            places = np.argsort(new, kind="stable")
+            places = new.arg_sort().to_numpy()  # by bytes in UTF-8, which is by characters
         order = np.concatenate([np.arange(self._known), self._known + places])
         renumber = np.empty(len(order), dtype=np.int32)
         renumber[order] = np.arange(len(order), dtype=np.int32)
-        return names[order], renumber
+        return to_strings(self.names.gather(order)), renumber
+
+
+def to_strings(column: pl.Series) -> Strings:
+    """A column of text without a gap as strings of our own; no Python object is made for any of them.
+
+    >>> to_strings(pl.Series(["a", "b\\0"])).tolist()
+    ['a', 'b\\x00']
+    """
+    bounds = np.zeros(len(column) + 1, dtype=np.int64)
+    np.cumsum(column.str.len_bytes().to_numpy(), out=bounds[1:])
+    utf8, first = np.empty(int(bounds[-1]), dtype=np.uint8), 0
+    while first < len(column):
+        end = max(first + 1, int(np.searchsorted(bounds, bounds[first] + JOINED, side="right")) - 1)
+        text = column.slice(first, end - first).str.join("").item().encode()
+        utf8[bounds[first] : bounds[end]] = np.frombuffer(text, dtype=np.uint8)
+        first = end
+    return Strings(utf8, bounds)
 
 
 @dataclass(frozen=True)
@@ -188,10 +212,10 @@ class Gatherer:
     ) -> tuple[Ratings, AnyArray | None]:
         if self.size == 0:
             raise DataError(f"{label} is empty: it holds no rating")
+        for numbering, what in ((self._users, "user"), (self._items, "item")):
+            refuse_two_spellings(numbering.names, what, label)
         users, renumber_users = self._users.finish()
         items, renumber_items = self._items.finish()
-        for names, what in ((users, "user"), (items, "item")):
-            refuse_two_spellings(names, what, label)
         user_index = self._column("user", renumber_users)
         item_index = self._column("item", renumber_items)
         values = self._column("rating")
@@ -287,11 +311,9 @@ def one_spelling(names: pl.Series) -> pl.Series:
     return names.str.replace(FLOAT_TEXT, "$1")
 
 
-def refuse_two_spellings(names: Names, what: str, label: str) -> None:
+def refuse_two_spellings(names: pl.Series, what: str, label: str) -> None:
     """Raise where text names one user or item in two ways, 1 and 1.0: they would count as two."""
-    column = pl.Series(names.tolist(), dtype=pl.String)
-    as_floats = column.filter(column.str.contains(FLOAT_TEXT))
-    if len(as_floats) and one_spelling(column).n_unique() < len(column):
+    if bool(names.str.contains(FLOAT_TEXT).any()) and one_spelling(names).n_unique() < len(names):
         raise DataError(f"{label}: the same {what} is written as 1 and as 1.0, or the like: write each in one way")
 
 
@@ -337,7 +359,7 @@ def _padded(column: AnyArray, size: int) -> AnyArray:
     return np.concatenate([column, np.zeros(size - len(column), dtype=column.dtype)])
 
 
-def _catalogue(names: Names, scale: Scale, facts: ItemFacts | None) -> Catalogue:
+def _catalogue(names: Strings, scale: Scale, facts: ItemFacts | None) -> Catalogue:
     """The catalogue of the list of items, or, without one, of the items that the ratings name."""
     if facts is None:
         return Catalogue(Labels(names, what="item"), scale, names, declared=False)

@@ -16,6 +16,7 @@ from discreet.data.gather import Gatherer, ItemFacts, Repeats, Where, rows_of
 from discreet.data.ratings import Ratings
 from discreet.data.sources import BLOCK, Source, record_blocks
 from discreet.errors import DataError
+from discreet.strings import Strings
 from discreet.types import AnyArray, Booleans, Progress, no_progress
 
 SCALE = Scale(1, 5)
@@ -171,7 +172,7 @@ def _titles(source: Source) -> ItemFacts | None:
     return ItemFacts(ordered, titles, [()] * len(ordered), [year for _, year in named], declared=True)
 
 
-def _numbers(names: pl.Series, known: AnyArray) -> AnyArray:
+def _numbers(names: pl.Series, known: Strings) -> AnyArray:
     """Position of each name among the known ones, -1 for others."""
     table = pl.DataFrame({"name": known.tolist(), "number": np.arange(len(known), dtype=np.int64)})
     column = names.alias("name").to_frame().join(table, on="name", how="left", maintain_order="left")["number"]

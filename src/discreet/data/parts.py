@@ -186,8 +186,8 @@ class RatingsInParts:
             marks.append(_mark(part))
             progress(number + 1, len(self._files), "checking the parts")
         if listed is None:
+            refuse_two_spellings(numbering.names, "item", "these parts")
             names, _ = numbering.finish()
-            refuse_two_spellings(names, "item", "these parts")
             listed = Catalogue(Labels(names, what="item"), scale, names, declared=False)
         return listed, seen, tuple(marks)
 

@@ -130,7 +130,7 @@ class Ratings:
         lengths = [len(history) for history in histories]
         return cls(
             catalogue=catalogue,
-            users=Labels(np.array([secrets.token_hex(12) for _ in histories], dtype=np.str_), what="user"),
+            users=Labels.of((secrets.token_hex(12) for _ in histories), what="user"),
             user_index=np.repeat(np.arange(len(histories), dtype=np.int32), lengths),
             item_index=np.concatenate([history.items for history in histories]),
             values=np.concatenate([history.values for history in histories]),

@@ -232,6 +232,7 @@ def _usable(path: Path, vocabulary: _Vocabulary) -> _Usable:
 def _gather(reports: list[_Usable], form: ReportForm, vocabulary: _Vocabulary) -> "Ratings":
     from discreet.data.labels import Labels
     from discreet.data.ratings import Ratings
+    from discreet.strings import Strings
 
     reports.sort(key=lambda report: report.id)  # the names of the files mean nothing, and nothing depends on them
     items = np.concatenate([report.items for report in reports])
@@ -247,7 +248,7 @@ def _gather(reports: list[_Usable], form: ReportForm, vocabulary: _Vocabulary) -
         catalogue = replace(vocabulary.catalogue, scale=scale)
     ratings = Ratings.of_columns(
         catalogue,
-        Labels(np.array([report.id for report in reports], dtype=np.str_), what="user"),
+        Labels(Strings.of(report.id for report in reports), what="user"),
         np.repeat(np.arange(len(reports)), [len(report.items) for report in reports]),
         items,
         np.concatenate([report.values for report in reports]),

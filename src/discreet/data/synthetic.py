@@ -27,7 +27,8 @@ from discreet.data.handling import Handling
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
-from discreet.types import AnyArray, Booleans, Doubles, Floats, Names, Offsets, Progress, no_progress
+from discreet.strings import Strings
+from discreet.types import AnyArray, Booleans, Doubles, Floats, Offsets, Progress, no_progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +190,7 @@ def synthetic(
     indptr = np.concatenate([[0], np.cumsum(_activity(users, items, ratings, activity_power, rng))]).astype(np.int64)
     start = (_SITE_OPENED + rng.random(users) * _SITE_SPAN).astype(np.int64)
     catalogue = Catalogue(
-        items=Labels(np.arange(1, items + 1).astype(np.str_), what="item"),
+        items=Labels(Strings.of(map(str, range(1, items + 1))), what="item"),
         scale=scale,
         titles=_titles(years, rng),
         genres=tuple(GENRES),
@@ -212,7 +213,7 @@ def synthetic(
     )
     user_index, item_index, opinions, times = columns
     _cut(opinions, levels)
-    names = Labels(np.arange(1, users + 1).astype(np.str_), what="user")
+    names = Labels(Strings.of(map(str, range(1, users + 1))), what="user")
     return Ratings(catalogue, names, user_index, item_index, opinions, times, handling=Handling(users_listed=True))
 
 
@@ -276,7 +277,7 @@ def _with_deviation(user_factors: Doubles, item_factors: Floats, deviation: floa
     return np.asarray(user_factors * (deviation / present), dtype=np.float32)
 
 
-def _titles(years: AnyArray, rng: np.random.Generator) -> Names:
+def _titles(years: AnyArray, rng: np.random.Generator) -> Strings:
     """Invented titles, no two alike: 'Quiet Harbour (1987)'."""
     choices = len(_PATTERNS) * len(_FIRST) * len(_SECOND)
     rounds, titles = -(-len(years) // choices), []
@@ -288,7 +289,7 @@ def _titles(years: AnyArray, rng: np.random.Generator) -> Names:
         title = _PATTERNS[pattern].format(_FIRST[word // len(_SECOND)], _SECOND[word % len(_SECOND)])
         part = f", Part {position // choices + 1}" if rounds > 1 and position >= choices else ""
         titles.append(f"{title}{part} ({year})")
-    return np.array(titles, dtype=np.str_)
+    return Strings.of(titles)
 
 
 def _draw(

@@ -25,6 +25,7 @@ from discreet.privacy.spend import Spend
 from discreet.releases.contract import check_settings
 from discreet.releases.release import Release
 from discreet.releases.tuning import unpaid_reason
+from discreet.strings import Strings
 from discreet.types import AnyArray
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def save(
         temporary = scratch / SCRATCH
         temporary.mkdir()
         arrays = dict(release.arrays)
-        arrays |= {CATALOGUE_PREFIX + key: column for key, column in release.catalogue.columns().items()}
+        arrays |= {CATALOGUE_PREFIX + key: _array(column) for key, column in release.catalogue.columns().items()}
         np.savez_compressed(temporary / ARRAYS, allow_pickle=False, **arrays)
         card = {
             "format": FORMAT,
@@ -83,7 +84,6 @@ def save(
         (temporary / CARD).write_bytes(content)
         if sign is not None:
             (temporary / SIGNATURE).write_bytes(sign.sign(content))
-        temporary.chmod(0o755)
         if publishing is not None:
             publishing(str(card["arrays_sha256"]))
         replace_folder(temporary, folder)
@@ -129,9 +129,9 @@ def _load(folder: Path, card: dict[str, Any], own: Collection[Any]) -> Release:
         key.removeprefix(CATALOGUE_PREFIX): arrays.pop(key) for key in list(arrays) if key.startswith(CATALOGUE_PREFIX)
     }
     catalogue = Catalogue(
-        items=Labels(columns["items"], what="item"),
+        items=Labels(Strings.of(columns["items"]), what="item"),
         scale=Scale(*card["scale"]),
-        titles=columns["titles"],
+        titles=Strings.of(columns["titles"]),
         genres=tuple(card["genres"]),
         item_genres=columns["item_genres"],
         years=columns["years"],
@@ -249,6 +249,10 @@ def _plain(setting: object) -> object:
     if isinstance(setting, np.generic):
         return setting.item()
     raise InputError(f"a setting of the kind {type(setting).__name__} cannot be saved; nothing was written")
+
+
+def _array(column: Strings | AnyArray) -> AnyArray:
+    return np.array(column.tolist(), dtype=np.str_) if isinstance(column, Strings) else column
 
 
 def _checksum(path: Path) -> str:
