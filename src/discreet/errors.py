@@ -21,11 +21,45 @@ import math
 import numbers
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
+
+LONGEST = 600
+"""Letters of a message: a name of a column or a path may be as long as whoever wrote the file liked."""
+
+
+def one_line(text: str) -> str:
+    """Text as one bounded line in which nothing can move a cursor: control characters are written out.
+
+    >>> one_line("two\\nlines, and \\x1b[2J")
+    'two lines, and \\\\x1b[2J'
+    """
+    plain = "".join(letter if letter.isprintable() else _written_out(letter) for letter in " ".join(text.split("\n")))
+    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST // 2]} … {plain[-LONGEST // 2 :]}"
+
+
+def _written_out(letter: str) -> str:
+    return letter.encode("unicode_escape").decode()
 
 
 class DiscreetError(Exception):
-    """The root of all errors of this library."""
+    """The root of all errors of this library.
+
+    ``place`` says where it is wrong, a file and a row for example, where that is known; the message says it too.
+    """
+
+    def __init__(self, message: object = "", *, place: str | None = None) -> None:
+        super().__init__(one_line(str(message)))
+        self.place = None if place is None else one_line(place)
+
+    @classmethod
+    def at(cls, place: str, sentence: str) -> Self:
+        """The error for a place, which its message begins with.
+
+        >>> error = DataError.at("mine.csv, row 3", "the rating is missing")
+        >>> print(error, "|", error.place)
+        mine.csv, row 3: the rating is missing | mine.csv, row 3
+        """
+        return cls(f"{place}: {sentence}", place=place)
 
 
 class InputError(DiscreetError, ValueError):

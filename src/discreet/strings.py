@@ -5,6 +5,7 @@ name among many takes all the memory there is, and "a" and "a\\0" are the same. 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -194,8 +195,8 @@ class Strings(Sequence[str]):
         content, bounds = self.bytes.tobytes(), self.offsets.tolist()
         if content.isascii():
             text = content.decode()
-            return [text[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
-        return [content[start:end].decode() for start, end in zip(bounds, bounds[1:], strict=False)]
+            return [text[start:end] for start, end in pairwise(bounds)]
+        return [content[start:end].decode() for start, end in pairwise(bounds)]
 
     def __eq__(self, other: object) -> Any:
         """For each string whether it is the other one, or the one at its place in the others."""

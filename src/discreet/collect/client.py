@@ -114,13 +114,13 @@ def read_own_ratings(
         try:
             value = float(text)
         except ValueError:
-            raise DataError(f"{path}, row {row}: the rating is missing or not a number") from None
+            raise DataError.at(f"{path}, row {row}", "the rating is missing or not a number") from None
         if not scale.low <= value <= scale.high:
-            raise DataError(f"{path}, row {row}: the rating is outside the scale {scale}")
+            raise DataError.at(f"{path}, row {row}", f"the rating is outside the scale {scale}")
         if name in ratings:
-            raise DataError(f"{path}, row {row}: this item was rated before in the same file")
+            raise DataError.at(f"{path}, row {row}", "this item was rated before in the same file")
         if public is not None and name not in public:
-            raise DataError(f"{path}, row {row}: the item is not in {items}")
+            raise DataError.at(f"{path}, row {row}", f"the item is not in {items}")
         ratings[name] = value
     if not ratings:
         raise DataError(f"{path} holds no rating")
@@ -143,16 +143,16 @@ def _rows(path: Path, column: str | None = None) -> Iterator[tuple[int, str, str
     named = next((name for name in ("item", "title") if name in header), None)
     if named is None or (column is not None and column not in header):
         wanted = "item or title" + ("" if column is None else f", and {column}")
-        raise DataError(f"{path}, row 1: it needs the columns {wanted}; it has {', '.join(header) or 'none'}")
+        raise DataError.at(f"{path}, row 1", f"it needs the columns {wanted}; it has {', '.join(header) or 'none'}")
     for record in records:
         row = records.line_num
         if not any(field.strip() for field in record):
             continue
         if len(record) != len(header):
-            raise DataError(
-                f"{path}, row {row}: expected {len(header)} fields, got {len(record)}; quote titles with commas"
+            raise DataError.at(
+                f"{path}, row {row}", f"expected {len(header)} fields, got {len(record)}; quote titles with commas"
             )
         name = record[header.index(named)].strip()
         if not name or "\0" in name:
-            raise DataError(f"{path}, row {row}: the item has no name")
+            raise DataError.at(f"{path}, row {row}", "the item has no name")
         yield row, name, "" if column is None else record[header.index(column)]

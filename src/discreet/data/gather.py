@@ -27,6 +27,7 @@ Repeats = Literal["keep"] | MergeRule
 """What becomes of several ratings of one item by one user: all are kept, or they are merged by a rule."""
 
 LARGEST_EXACT = 2.0**53
+_NAMES = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
 JOINED = 2**22  # bytes of names that are copied at once
 FLOAT_TEXT = r"^([0-9]+)\.0+$"
 
@@ -165,8 +166,8 @@ class Gatherer:
         numbers = self._items.encode(items)
         if self._listed and self._items.size > listed:
             first = int((numbers >= listed).argmax())
-            raise DataError(
-                f"{where(first)}: the item is not in the list of items; add it there, or leave out its ratings"
+            raise DataError.at(
+                where(first), "the item is not in the list of items; add it there, or leave out its ratings"
             )
         return numbers
 
@@ -174,10 +175,10 @@ class Gatherer:
         values = _numbers(ratings, pl.Float32)
         wrong = values.is_null() | ~values.is_finite()
         if bool(wrong.any()):
-            raise DataError(f"{where(_first(wrong))}: the rating is missing or not a number")
+            raise DataError.at(where(_first(wrong)), "the rating is missing or not a number")
         outside = (values < self._scale.low) | (values > self._scale.high)
         if bool(outside.any()):
-            raise DataError(f"{where(_first(outside))}: the rating is outside the declared scale {self._scale}")
+            raise DataError.at(where(_first(outside)), f"the rating is outside the declared scale {self._scale}")
         return values.to_numpy()
 
     def finish(
@@ -270,9 +271,10 @@ class Gatherer:
             places = order[places]
         earlier, later = np.sort(places[places.max(axis=1).argmin()]).tolist()
         when = "" if times is None else " at the same time"
-        raise DataError(
-            f"{self._where(later)}: this user rated this item{when} before, at {self._where(earlier)}; "
-            "remove one, or choose a rule to merge them, for example repeats='last'"
+        raise DataError.at(
+            f"{self._where(later)}",
+            f"this user rated this item{when} before, at {self._where(earlier)}; "
+            "remove one, or choose a rule to merge them, for example repeats='last'",
         )
 
     def _where(self, position: int) -> str:
@@ -295,15 +297,29 @@ def identifiers(column: pl.Series, what: str, where: Where) -> pl.Series:
         column = column.cast(pl.Float64).fill_nan(None)
         wrong = ~((column == column.round()) & (column.abs() <= LARGEST_EXACT)).fill_null(True)
         if bool(wrong.any()):
-            raise DataError(
-                f"{where(_first(wrong))}: the {what} is a number in floating point that is not whole, or too large to "
-                "be exact: name users and items by text or whole numbers"
+            raise DataError.at(
+                where(_first(wrong)),
+                f"the {what} is a number in floating point that is not whole, or too large to "
+                "be exact: name users and items by text or whole numbers",
             )
         column = column.cast(pl.Int64)
+    elif not (column.dtype.is_integer() or column.dtype in _NAMES):
+        raise DataError.at(where(0), f"the {what} is of the type {kind_of(column)}: name it by text or a whole number")
     missing = column.is_null()
+    if column.dtype == pl.String:
+        missing = missing | (column == "")
     if bool(missing.any()):
-        raise DataError(f"{where(_first(missing))}: the {what} is missing")
+        raise DataError.at(where(_first(missing)), f"the {what} is missing")
     return column
+
+
+def kind_of(column: pl.Series) -> str:
+    """The type of a column in a word; what a list or a struct holds stays out.
+
+    >>> kind_of(pl.Series([[1]])), kind_of(pl.Series([b"a"]))
+    ('list', 'binary')
+    """
+    return str(column.dtype.base_type()).lower()
 
 
 def one_spelling(names: pl.Series) -> pl.Series:
@@ -314,7 +330,9 @@ def one_spelling(names: pl.Series) -> pl.Series:
 def refuse_two_spellings(names: pl.Series, what: str, label: str) -> None:
     """Raise where text names one user or item in two ways, 1 and 1.0: they would count as two."""
     if bool(names.str.contains(FLOAT_TEXT).any()) and one_spelling(names).n_unique() < len(names):
-        raise DataError(f"{label}: the same {what} is written as 1 and as 1.0, or the like: write each in one way")
+        raise DataError.at(
+            f"{label}", f"the same {what} is written as 1 and as 1.0, or the like: write each in one way"
+        )
 
 
 def seconds(times: pl.Series, where: Where) -> AnyArray:
@@ -323,14 +341,20 @@ def seconds(times: pl.Series, where: Where) -> AnyArray:
         numbers = times.cast(pl.Float64, strict=False)
         dates = _dates(times) if numbers.null_count() == len(times) else None
         times = numbers if dates is None else dates
-    if times.dtype in (pl.Date, pl.Datetime):
-        times = times.cast(pl.Datetime("us")).dt.epoch("s")
+    if times.dtype == pl.Date:
+        times = times.to_physical().cast(pl.Int64) * 86_400
+    elif isinstance(times.dtype, pl.Datetime):  # as numbers: far from 1970 polars cannot change their unit
+        times = times.to_physical() // {"ms": 10**3, "us": 10**6, "ns": 10**9}[times.dtype.time_unit]
+    elif times.dtype.is_decimal():
+        times = times.cast(pl.Float64)
     if not times.dtype.is_numeric():
-        raise DataError(f"{where(0)}: the time is neither a number of seconds nor a date")
+        raise DataError.at(where(0), "the time is neither a number of seconds nor a date")
     wrong = times.is_null() if times.dtype.is_integer() else times.is_null() | ~times.is_finite()
     if bool(wrong.any()):
-        raise DataError(f"{where(_first(wrong))}: the time is missing or neither a number of seconds nor a date")
-    whole = times.cast(pl.Int64)
+        raise DataError.at(where(_first(wrong)), "the time is missing or neither a number of seconds nor a date")
+    whole = times.cast(pl.Int64, strict=False)
+    if whole.null_count():
+        raise DataError.at(where(_first(whole.is_null())), "the time is too far from 1970 to be a number of seconds")
     narrow = int(whole.min()) >= -(2**31) and int(whole.max()) < 2**31  # type: ignore[arg-type]
     return whole.cast(pl.Int32).to_numpy() if narrow else whole.to_numpy()
 

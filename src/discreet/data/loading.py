@@ -9,7 +9,7 @@ from discreet.data.movielens import read_movielens, recognise
 from discreet.data.netflix import is_netflix, read_netflix
 from discreet.data.ratings import Ratings
 from discreet.data.reports import holds_reports
-from discreet.data.sources import Source
+from discreet.data.sources import Source, is_folder, is_there
 from discreet.data.synthetic import synthetic
 from discreet.data.tables import is_table, read_catalogue, read_table
 from discreet.errors import DataError, InputError, require
@@ -71,14 +71,14 @@ def load(
         _check_scale(data, DATA_SETS[data].scale, declared)
         return _load_named(data, path, repeats, progress)
     place = Path(data)
-    if not place.exists():
+    if not is_there(place):
         if isinstance(data, Path) or place.suffix or len(place.parts) > 1:
             raise DataError(f"there is no file or folder {place}")
         find_data_set(data)
     of_movielens = place.name == "ratings.csv" and declared is None and place.with_name("movies.csv").exists()
     if of_movielens or place.name in ("u.data", "ratings.dat"):
         place = place.parent
-    if place.is_file() and is_table(place):
+    if not is_folder(place) and is_table(place):
         if declared is None:
             raise InputError(f"{place} does not say its rating scale: declare it, for example scale=Scale(1, 5)")
         return read_table(

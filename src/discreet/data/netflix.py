@@ -77,7 +77,7 @@ def read_netflix_probe(path: str | Path, *, progress: Progress = no_progress) ->
         )
         if bool((rows < 0).any()):
             first = int(positions[int((rows < 0).argmax())])
-            raise DataError(f"{where(first)}: this pair is not among the ratings")
+            raise DataError.at(where(first), "this pair is not among the ratings")
         held_out[rows] = True
     return ratings.select(~held_out), ratings.select(held_out)
 
@@ -125,8 +125,8 @@ def _lines(block: bytes, where: Where, width: int) -> pl.DataFrame:
     except pl.exceptions.PolarsError:
         for number, line in enumerate(block.split(b"\n")):
             if line.count(b",") >= width:
-                raise DataError(f"{where(number)}: expected user,rating,date") from None
-        raise DataError(f"{where(0)}: the lines below are not of the form user,rating,date") from None
+                raise DataError.at(where(number), "expected user,rating,date") from None
+        raise DataError.at(where(0), "the lines below are not of the form user,rating,date") from None
 
 
 def _under_headings(lines: pl.DataFrame, movie: str | None, where: Where) -> tuple[pl.DataFrame, AnyArray, str | None]:
@@ -143,7 +143,7 @@ def _under_headings(lines: pl.DataFrame, movie: str | None, where: Where) -> tup
     positions = np.flatnonzero(keep)
     last = items[-1] if len(items) else movie
     if len(positions) and items[int(positions[0])] is None:
-        raise DataError(f"{where(int(positions[0]))}: a rating comes before the first heading, which names the film")
+        raise DataError.at(where(int(positions[0])), "a rating comes before the first heading, which names the film")
     return lines.with_columns(items.alias("item")).filter(pl.Series(keep)), positions, last
 
 
@@ -162,9 +162,9 @@ def _titles(source: Source) -> ItemFacts | None:
         item, _, rest = line.rstrip("\r").partition(",")
         year, comma, title = rest.partition(",")
         if not (comma and item.isdigit() and (year.isdigit() or year == "NULL")):
-            raise DataError(f"{source.label(name)}, row {row}: expected movie,year,title")
+            raise DataError.at(f"{source.label(name)}, row {row}", "expected movie,year,title")
         if item in found:
-            raise DataError(f"{source.label(name)}, row {row}: the item {item!r} is listed twice")
+            raise DataError.at(f"{source.label(name)}, row {row}", f"the item {item!r} is listed twice")
         found[item] = (title, UNKNOWN_YEAR if year == "NULL" else int(year))
     ordered = sorted(found, key=int)
     named = [found[item] for item in ordered]

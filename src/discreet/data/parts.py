@@ -18,6 +18,7 @@ from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.handling import Handling
 from discreet.data.labels import Labels, counted
 from discreet.data.ratings import Ratings
+from discreet.data.sources import is_folder
 from discreet.errors import DataError, InputError, require
 from discreet.looks import Looks
 from discreet.types import AnyArray, Progress, no_progress
@@ -176,7 +177,9 @@ class RatingsInParts:
         for number, file in enumerate(self._files):
             part = self._read(file, scale, listed)
             if part.has_repeats:  # a pair that comes twice in one part is refused when it is read
-                raise DataError(f"{file}: some pairs are rated more than once; merge them, for example repeats='last'")
+                raise DataError.at(
+                    f"{file}", "some pairs are rated more than once; merge them, for example repeats='last'"
+                )
             both = np.concatenate([seen, _words(part.users)])
             seen = np.unique(both)
             if len(seen) < len(both):
@@ -207,7 +210,7 @@ def _files(data: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
 
     if isinstance(data, str | Path):
         folder = Path(data)
-        if not folder.is_dir():
+        if not is_folder(folder):
             raise DataError(f"there is no folder {folder}")
         files = sorted(path for path in folder.iterdir() if is_table(path))
     else:
@@ -221,7 +224,7 @@ def _stamp(file: Path) -> tuple[int, int] | None:
     """Size of a file, and when it was last written to; None where it is not there."""
     try:
         found = file.stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     return found.st_size, found.st_mtime_ns
 

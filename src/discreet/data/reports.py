@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.report import FORMAT, Reason, RefusedReport, ReportForm, read_report
+from discreet.data.sources import is_folder
 from discreet.errors import DataError, UnknownNameError
 from discreet.types import Doubles, Indices, Progress, no_progress
 
@@ -166,9 +167,11 @@ def ratings_of_reports(
 
 def holds_reports(folder: Path) -> bool:
     """Whether a folder has ``.json`` files and one of the first hundred says that it is a report."""
-    if not folder.is_dir():
+    if not is_folder(folder):
         return False
     for path in sorted(folder.glob("*.json"))[:100]:
+        if not path.is_file():
+            continue
         try:
             with path.open("rb") as file:
                 if FORMAT.encode() in file.read(1000):
@@ -204,7 +207,7 @@ class _Vocabulary:
 
 
 def _files(folder: Path) -> list[Path]:
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise DataError(f"{folder} is not a folder of reports")
     files = sorted(folder.glob("*.json"))
     if not files:

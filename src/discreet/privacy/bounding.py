@@ -87,7 +87,7 @@ def user_tags(names: Strings | AnyArray, key: bytes) -> AnyArray:
 
 
 def _add_letters(tags: AnyArray, names: Strings, words: AnyArray) -> None:
-    """Add Σ kⱼ·cⱼ of each name to its tag: letter by letter over all short names at once, name by name for long ones."""
+    """Add Σ kⱼ·cⱼ of each name to its tag: letter by letter over all short names, name by name for long ones."""
     letters, starts = names.code_points()
     sizes = np.diff(starts)
     short = np.flatnonzero(sizes <= SHORT_NAME)
@@ -96,7 +96,7 @@ def _add_letters(tags: AnyArray, names: Strings, words: AnyArray) -> None:
         tags[short] += words[column] * letters[starts[short] + column].astype(np.uint64)
     for name in np.flatnonzero(sizes > SHORT_NAME):
         own = letters[starts[name] : starts[name + 1]].astype(np.uint64)
-        tags[name] += (words[: len(own)] * own).sum(dtype=np.uint64)
+        tags[name : name + 1] += (words[: len(own)] * own).sum(dtype=np.uint64, keepdims=True)
 
 
 def keep_at_most(
