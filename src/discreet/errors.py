@@ -10,6 +10,7 @@
     ├── OverspentError      it would cost more privacy than the limit allows; nothing was computed
     ├── BudgetError         the database of a budget cannot be used; nothing was computed
     ├── ReleaseError        a folder does not hold a release that this version can read
+    ├── ForkedProcessError  a forked process needs threads that stayed behind; the message says what to do instead
     └── MissingLibraryError      a library that is needed here is not installed (also an ImportError)
 
 A message is one sentence or two: what is wrong, where, and what would be right. It never carries a
@@ -106,6 +107,10 @@ class BudgetError(DiscreetError):
 
 class ReleaseError(DiscreetError):
     """A folder does not hold a release that this version can read."""
+
+
+class ForkedProcessError(DiscreetError):
+    """A process that was forked needs threads which stayed behind in its parent."""
 
 
 class MissingLibraryError(DiscreetError, ImportError):

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import itertools
 import os
 
 import numpy as np
@@ -116,7 +117,9 @@ def test_memory_follows_the_text_of_names(tmp_path):
     ratings = dc.load(path, scale=(1, 5))
     kept = ratings.users.names.nbytes + sum(c.nbytes for c in (ratings.user_index, ratings.item_index, ratings.values))
     assert ratings.n_users == 200_001 and kept < 2 * path.stat().st_size
-    capped = dc.Popularity().fit(dc.TrustedServer(ratings, dc.Ledger(epsilon=1, delta=1e-6, unit=dc.User(max_ratings=1))))
+    capped = dc.Popularity().fit(
+        dc.TrustedServer(ratings, dc.Ledger(epsilon=1, delta=1e-6, unit=dc.User(max_ratings=1)))
+    )
     assert len(capped.arrays) > 0
 
 
@@ -142,7 +145,14 @@ def test_strings_behave_like_an_array_of_them():
     texts = ["ann", "", "zoë", "ann\0", "x" * 3000, "日本"]
     strings, array = Strings.of(texts), np.array(texts, dtype=object)
     rng = np.random.default_rng(1)
-    for places in (slice(1, 4), slice(None, None, -1), slice(4, 1), np.array([5, 0, 0, 2]), rng.random(6) < 0.5, [1, 2]):
+    for places in (
+        slice(1, 4),
+        slice(None, None, -1),
+        slice(4, 1),
+        np.array([5, 0, 0, 2]),
+        rng.random(6) < 0.5,
+        [1, 2],
+    ):
         assert strings[places].tolist() == array[places].tolist()
     assert strings[-1] == "日本" and strings[np.int32(2)] == "zoë" and len(strings[:0]) == 0
     assert (strings == "ann").tolist() == (array == "ann").tolist()
@@ -151,4 +161,4 @@ def test_strings_behave_like_an_array_of_them():
     again = Strings.of_buffers(strings[1:].bytes, strings[1:].offsets)
     assert again.equals(strings[1:]) and not again.equals(strings)
     letters, starts = strings.code_points()
-    assert ["".join(map(chr, letters[a:b])) for a, b in zip(starts, starts[1:], strict=False)] == texts
+    assert ["".join(map(chr, letters[a:b])) for a, b in itertools.pairwise(starts)] == texts

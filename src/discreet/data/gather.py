@@ -17,6 +17,7 @@ from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.data.sorting import sorting_order
 from discreet.errors import DataError
+from discreet.processes import require_threads
 from discreet.strings import Strings
 from discreet.types import AnyArray, Indices
 
@@ -53,6 +54,7 @@ class Numbering:
     """
 
     def __init__(self, known: Iterable[str] = ()) -> None:
+        require_threads("polars")
         names = list(known)
         self._known = len(names)
         self._table = pl.DataFrame(

@@ -21,6 +21,7 @@ from discreet.data.ratings import Ratings
 from discreet.data.sources import is_folder
 from discreet.errors import DataError, InputError, require
 from discreet.looks import Looks
+from discreet.processes import require_threads
 from discreet.types import AnyArray, Progress, no_progress
 
 if TYPE_CHECKING:
@@ -242,5 +243,7 @@ def _words(users: Labels) -> AnyArray:
     import polars as pl
 
     from discreet.data.gather import one_spelling
+
+    require_threads("polars")
 
     return one_spelling(pl.Series(users.names.tolist(), dtype=pl.String)).hash().to_numpy()

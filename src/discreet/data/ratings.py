@@ -16,8 +16,9 @@ from discreet.data.history import History
 from discreet.data.labels import Labels, counted
 from discreet.data.report import ReportForm
 from discreet.data.sorting import Columns, narrow, pair_starts, placed, shuffled, sorting_order, stable_order
-from discreet.errors import InputError, library_for, require
+from discreet.errors import library_for, require
 from discreet.looks import Looks
+from discreet.processes import require_threads
 from discreet.types import AnyArray, Floats, Indices, Offsets, Progress, no_progress
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ class Ratings:
     looks: Looks = field(default_factory=Looks, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        columns = [self.user_index, self.item_index, self.values, *self.user_facts.values()]
-        for column in (*columns, self.times, self.tags):
+        plain = (self.user_index, self.item_index, self.values, self.times, self.tags)
+        for column in (*plain, *self.user_facts.values()):
             if column is not None:
                 column.setflags(write=False)
 
@@ -200,8 +201,7 @@ class Ratings:
         """The own ratings of the user at a position."""
         there = isinstance(position, int | np.integer) and 0 <= position < self.n_users
         require(there, "there is no user at that position")
-        if self.has_repeats:
-            raise InputError("some pairs are rated more than once: call ratings.merge('last') first")
+        require(not self.has_repeats, "some pairs are rated more than once: call ratings.merge('last') first")
         rows = slice(self.indptr[position], self.indptr[position + 1])
         return History(self.catalogue, self.item_index[rows], self.values[rows])
 
@@ -215,13 +215,14 @@ class Ratings:
         >>> frame.columns, frame.height
         (['user', 'item', 'rating', 'time'], 20)
         """
+        require_threads("polars")
         with library_for("tables"):
             import polars as pl
-        columns = {
-            "user": pl.Series(self.users.names.tolist(), dtype=pl.String).gather(pl.Series(self.user_index)),
-            "item": pl.Series(self.catalogue.items.names.tolist(), dtype=pl.String).gather(pl.Series(self.item_index)),
-            "rating": pl.Series(self.values),
-        }
+        users, items = (
+            pl.Series(names.tolist(), dtype=pl.String) for names in (self.users.names, self.catalogue.items.names)
+        )
+        named = {"user": users.gather(pl.Series(self.user_index)), "item": items.gather(pl.Series(self.item_index))}
+        columns = named | {"rating": pl.Series(self.values)}
         return pl.DataFrame(columns if self.times is None else columns | {"time": pl.Series(self.times)})
 
     def select(self, rows: AnyArray) -> "Ratings":

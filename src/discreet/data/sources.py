@@ -87,6 +87,8 @@ def require_plain(path: Path) -> None:
     """Raise unless there is a file that ends: a pipe or a device may be waited for, or read, forever."""
     try:
         mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise DataError(f"{path} cannot be read: there is no such file") from None
     except (OSError, ValueError) as error:  # a zero byte in the name is a ValueError
         raise DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if stat.S_ISDIR(mode):

@@ -17,6 +17,7 @@ from discreet.data.ratings import Ratings
 from discreet.data.sources import open_bytes, require_plain
 from discreet.data.text import text_batches
 from discreet.errors import DataError, InputError
+from discreet.processes import require_threads
 from discreet.types import Progress, no_progress
 
 PARQUET, ARROW = {".parquet", ".pq"}, {".arrow", ".feather", ".ipc"}
@@ -122,6 +123,7 @@ def from_frame(
     scale = Scale(*scale) if isinstance(scale, tuple) else scale
     if not isinstance(scale, Scale):
         raise InputError(f"scale must be declared as a Scale, for example Scale(1, 5), got {type(scale).__name__}")
+    require_threads("polars")
     facts = None
     if items is not None:
         if item not in items_columns(items):
@@ -163,6 +165,7 @@ def table_batches(
     path: Path, columns: dict[str, str], progress: Progress = no_progress
 ) -> Iterator[tuple[pl.DataFrame, Where]]:
     """The rows of a table, a bounded number at a time; ``columns`` is from what they mean to what they are called."""
+    require_threads("polars")
     kind = ending(path)
     if kind in SEPARATORS:
         with open_bytes(path) as file:
@@ -210,6 +213,7 @@ def _scan(path: Path, kind: str) -> pl.LazyFrame:
 
 def _read_small(path: Path, item: str) -> pl.DataFrame:
     """A table of items, whole."""
+    require_threads("polars")
     kind = ending(path)
     if kind not in SEPARATORS:
         with _whole(path, kind):
