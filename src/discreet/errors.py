@@ -165,7 +165,7 @@ def require_whole(name: str, value: Any, least: int) -> None:
     discreet.errors.InputError: k must be a whole number, got 2.5
     """
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    require(whole, f"{name} must be a whole number, got {_shown(value)}")
+    require(whole, f"{name} must be a whole number, got {shown(value)}")
     require(value >= least, f"{name} must {f'be at least {least}' if least != 0 else 'not be negative'}, got {value}")
 
 
@@ -175,7 +175,7 @@ def require_seed(value: Any) -> None:
     >>> require_seed(7)
     """
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    require(whole and value >= 0, f"seed must be a whole number from 0 on, got {_shown(value)}")
+    require(whole and value >= 0, f"seed must be a whole number from 0 on, got {shown(value)}")
 
 
 def require_number(
@@ -197,7 +197,7 @@ def require_number(
     Traceback (most recent call last):
     discreet.errors.InputError: shrinkage must be a number, got '100'
     """
-    require(is_number(value), f"{name} must be a number, got {_shown(value)}")
+    require(is_number(value), f"{name} must be a number, got {shown(value)}")
     require(math.isfinite(value), f"{name} must be finite, got {value}")
     inside = (
         (above is None or value > above)
@@ -225,7 +225,7 @@ def is_number(value: object) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """The value where it is short, and only its kind otherwise: it may be a table of ratings in the wrong place."""
     short = value is None or (isinstance(value, str | numbers.Number) and len(repr(value)) <= 60)
     return repr(value) if short else type(value).__name__

@@ -9,6 +9,7 @@ import numpy as np
 from discreet.data.catalogue import Catalogue
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError, require
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import exact_total
@@ -38,6 +39,7 @@ class CheckedBound:
         return self.furthest / self.bound.value
 
 
+@checked
 def check_sensitivity(
     contribution: Contribution,
     catalogue: Catalogue,

@@ -17,6 +17,7 @@ from discreet.data.columns import require_once
 from discreet.data.history import History
 from discreet.data.report import UserReport
 from discreet.data.sources import open_bytes
+from discreet.doors import checked
 from discreet.errors import DataError, InputError
 from discreet.privacy.randomness import Randomness
 
@@ -38,6 +39,7 @@ class MadeReport:
     sent: SentReports
 
 
+@checked
 def make_report(
     path: str | Path,
     mechanism: AtHome,

@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.collect.channel import LocalRandomiser
 from discreet.data.catalogue import Scale
+from discreet.doors import checked
 from discreet.errors import require
 from discreet.types import AnyArray, Doubles
 
@@ -51,6 +52,7 @@ class Risk:
         return f"right about {shares}, and certain of {_percent(self.certain)}"
 
 
+@checked
 def risk_of(mechanism: LocalRandomiser, prior: Mapping[float, float] = MOVIELENS, scale: Scale | None = None) -> Risk:
     """What the best attack on a mechanism achieves, exactly.
 
@@ -97,6 +99,7 @@ class Reconstruction:
     posterior: Doubles
 
 
+@checked
 def reconstruct(
     mechanism: LocalRandomiser,
     reported: AnyArray,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.labels import Labels, counted, require_text
+from discreet.doors import checked, checked_methods
 from discreet.errors import InputError, UnknownNameError, require
 from discreet.strings import Strings
 from discreet.types import AnyArray, Booleans
@@ -17,6 +18,8 @@ from discreet.types import AnyArray, Booleans
 UNKNOWN_YEAR = 0
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True)
 class Scale:
     """The range that ratings are declared to lie in; it is stated, never read off the data.
@@ -63,6 +66,8 @@ class Scale:
         return f"{self.low:g} to {self.high:g}"
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Catalogue:
     """The public list of items.

@@ -7,10 +7,13 @@ from numbers import Real
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
+from discreet.doors import checked, checked_methods
 from discreet.errors import require
 from discreet.types import Floats, Indices
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, eq=False)
 class History:
     """The ratings of one user, who needs no name.

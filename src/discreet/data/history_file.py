@@ -11,9 +11,11 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.columns import SEPARATORS, ending, require_once, what_is_there
 from discreet.data.history import History
 from discreet.data.sources import check_text, open_bytes
+from discreet.doors import checked
 from discreet.errors import DataError, UnknownNameError
 
 
+@checked
 def read_history(path: str | Path, catalogue: Catalogue) -> History:
     """Read one user's own ratings: a CSV or TSV file with the columns ``item`` or ``title``, and ``rating``.
 

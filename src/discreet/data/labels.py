@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.doors import checked
 from discreet.errors import InputError, UnknownNameError, require
 from discreet.strings import Strings
 from discreet.types import Indices
@@ -61,6 +62,7 @@ class Labels:
         object.__setattr__(self, "names", Strings.of(self.names))
 
     @classmethod
+    @checked
     def of(cls, names: Iterable[str], what: str = "name") -> "Labels":
         """Labels from any iterable of strings; a repeated one is an error."""
         labels = cls(Strings.of(names), what)
@@ -83,6 +85,7 @@ class Labels:
                 raise UnknownNameError("there is no user of that name") from None
             raise UnknownNameError.among(self.what, name, self.positions) from None
 
+    @checked
     def indices(self, names: Iterable[str]) -> Indices:
         """Positions of many names."""
         return np.array([self.index(name) for name in names], dtype=np.int32)

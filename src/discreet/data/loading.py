@@ -12,10 +12,12 @@ from discreet.data.reports import holds_reports
 from discreet.data.sources import Source, is_folder, is_there
 from discreet.data.synthetic import synthetic
 from discreet.data.tables import is_table, read_catalogue, read_table
+from discreet.doors import checked
 from discreet.errors import DataError, InputError, require
 from discreet.types import Progress, no_progress
 
 
+@checked
 def load(
     data: str | Path,
     *,
@@ -126,6 +128,7 @@ def _load_reports(
     return Ratings.from_reports(place, public_items(items, scale, item, items_public=items_public), progress)
 
 
+@checked
 def public_items(
     items: str | Path, scale: Scale | None = None, item: str = "item", *, items_public: bool = False
 ) -> Catalogue:

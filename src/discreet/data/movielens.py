@@ -29,6 +29,7 @@ from discreet.data.gather import Gatherer, ItemFacts, Repeats
 from discreet.data.ratings import Ratings
 from discreet.data.sources import Source
 from discreet.data.text import text_batches
+from discreet.doors import checked
 from discreet.errors import DataError
 from discreet.types import AnyArray, Progress, no_progress
 
@@ -111,6 +112,7 @@ def read_movielens(path: str | Path, *, repeats: Repeats = "keep", progress: Pro
     return gatherer.finish(label, facts=facts, user_facts=user_facts, repeats=repeats)
 
 
+@checked
 def read_movielens_split(path: str | Path, name: str) -> tuple[Ratings, Ratings]:
     """Read one of the official splits of MovieLens 100K, ``"u1"`` to ``"u5"``, ``"ua"`` or ``"ub"``: (train, test).
 

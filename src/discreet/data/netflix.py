@@ -15,6 +15,7 @@ from discreet.data.catalogue import UNKNOWN_YEAR, Scale
 from discreet.data.gather import Gatherer, ItemFacts, Repeats, Where, rows_of
 from discreet.data.ratings import Ratings
 from discreet.data.sources import BLOCK, Source, record_blocks
+from discreet.doors import checked
 from discreet.errors import DataError
 from discreet.strings import Strings
 from discreet.types import AnyArray, Booleans, Progress, no_progress
@@ -62,6 +63,7 @@ def read_netflix(path: str | Path, *, repeats: Repeats = "keep", progress: Progr
     return gatherer.finish(str(path), facts=facts, repeats=repeats)
 
 
+@checked
 def read_netflix_probe(path: str | Path, *, progress: Progress = no_progress) -> tuple[Ratings, Ratings]:
     """Read the Netflix Prize and hold out the pairs of ``probe.txt``: ``(train, probe)`` over the same users."""
     source = Source.of(Path(path))

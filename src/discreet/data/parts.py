@@ -19,6 +19,7 @@ from discreet.data.handling import Handling
 from discreet.data.labels import Labels, counted
 from discreet.data.ratings import Ratings
 from discreet.data.sources import is_folder
+from discreet.doors import checked, checked_methods
 from discreet.errors import DataError, InputError, require
 from discreet.looks import Looks
 from discreet.processes import require_threads
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from discreet.data.gather import Repeats
 
 
+@checked
+@checked_methods
 class RatingsInParts:
     """Ratings in several files, of which one at a time is in memory. Every user's ratings must be in one file.
 

@@ -16,6 +16,7 @@ from discreet.data.history import History
 from discreet.data.labels import Labels, counted
 from discreet.data.report import ReportForm
 from discreet.data.sorting import Columns, narrow, pair_starts, placed, shuffled, sorting_order, stable_order
+from discreet.doors import checked_methods
 from discreet.errors import library_for, require
 from discreet.looks import Looks
 from discreet.processes import require_threads
@@ -29,6 +30,7 @@ BLOCK = 1 << 15
 """Users who are summed over at once: what is made of their ratings on the way stays small beside the ratings."""
 
 
+@checked_methods
 @dataclass(frozen=True, eq=False)
 class Ratings:
     """Ratings of many users, immutable, sorted by user and then by item.
@@ -85,8 +87,7 @@ class Ratings:
     looks: Looks = field(default_factory=Looks, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        plain = (self.user_index, self.item_index, self.values, self.times, self.tags)
-        for column in (*plain, *self.user_facts.values()):
+        for column in (self.user_index, self.item_index, self.values, self.times, self.tags, *self.user_facts.values()):
             if column is not None:
                 column.setflags(write=False)
 
@@ -218,11 +219,9 @@ class Ratings:
         require_threads("polars")
         with library_for("tables"):
             import polars as pl
-        users, items = (
-            pl.Series(names.tolist(), dtype=pl.String) for names in (self.users.names, self.catalogue.items.names)
-        )
-        named = {"user": users.gather(pl.Series(self.user_index)), "item": items.gather(pl.Series(self.item_index))}
-        columns = named | {"rating": pl.Series(self.values)}
+        users = pl.Series(self.users.names.tolist(), dtype=pl.String).gather(pl.Series(self.user_index))
+        items = pl.Series(self.catalogue.items.names.tolist(), dtype=pl.String).gather(pl.Series(self.item_index))
+        columns = {"user": users, "item": items, "rating": pl.Series(self.values)}
         return pl.DataFrame(columns if self.times is None else columns | {"time": pl.Series(self.times)})
 
     def select(self, rows: AnyArray) -> "Ratings":

@@ -18,6 +18,7 @@ import numpy as np
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.report import FORMAT, Reason, RefusedReport, ReportForm, read_report
 from discreet.data.sources import is_folder
+from discreet.doors import checked
 from discreet.errors import DataError, UnknownNameError
 from discreet.types import Doubles, Indices, Progress, no_progress
 
@@ -74,6 +75,7 @@ class ReadReports:
         return f"{used:,} {'report' if used == 1 else 'reports'} used, {_summary(self.rejected)}"
 
 
+@checked
 def read_reports(
     folder: str | Path,
     catalogue: Catalogue | None = None,

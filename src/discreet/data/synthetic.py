@@ -26,6 +26,7 @@ from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.handling import Handling
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError, require
 from discreet.strings import Strings
 from discreet.types import AnyArray, Booleans, Doubles, Floats, Offsets, Progress, no_progress
@@ -114,6 +115,7 @@ _FIRST_YEAR, _LAST_YEAR = 1931, 2000
 _SITE_OPENED, _SITE_SPAN = 874_000_000, 200 * 86_400  # seconds: ratings fall into some 200 days from late 1997
 
 
+@checked
 def synthetic(
     *,
     users: int = 1_000,

@@ -16,6 +16,7 @@ from discreet.data.movielens import NO_GENRE, year_of
 from discreet.data.ratings import Ratings
 from discreet.data.sources import open_bytes, require_plain
 from discreet.data.text import text_batches
+from discreet.doors import checked
 from discreet.errors import DataError, InputError
 from discreet.processes import require_threads
 from discreet.types import Progress, no_progress
@@ -30,6 +31,7 @@ def is_table(path: Path) -> bool:
     return ending(path) in {*SEPARATORS, *PARQUET, *ARROW}
 
 
+@checked
 def read_table(
     path: str | Path,
     *,
@@ -82,6 +84,7 @@ def read_table(
     return gatherer.finish(str(path), facts=facts, repeats=repeats)
 
 
+@checked
 def from_frame(
     frame: Any,
     *,
@@ -139,6 +142,7 @@ def from_frame(
     return gatherer.finish("the frame", facts=facts, repeats=repeats)
 
 
+@checked
 def read_catalogue(path: str | Path, scale: Scale, item: str = "item", *, items_public: bool = False) -> Catalogue:
     """Read the list of items from a table: a column of identifiers, and any of ``title``, ``genres`` and ``year``.
 

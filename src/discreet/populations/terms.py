@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked, checked_methods
 from discreet.errors import require
 from discreet.populations.engine import Engine, check_engine
 from discreet.populations.local import LocalDevices
@@ -16,6 +17,8 @@ from discreet.privacy.unit import Rating, Unit, UnitName, User
 DELTA_FOR_USERS = 1e-6
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, kw_only=True)
 class Terms:
     """How much privacy a fit must give, and to whom.

@@ -24,6 +24,7 @@ import numpy as np
 
 from discreet.data.choice_file import Choices, has_column, read_choices
 from discreet.data.ratings import Ratings
+from discreet.doors import checked_methods
 from discreet.errors import DataError, InputError, is_number, require
 from discreet.populations.level_names import Levels, lowered, named, number_of
 from discreet.privacy.ledger import Ledger
@@ -49,6 +50,7 @@ ALONE = 8
 """Of so many users or ratings with each wish a rule is asked by themselves."""
 
 
+@checked_methods
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Wishes:
     """A privacy level for every user, or for every rating.

@@ -33,6 +33,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from discreet.doors import checked
 from discreet.errors import InputError, require
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
@@ -46,6 +47,7 @@ WORST = 1e300
 """Minus this stands for a score that is no finite number."""
 
 
+@checked
 def choose(
     candidates: Sequence[Candidate],
     score: Callable[[Candidate], float],

@@ -10,6 +10,7 @@ from discreet.collect.promise import promise_of, spends_of
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.doors import checked_methods
 from discreet.errors import InputError, ReleaseError, library_for
 from discreet.looks import Looks
 from discreet.populations.population import Population
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from discreet.privacy.signing import PublicKey, SigningKey
 
 
+@checked_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """The outcome of a fit: item-side arrays, the public catalogue and the guarantee. It holds no user.

@@ -1,0 +1,191 @@
+"""Arguments that are checked against the annotations of their function: the wrong kind of thing is refused at the door.
+
+What an annotation says of one argument is checked, and no more: ranges, and what goes together, are the function's own
+business. Annotations that cannot be checked (type variables, protocols, names that only a type checker sees) pass.
+"""
+
+import inspect
+import numbers
+import os
+import types
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+
+import numpy as np
+
+from discreet.errors import InputError, shown
+
+Door = TypeVar("Door", bound=Callable[..., Any])
+
+MOST_ENTRIES = 1000
+"""Up to so many entries of a list are looked at: longer ones are columns, which their functions check."""
+
+
+class Kind(NamedTuple):
+    """What an argument may be: a test, and words for a message."""
+
+    fits: Callable[[Any], bool]
+    words: str
+
+
+def checked(door: Door) -> Door:
+    """A function, or a class whose arguments are checked when it is called.
+
+    >>> @checked
+    ... def repeat(text: str, times: int | None = None) -> str:
+    ...     return text * (times or 1)
+    >>> repeat("a", 2)
+    'aa'
+    >>> repeat("a", "2")
+    Traceback (most recent call last):
+    discreet.errors.InputError: times must be a whole number or None, got '2'
+    """
+    if inspect.isclass(door):
+        setattr(door, "__init__", checked(door.__init__))  # noqa: B010  (mypy takes no assignment)
+        return door
+    signature = inspect.signature(door)
+    kinds: dict[str, Kind] = {}
+
+    @wraps(door)
+    def called(*given: Any, **named: Any) -> Any:
+        if not kinds:
+            kinds.update(_kinds(door, signature))
+        try:
+            bound = signature.bind(*given, **named)
+        except TypeError:
+            return door(*given, **named)  # Python says best which argument is missing or one too many
+        for name, value in bound.arguments.items():
+            kind = kinds.get(name)
+            if kind is not None and not kind.fits(value):
+                raise InputError(f"{name} must be {kind.words}, got {shown(value)}")
+        return door(*given, **named)
+
+    return called  # type: ignore[return-value]
+
+
+def _kinds(door: Callable[..., Any], signature: inspect.Signature) -> dict[str, Kind]:
+    found = {"": Kind(bool, "")}  # never empty, so that this is done once
+    spaces = getattr(inspect.unwrap(door), "__globals__", {})
+    for name, parameter in signature.parameters.items():
+        if parameter.annotation is parameter.empty or parameter.kind in (
+            parameter.VAR_KEYWORD,
+            parameter.VAR_POSITIONAL,
+        ):
+            continue
+        annotation = parameter.annotation
+        if isinstance(annotation, str):
+            try:
+                annotation = eval(annotation, dict(spaces))  # our own source, not input
+            except (NameError, TypeError):
+                continue
+        kind = _kind(annotation)
+        if kind is not None:
+            found[name] = kind
+    return found
+
+
+def _kind(annotation: Any) -> Kind | None:
+    """The test for an annotation; None where there is none."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if annotation in _SIMPLE:
+        return _SIMPLE[annotation]
+    if origin in (Union, types.UnionType):
+        return _one_of([_kind(one) for one in inner])
+    if origin is Literal:
+        return Kind(
+            lambda value: isinstance(value, str | type(None)) and value in inner, _listed([repr(one) for one in inner])
+        )
+    if origin is np.ndarray:
+        return Kind(_is_array, "an array of numbers")
+    if origin in (tuple, list, Sequence) or annotation in (Sequence, list, tuple):
+        entry = _kind(inner[0]) if inner else None
+        return Kind(lambda value: _is_list(value) and _all(value, entry), f"a list{_of(entry)}")
+    if origin is Iterable:
+        entry = _kind(inner[0]) if inner else None
+        return Kind(lambda value: _is_list(value, Iterable) and _all(value, entry), f"a list{_of(entry)}")
+    if origin is Mapping or origin is dict:
+        key, entry = (_kind(one) for one in inner)
+        return Kind(
+            lambda value: isinstance(value, Mapping) and _all(list(value), key) and _all(list(value.values()), entry),
+            "a dictionary",
+        )
+    if origin is Callable:
+        return Kind(callable, "a function")
+    if inspect.isclass(annotation) and not getattr(annotation, "_is_protocol", False) and origin is None:
+        article = "an" if annotation.__name__[0] in "AEIOU" else "a"
+        return Kind(lambda value: isinstance(value, annotation), f"{article} {annotation.__name__}")
+    return None
+
+
+_SIMPLE: dict[Any, Kind | None] = {
+    Any: None,
+    object: None,
+    type(None): Kind(lambda value: value is None, "None"),
+    None: Kind(lambda value: value is None, "None"),
+    bool: Kind(lambda value: isinstance(value, bool | np.bool_), "True or False"),
+    int: Kind(lambda value: isinstance(value, numbers.Integral) and not isinstance(value, bool), "a whole number"),
+    float: Kind(lambda value: isinstance(value, numbers.Real) and not isinstance(value, bool), "a number"),
+    str: Kind(lambda value: isinstance(value, str), "text"),
+    bytes: Kind(lambda value: isinstance(value, bytes), "bytes"),
+    Path: Kind(lambda value: isinstance(value, str | os.PathLike), "a path"),
+}
+
+
+def _one_of(kinds: list[Kind | None]) -> Kind | None:
+    known = [kind for kind in kinds if kind is not None]
+    if len(known) < len(kinds):
+        return None
+    return Kind(lambda value: any(kind.fits(value) for kind in known), _listed([kind.words for kind in known]))
+
+
+def _listed(words: list[str]) -> str:
+    every = list(dict.fromkeys(words))
+    return every[0] if len(every) == 1 else f"{', '.join(every[:-1])} or {every[-1]}"
+
+
+def _of(entry: Kind | None) -> str:
+    plural = {"text": " of text", "a number": " of numbers", "a whole number": " of whole numbers"}
+    return plural.get(entry.words, "") if entry is not None else ""
+
+
+def _is_list(value: Any, kind: Any = Sequence) -> bool:
+    if isinstance(value, str | bytes | Mapping) or inspect.isclass(value):
+        return False
+    return isinstance(value, kind) or (isinstance(value, np.ndarray) and value.ndim == 1) or hasattr(value, "tolist")
+
+
+def _is_array(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "biufcUTMmO"
+    return not inspect.isclass(value) and (_is_list(value) or hasattr(value, "__array__"))
+
+
+def _all(value: Any, entry: Kind | None) -> bool:
+    sized = isinstance(value, Sequence) and len(value) <= MOST_ENTRIES
+    return entry is None or not sized or all(entry.fits(one) for one in value)
+
+
+Class = TypeVar("Class", bound=type)
+
+
+def checked_methods(kind: Class) -> Class:
+    """A class whose public methods check their arguments; its constructor is as it was.
+
+    >>> @checked_methods
+    ... class Counter:
+    ...     def add(self, count: int) -> int:
+    ...         return count
+    >>> Counter().add(None)
+    Traceback (most recent call last):
+    discreet.errors.InputError: count must be a whole number, got None
+    """
+    for name, method in list(vars(kind).items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(method, classmethod | staticmethod):
+            setattr(kind, name, type(method)(checked(method.__func__)))
+        elif inspect.isfunction(method):
+            setattr(kind, name, checked(method))
+    return kind
