@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origi
 
 import numpy as np
 
-from discreet.errors import InputError, shown
+from discreet.errors import InputError, is_number, shown
 
 Door = TypeVar("Door", bound=Callable[..., Any])
 
@@ -101,6 +101,9 @@ def _kind(annotation: Any) -> Kind | None:
         return Kind(_is_array, "an array of numbers")
     if origin in (tuple, list, Sequence) or annotation in (Sequence, list, tuple):
         entry = _kind(inner[0]) if inner else None
+        if origin is tuple and Ellipsis not in inner:
+            size = len(inner)
+            return Kind(lambda value: _is_list(value) and len(value) == size and _all(value, entry), f"{size} values")
         return Kind(lambda value: _is_list(value) and _all(value, entry), f"a list{_of(entry)}")
     if origin is Iterable:
         entry = _kind(inner[0]) if inner else None
@@ -126,7 +129,7 @@ _SIMPLE: dict[Any, Kind | None] = {
     None: Kind(lambda value: value is None, "None"),
     bool: Kind(lambda value: isinstance(value, bool | np.bool_), "True or False"),
     int: Kind(lambda value: isinstance(value, numbers.Integral) and not isinstance(value, bool), "a whole number"),
-    float: Kind(lambda value: isinstance(value, numbers.Real) and not isinstance(value, bool), "a number"),
+    float: Kind(is_number, "a number"),
     str: Kind(lambda value: isinstance(value, str), "text"),
     bytes: Kind(lambda value: isinstance(value, bytes), "bytes"),
     Path: Kind(lambda value: isinstance(value, str | os.PathLike), "a path"),
@@ -151,19 +154,26 @@ def _of(entry: Kind | None) -> str:
 
 
 def _is_list(value: Any, kind: Any = Sequence) -> bool:
-    if isinstance(value, str | bytes | Mapping) or inspect.isclass(value):
+    if isinstance(value, str | bytes) or inspect.isclass(value) or (kind is Sequence and isinstance(value, Mapping)):
         return False
-    return isinstance(value, kind) or (isinstance(value, np.ndarray) and value.ndim == 1) or hasattr(value, "tolist")
+    if isinstance(value, np.ndarray | np.generic):
+        return value.ndim == 1
+    return isinstance(value, kind) or hasattr(value, "to_list")
 
 
 def _is_array(value: Any) -> bool:
-    if isinstance(value, np.ndarray):
-        return value.dtype.kind in "biufcUTMmO"
-    return not inspect.isclass(value) and (_is_list(value) or hasattr(value, "__array__"))
+    if not isinstance(value, np.ndarray):
+        if not _is_list(value):
+            return False
+        try:
+            value = np.asarray(value)
+        except ValueError:  # rows of different lengths
+            return False
+    return value.ndim > 0 and (value.size == 0 or value.dtype.kind in "biufUTMm")
 
 
 def _all(value: Any, entry: Kind | None) -> bool:
-    sized = isinstance(value, Sequence) and len(value) <= MOST_ENTRIES
+    sized = isinstance(value, Sequence | np.ndarray) and len(value) <= MOST_ENTRIES
     return entry is None or not sized or all(entry.fits(one) for one in value)
 
 

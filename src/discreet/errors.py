@@ -222,7 +222,8 @@ def is_number(value: object) -> bool:
     >>> is_number(1), is_number("1"), is_number(True)
     (True, False, False)
     """
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    fraction = isinstance(value, numbers.Rational) and not isinstance(value, numbers.Integral)  # it cannot be printed
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not fraction
 
 
 def shown(value: object) -> str:

@@ -277,18 +277,38 @@ def doors(folder: Path) -> Iterator[Door]:
         dc.releases.promised_to,
         {"guarantee": release.guarantee, "history": history, "wishes": None},
     )
-    yield "truncated", dc.truncated, {"release": dc.ALS(factors=3).fit(dc.NoPrivacy(RATINGS)), "factors": 2}
-    yield "evaluate", dc.evaluate, {"release": release, "train": TRAIN, "test": TEST, "metrics": ("rmse", "ndcg@5")}
+    yield "truncated", dc.truncated, {"release": dc.Cosine(neighbours=5).fit(dc.NoPrivacy(RATINGS)), "neighbours": 2}
+    yield (
+        "evaluate",
+        dc.evaluate,
+        {
+            "release": release,
+            "histories": TRAIN,
+            "test": TEST,
+            "mask": None,
+            "metrics": ("rmse", "ndcg@5"),
+            "account": None,
+            "budget": None,
+        },
+    )
     yield (
         "compare",
         dc.compare,
-        {"ratings": RATINGS, "models": [dc.Bias()], "metrics": ("rmse",), "protocol": dc.evaluation.HoldOut(test=0.2)},
+        {
+            "models": {"bias": dc.Bias()},
+            "ratings": RATINGS,
+            "protocol": dc.evaluation.HoldOut(test=0.2),
+            "terms": dc.Terms(),
+            "metrics": ("rmse",),
+            "account": None,
+            "budget": None,
+        },
     )
     for name, own_arguments in (
         ("HoldOut", {"seed": 0, "repeats": 1, "test": 0.2}), ("Folds", {"count": 3, "seed": 0}), ("EachUser", {"seed": 0, "repeats": 1, "shares": (0.8, 0.2)}),
         ("HeldOutUsers", {"seed": 0, "repeats": 1, "test": 0.2, "history": 0.5}),
         ("PublishedRanking", {"held_out": 5, "above": 3.5, "at_least": 2, "seed": 1}), ("PublishedRatings", {"seed": 1}),
-        ("Search", {"candidates": [dc.Bias()], "metric": "rmse", "held_out": 0.1, "share": 0.05}),
+        ("Search", {"candidates": [dc.Bias(), dc.Popularity()], "metric": "rmse", "held_out": 0.1, "share": 0.05}),
     ):  # fmt: skip
         kind = getattr(dc.evaluation, name)
         yield f"evaluation.{name}", kind, own_arguments
@@ -341,18 +361,27 @@ def doors(folder: Path) -> Iterator[Door]:
     yield (
         "audit.check_sensitivity",
         dc.audit.check_sensitivity,
-        {"contribution": CONTRIBUTION, "catalogue": catalogue, "unit": dc.Rating()},
+        {
+            "contribution": dc.Contribution(name="a", shape=(2,), total=total, bounds=(dc.Bound("rating", "l1", 1.0),)),
+            "catalogue": dc.Catalogue.of(["a", "b"], dc.Scale(1, 5)),
+            "values": (1.0, 5.0),
+            "users": 2,
+            "neighbours": "add-or-remove",
+            "most": 50,
+            "seed": 0,
+        },
     )
     yield (
         "spend_and_release",
         dc.spend_and_release,
         {
             "model": dc.Bias(),
-            "ratings": RATINGS,
-            "terms": dc.Terms(epsilon=1.0, unit="rating", trust="server"),
+            "population": dc.NoPrivacy(RATINGS),
             "folder": folder / "paid",
-            "budget": folder / "budget.db",
-            "data": "mine",
+            "budget": None,
+            "data": None,
+            "note": "",
+            "run_id": None,
         },
     )
 

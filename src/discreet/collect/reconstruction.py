@@ -65,6 +65,7 @@ def risk_of(mechanism: LocalRandomiser, prior: Mapping[float, float] = MOVIELENS
     scale
         The rating scale; from the lowest to the highest rating of ``prior`` if it is not given.
     """
+    require(hasattr(mechanism, "channel"), f"mechanism must be one of discreet.collect, got {type(mechanism).__name__}")
     levels, shares, scale = _of_prior(prior, scale)
     channel = mechanism.channel(scale)
     law, secrets = channel.law, channel.secrets(levels)
@@ -125,6 +126,7 @@ def reconstruct(
     >>> reconstruct(UniformNoise(gamma=0.4), np.array([3.812, 1.3])).guesses.tolist()
     [4.0, 1.0]
     """
+    require(hasattr(mechanism, "channel"), f"mechanism must be one of discreet.collect, got {type(mechanism).__name__}")
     levels, shares, scale = _of_prior(prior, scale)
     channel = mechanism.channel(scale)
     outputs = channel.outputs(reported)

@@ -113,6 +113,9 @@ class Catalogue:
 
     def __post_init__(self) -> None:
         size = len(self.items)
+        object.__setattr__(self, "genres", tuple(self.genres))
+        for name in ("item_genres", "years"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name)))
         object.__setattr__(self, "titles", Strings.of(self.titles))
         require(self.titles.shape == (size,), f"the catalogue has {size} items but {len(self.titles)} titles")
         if not self.genres:

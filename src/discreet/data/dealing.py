@@ -6,11 +6,16 @@ import numpy as np
 
 from discreet.data.handling import MergeRule
 from discreet.data.sorting import shuffled, stable_order
+from discreet.errors import require
 from discreet.types import AnyArray, Floats, Indices, Offsets
 
 
 def parts_of_each_user(indptr: Offsets, users: Indices, shares: Sequence[float], seed: int) -> AnyArray:
     """The part of every rating, where each user's are dealt by the same shares."""
+    require(
+        len(shares) >= 2 and min(shares) > 0 and abs(sum(shares) - 1) < 1e-9,
+        f"shares must be at least two positive numbers that sum to 1, got {tuple(shares)}",
+    )
     count = len(users)
     # Shuffle within users: sort by a random permutation, then stably by user.
     mixed = shuffled(count, seed)

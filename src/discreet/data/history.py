@@ -41,6 +41,8 @@ class History:
 
     def __post_init__(self) -> None:
         size, scale = len(self.catalogue), self.catalogue.scale
+        for name in ("items", "values"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name)))
         require(self.items.shape == self.values.shape, "a history needs one value for each item")
         require(
             len(self.items) == 0

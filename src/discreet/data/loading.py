@@ -68,6 +68,7 @@ def load(
         repeats in ("keep", "last", "mean", "recency"),
         f"repeats must be 'keep', 'last', 'mean' or 'recency', got {repeats!r}",
     )
+    require(str(data) != "", "data must be the name of a data set or a path, got an empty text")
     declared = Scale(*scale) if isinstance(scale, tuple) else scale
     if isinstance(data, str) and data in DATA_SETS:
         _check_scale(data, DATA_SETS[data].scale, declared)

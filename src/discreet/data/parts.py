@@ -213,6 +213,7 @@ def _files(data: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     from discreet.data.tables import is_table
 
     if isinstance(data, str | Path):
+        require(str(data) != "", "data must be a folder or a list of files, got an empty text")
         folder = Path(data)
         if not is_folder(folder):
             raise DataError(f"there is no folder {folder}")

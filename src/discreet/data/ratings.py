@@ -15,7 +15,17 @@ from discreet.data.handling import Handling, MergeRule
 from discreet.data.history import History
 from discreet.data.labels import Labels, counted
 from discreet.data.report import ReportForm
-from discreet.data.sorting import Columns, narrow, pair_starts, placed, shuffled, sorting_order, stable_order
+from discreet.data.sorting import (
+    Columns,
+    indices,
+    narrow,
+    numbers,
+    pair_starts,
+    placed,
+    shuffled,
+    sorting_order,
+    stable_order,
+)
 from discreet.doors import checked_methods
 from discreet.errors import library_for, require
 from discreet.looks import Looks
@@ -103,10 +113,11 @@ class Ratings:
         user_facts: Mapping[str, AnyArray] | None = None,
     ) -> "Ratings":
         """Sort columns in any order into ratings. Two linear passes, no more than a second copy in memory."""
-        user_index = np.asarray(user_index, dtype=np.int32)
-        item_index = np.asarray(item_index, dtype=np.int32)
-        values = np.asarray(values, dtype=np.float32)
-        times = None if times is None else narrow(np.asarray(times))
+        user_index = indices("user_index", user_index, len(users))
+        item_index = indices("item_index", item_index, len(catalogue))
+        require(len(user_index) == len(item_index), "user_index and item_index must have one entry for each rating")
+        values = numbers("values", values, len(user_index)).astype(np.float32, copy=False)
+        times = None if times is None else narrow(numbers("times", times, len(user_index)))
         order = sorting_order(user_index, item_index, len(users), len(catalogue))
         if order is not None:
             user_index, item_index, values = user_index[order], item_index[order], values[order]
@@ -233,6 +244,7 @@ class Ratings:
 
     def _kept(self, rows: AnyArray, handling: Handling) -> "Ratings":
         mask = np.asarray(rows, dtype=np.bool_)
+        require(mask.shape == self.values.shape, "rows must be a mask with one entry for each rating")
         return replace(
             self,
             user_index=self.user_index[mask],
@@ -247,7 +259,9 @@ class Ratings:
 
         A guarantee for what is left says that somebody chose it.
         """
-        return self._with_users_at(positions, self.handling.after_selection(of_users=True))
+        there = indices("positions", positions, self.n_users)
+        require(bool(np.all(there[1:] > there[:-1])), "positions must be increasing, each user once")
+        return self._with_users_at(there, self.handling.after_selection(of_users=True))
 
     def _with_users_at(self, positions: AnyArray, handling: Handling) -> "Ratings":
         positions = np.asarray(positions, dtype=np.int64)
@@ -346,17 +360,14 @@ class Ratings:
 
         A user with ``n`` ratings gives ``round(n * share)`` to each part after the first, at random.
         """
-        require(
-            len(shares) >= 2 and min(shares) > 0 and abs(sum(shares) - 1) < 1e-9,
-            f"shares must be at least two positive numbers that sum to 1, got {tuple(shares)}",
-        )
         part = parts_of_each_user(self.indptr, self.user_index, shares, seed)
         every = self.of_split()
         return tuple(every._kept(part == number, every.handling) for number in range(len(shares)))
 
     def split_users(self, test: int | float, seed: int) -> tuple["Ratings", "Ratings"]:
         """Hold out whole users: a share of them, or a number. Users are renumbered in both parts."""
-        count = round(test * self.n_users) if isinstance(test, float) else test
+        require(not isinstance(test, float) or 0 < test < 1, f"test must be a share between 0 and 1, got {test}")
+        count = round(test * self.n_users) if isinstance(test, float) else int(test)
         require(0 < count < self.n_users, f"test must hold out at least one user, and not all of them, got {test}")
         held_out = np.zeros(self.n_users, dtype=np.bool_)
         held_out[shuffled(self.n_users, seed)[:count]] = True

@@ -129,6 +129,8 @@ def from_frame(
     require_threads("polars")
     facts = None
     if items is not None:
+        if not (hasattr(items, "columns") or hasattr(items, "column_names")):
+            raise InputError(f"items must be a frame of polars, pandas or pyarrow, got {type(items).__name__}")
         if item not in items_columns(items):
             raise DataError(f"the frame of items: there is no column {item!r}; {columns_there(items_columns(items))}")
         described = _to_polars(items, [name for name in (item, *FACTS) if name in items_columns(items)])

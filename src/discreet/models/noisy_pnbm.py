@@ -30,6 +30,7 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import require, require_number, require_whole
 from discreet.models.denoise.item_lists import Lists, ask_for_start, check_lists
 from discreet.models.home.lists import ListedNeighbours
@@ -43,6 +44,7 @@ LEAST = 1e-6
 """Similarities that are learned stay above this: one of 0 would be no neighbour."""
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class NoisyPNBM:
     """Item-item neighbours with similarities learned by noisy gradient descent.

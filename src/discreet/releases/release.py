@@ -11,7 +11,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.doors import checked_methods
-from discreet.errors import InputError, ReleaseError, library_for
+from discreet.errors import InputError, ReleaseError, library_for, require
 from discreet.looks import Looks
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
@@ -286,6 +286,7 @@ class Release:
             from discreet.privacy.signing import SigningKey
 
             sign = SigningKey.read(sign)
+        require(sign is None or hasattr(sign, "sign"), f"sign must be a key, or its file, got {type(sign).__name__}")
         save(self, Path(folder), sign)
 
     @staticmethod
@@ -304,6 +305,7 @@ class Release:
                 from discreet.privacy.signing import PublicKey
 
             key = PublicKey.read(key)
+        require(model is None or isinstance(model, type), "model must be the class of a model")
         release = load(Path(folder), key, () if model is None else (model,))
         if model is not None and type(release.model) is not model:
             raise ReleaseError(f"{folder} holds a model {type(release.model).__name__}, not {model.__name__}")
