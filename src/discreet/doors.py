@@ -92,7 +92,7 @@ def _kind(annotation: Any) -> Kind | None:
     if annotation in _SIMPLE:
         return _SIMPLE[annotation]
     if origin in (Union, types.UnionType):
-        return _one_of([_kind(one) for one in inner])
+        return _one_of([_kind(one) for one in inner if one is not str or Path not in inner])
     if origin is Literal:
         return Kind(
             lambda value: isinstance(value, str | type(None)) and value in inner, _listed([repr(one) for one in inner])
@@ -132,7 +132,7 @@ _SIMPLE: dict[Any, Kind | None] = {
     float: Kind(is_number, "a number"),
     str: Kind(lambda value: isinstance(value, str), "text"),
     bytes: Kind(lambda value: isinstance(value, bytes), "bytes"),
-    Path: Kind(lambda value: isinstance(value, str | os.PathLike), "a path"),
+    Path: Kind(lambda value: isinstance(value, str | os.PathLike) and "\0" not in os.fspath(value), "a path"),
 }
 
 

@@ -92,7 +92,7 @@ def doors(folder: Path) -> Iterator[Door]:
     frame = RATINGS.to_frame()
     yield "load", dc.load, {
         "data": table, "path": None, "scale": (1, 5), "user": "user", "item": "item", "rating": "rating", "time": None,
-        "items": None, "items_public": False, "repeats": "keep", "progress": lambda *_: None,
+        "items": None, "items_public": False, "repeats": "keep",
     }  # fmt: skip
     yield "from_frame", dc.from_frame, {
         "frame": frame, "scale": (1, 5), "user": "user", "item": "item", "rating": "rating", "time": "time", "items": None,

@@ -18,7 +18,7 @@ from discreet.data.history import History
 from discreet.data.report import UserReport
 from discreet.data.sources import open_bytes
 from discreet.doors import checked
-from discreet.errors import DataError, InputError
+from discreet.errors import DataError, InputError, require
 from discreet.privacy.randomness import Randomness
 
 
@@ -74,6 +74,7 @@ def make_report(
     >>> print(make_report(folder / "history.csv", how, folder / "report.json", scale=Scale(1, 5)).sent)
     1 report, which costs epsilon 2 for one rating
     """
+    require(hasattr(mechanism, "perturb"), f"mechanism must be one of discreet.collect, got {type(mechanism).__name__}")
     output = Path(output)
     if output.exists() and not again:
         raise InputError(

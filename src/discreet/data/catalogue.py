@@ -142,10 +142,13 @@ class Catalogue:
     ) -> "Catalogue":
         """Build a catalogue from plain lists, one entry an item; ``declared`` says that the list is public."""
         labels = Labels.of(items, what="item")
-        names = tuple(sorted({genre for row in genres or () for genre in row}))
+        if genres is not None and len(genres) != len(labels):
+            raise InputError(f"genres must have one row for each of the {len(labels)} items, got {len(genres)}")
+        genres = () if genres is None else list(genres)
+        names = tuple(sorted({genre for row in genres for genre in row}))
         columns = {genre: column for column, genre in enumerate(names)}
         matrix = np.zeros((len(labels), len(names)), dtype=np.bool_)
-        for row, own in enumerate(genres or ()):
+        for row, own in enumerate(genres):
             matrix[row, [columns[genre] for genre in own]] = True
         return cls(
             items=labels,

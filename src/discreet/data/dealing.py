@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.data.handling import MergeRule
-from discreet.data.sorting import shuffled, stable_order
+from discreet.data.sorting import pair_starts, shuffled, stable_order
 from discreet.errors import require
 from discreet.types import AnyArray, Floats, Indices, Offsets
 
@@ -55,3 +55,15 @@ def merged_runs(values: Floats, starts: Offsets, rule: MergeRule) -> tuple[Float
     turn = np.arange(len(values)) - np.repeat(starts, sizes) + 1
     weights = 1 / many if rule == "mean" else 2 * turn / (many * (many + 1))
     return np.add.reduceat(weights * values, starts).astype(np.float32), lasts
+
+
+def merged_pairs(
+    users: Indices, items: Indices, values: Floats, times: AnyArray | None, rule: MergeRule
+) -> tuple[Indices, Indices, Floats, AnyArray | None]:
+    """Each pair once, its one rating, and the time of its latest; ratings come sorted by user and item."""
+    if times is not None:
+        order = np.lexsort((times, items, users))
+        values, times = values[order], times[order]
+    starts = np.flatnonzero(pair_starts(users, items))
+    merged, lasts = merged_runs(values, starts, rule)
+    return users[starts], items[starts], merged, None if times is None else times[lasts]

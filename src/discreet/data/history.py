@@ -76,6 +76,8 @@ class History:
     def of_likes(cls, catalogue: Catalogue, names: Iterable[str]) -> "History":
         """Build a history in which every named item has the highest rating."""
         require(not isinstance(names, str), "names must be a list of titles or identifiers, got a single text")
+        names = list(names)
+        require(all(isinstance(name, str) for name in names), "names must be a list of titles or identifiers")
         return cls.of(catalogue, dict.fromkeys(names, catalogue.scale.high))
 
     def __len__(self) -> int:

@@ -82,6 +82,8 @@ class RatingsInParts:
     ) -> None:
         from discreet.data.tables import read_catalogue
 
+        known = isinstance(repeats, str) and repeats in ("keep", "last", "mean", "recency")
+        require(known, "repeats must be 'keep', 'last', 'mean' or 'recency'")
         self.looks = Looks()
         self._files = _files(data)
         self._columns = {"user": user, "item": item, "rating": rating} | ({} if time is None else {"time": time})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
-from discreet.data.dealing import merged_runs, parts_of_each_user, rows_of_users
+from discreet.data.dealing import merged_pairs, parts_of_each_user, rows_of_users
 from discreet.data.handling import Handling, MergeRule
 from discreet.data.history import History
 from discreet.data.labels import Labels, counted
@@ -348,7 +348,7 @@ class Ratings:
 
     def folds(self, count: int, seed: int) -> Iterator[tuple["Ratings", "Ratings"]]:
         """``count`` pairs ``(train, test)``; every rating is in exactly one test set."""
-        require(count >= 2, f"folds must be at least 2, got {count}")
+        require(2 <= count <= max(2, len(self)), f"folds must be at least 2, and no more than ratings, got {count}")
         fold = np.empty(len(self), dtype=np.uint8 if count <= 256 else np.int32)
         fold[shuffled(len(self), seed)] = np.resize(np.arange(count, dtype=fold.dtype), len(self))
         both = self.of_split()
@@ -366,8 +366,9 @@ class Ratings:
 
     def split_users(self, test: int | float, seed: int) -> tuple["Ratings", "Ratings"]:
         """Hold out whole users: a share of them, or a number. Users are renumbered in both parts."""
-        require(not isinstance(test, float) or 0 < test < 1, f"test must be a share between 0 and 1, got {test}")
-        count = round(test * self.n_users) if isinstance(test, float) else int(test)
+        share = not isinstance(test, int | np.integer)
+        require(not share or 0 < test < 1, f"test must be a share between 0 and 1, got {test}")
+        count = round(test * self.n_users) if share else int(test)
         require(0 < count < self.n_users, f"test must hold out at least one user, and not all of them, got {test}")
         held_out = np.zeros(self.n_users, dtype=np.bool_)
         held_out[shuffled(self.n_users, seed)[:count]] = True
@@ -395,17 +396,5 @@ class Ratings:
         handling = self.handling.merged_by(rule)
         if not self.has_repeats:
             return replace(self, handling=handling)
-        values, times = self.values, self.times
-        if times is not None:
-            order = np.lexsort((times, self.item_index, self.user_index))
-            values, times = values[order], times[order]
-        starts = np.flatnonzero(pair_starts(self.user_index, self.item_index))
-        merged, lasts = merged_runs(values, starts, rule)
-        return replace(
-            self,
-            user_index=self.user_index[starts],
-            item_index=self.item_index[starts],
-            values=merged,
-            times=None if times is None else times[lasts],
-            handling=handling,
-        )
+        user, item, values, times = merged_pairs(self.user_index, self.item_index, self.values, self.times, rule)
+        return replace(self, user_index=user, item_index=item, values=values, times=times, handling=handling)

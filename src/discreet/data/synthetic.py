@@ -27,7 +27,7 @@ from discreet.data.handling import Handling
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
-from discreet.errors import InputError, require
+from discreet.errors import InputError, require, require_seed
 from discreet.strings import Strings
 from discreet.types import AnyArray, Booleans, Doubles, Floats, Offsets, Progress, no_progress
 
@@ -173,6 +173,7 @@ def synthetic(
     if ratings > users * items:
         raise InputError(f"{users} users and {items} items have {users * items} pairs, too few for {ratings} ratings")
     levels = _levels(scale, step)
+    require_seed(seed)
     rng = np.random.default_rng(seed)
     popularity = _popularity(items, popularity_power, making.head, rng)
     item_genres, years = _genres_and_years(items, rng)

@@ -129,7 +129,9 @@ def from_frame(
     require_threads("polars")
     facts = None
     if items is not None:
-        if not (hasattr(items, "columns") or hasattr(items, "column_names")):
+        if type(items).__module__.partition(".")[0] not in ("polars", "pandas", "pyarrow") or not (
+            hasattr(items, "columns") or hasattr(items, "column_names")
+        ):
             raise InputError(f"items must be a frame of polars, pandas or pyarrow, got {type(items).__name__}")
         if item not in items_columns(items):
             raise DataError(f"the frame of items: there is no column {item!r}; {columns_there(items_columns(items))}")

@@ -90,6 +90,7 @@ def spend_and_release(
     0.5
     >>> folder.cleanup()
     """
+    require(hasattr(population, "guarantee"), f"population must be a population, got {type(population).__name__}")
     promised = population.guarantee
     if promised.proven is None:
         raise InputError(f"a budget pays for what is private, and this is not: {promised.reason}")
