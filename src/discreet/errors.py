@@ -156,6 +156,10 @@ def require_type(value: object, kind: type | tuple[type, ...], message: str) -> 
         raise InputError(f"{message}, got {came}")
 
 
+MOST_FACTORS = 10_000
+"""Columns of a factor model: the Gram matrix of so many has a hundred million entries."""
+
+
 def require_whole(name: str, value: Any, least: int) -> None:
     """Raise :class:`InputError` unless the argument ``name`` is a whole number and at least ``least``.
 
@@ -167,6 +171,8 @@ def require_whole(name: str, value: Any, least: int) -> None:
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     require(whole, f"{name} must be a whole number, got {shown(value)}")
     require(value >= least, f"{name} must {f'be at least {least}' if least != 0 else 'not be negative'}, got {value}")
+    if name.endswith("factors"):  # columns of arrays
+        require(value <= MOST_FACTORS, f"{name} must be at most {MOST_FACTORS:,}: more fit into no memory, got {value}")
 
 
 def require_seed(value: Any) -> None:

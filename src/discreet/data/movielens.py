@@ -254,7 +254,7 @@ def _users_of_1m(source: Source) -> tuple[list[str], dict[str, AnyArray]]:
     label = source.label("users.dat")
     rows: list[Record] = []
     for row, (user, gender, age, code, place) in _records(source, "users.dat", "::", 5):
-        if not (code.isdigit() and int(code) < len(OCCUPATIONS)):
+        if not (code.isdecimal() and len(code) <= 4 and int(code) < len(OCCUPATIONS)):
             raise DataError.at(
                 f"{label}, row {row}", f"the code of the occupation is not one of 0 to {len(OCCUPATIONS) - 1}"
             )
@@ -272,7 +272,7 @@ def _user_columns(label: str, rows: list[Record]) -> tuple[list[str], dict[str, 
     """Columns from records of user, age, gender, occupation and zip code, in order of the users."""
     seen: set[str] = set()
     for row, (user, age, *_) in rows:
-        if not age.isdigit():
+        if not (age.isdecimal() and len(age) <= 4):
             raise DataError.at(f"{label}, row {row}", "the age is not a whole number")
         if user in seen:
             raise DataError.at(f"{label}, row {row}", "this user is listed twice")
@@ -306,7 +306,7 @@ def _records(source: Source, name: str, separator: str, width: int, skip: int = 
 
 
 def _natural(name: str) -> tuple[int, str]:
-    return (int(name), "") if name.isascii() and name.isdigit() else (2**63, name)
+    return (int(name), "") if name.isascii() and name.isdigit() and len(name) <= 18 else (2**63, name)
 
 
 # ── The table of releases ──
