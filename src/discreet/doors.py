@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origi
 
 import numpy as np
 
-from discreet.errors import InputError, is_number, shown
+from discreet.errors import DiscreetError, InputError, is_number
 
 Door = TypeVar("Door", bound=Callable[..., Any])
 
@@ -40,11 +40,21 @@ def checked(door: Door) -> Door:
     'aa'
     >>> repeat("a", "2")
     Traceback (most recent call last):
-    discreet.errors.InputError: times must be a whole number or None, got '2'
+    discreet.errors.InputError: times must be a whole number or None, got str
     """
     if inspect.isclass(door):
-        setattr(door, "__init__", checked(door.__init__))  # noqa: B010  (mypy takes no assignment)
+        setattr(door, "__init__", _checked(door.__init__, own_first=True))  # noqa: B010  (mypy takes no assignment)
         return door
+    return _checked(door, own_first=True)
+
+
+def checked_before(door: Door) -> Door:
+    """As :func:`checked`, for what spends, writes or fetches: it is not begun with an argument of the wrong kind."""
+    return _checked(door, own_first=False)
+
+
+def _checked(door: Door, *, own_first: bool) -> Door:
+    """With ``own_first`` what the door itself says comes before our sentence, which knows less."""
     signature = inspect.signature(door)
     kinds: dict[str, Kind] = {}
 
@@ -59,10 +69,24 @@ def checked(door: Door) -> Door:
         for name, value in bound.arguments.items():
             kind = kinds.get(name)
             if kind is not None and not kind.fits(value):
-                raise InputError(f"{name} must be {kind.words}, got {shown(value)}")
+                if own_first:
+                    _own_sentence(door, given, named)
+                raise InputError(
+                    f"{name} must be {kind.words}, got {type(value).__name__}"
+                )  # no value: it may be a name
         return door(*given, **named)
 
     return called  # type: ignore[return-value]
+
+
+def _own_sentence(door: Callable[..., Any], given: Any, named: Any) -> None:
+    """Raise what the door itself has to say; other errors are not meant for people."""
+    try:
+        door(*given, **named)
+    except DiscreetError:
+        raise
+    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError):
+        return
 
 
 def _kinds(door: Callable[..., Any], signature: inspect.Signature) -> dict[str, Kind]:
@@ -180,7 +204,7 @@ def _all(value: Any, entry: Kind | None) -> bool:
 Class = TypeVar("Class", bound=type)
 
 
-def checked_methods(kind: Class) -> Class:
+def checked_methods(kind: Class, *, own_first: bool = True) -> Class:
     """A class whose public methods check their arguments; its constructor is as it was.
 
     >>> @checked_methods
@@ -189,13 +213,13 @@ def checked_methods(kind: Class) -> Class:
     ...         return count
     >>> Counter().add(None)
     Traceback (most recent call last):
-    discreet.errors.InputError: count must be a whole number, got None
+    discreet.errors.InputError: count must be a whole number, got NoneType
     """
     for name, method in list(vars(kind).items()):
         if name.startswith("_"):
             continue
         if isinstance(method, classmethod | staticmethod):
-            setattr(kind, name, type(method)(checked(method.__func__)))
+            setattr(kind, name, type(method)(_checked(method.__func__, own_first=own_first)))
         elif inspect.isfunction(method):
-            setattr(kind, name, checked(method))
+            setattr(kind, name, _checked(method, own_first=own_first))
     return kind

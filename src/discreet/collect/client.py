@@ -17,7 +17,7 @@ from discreet.data.columns import require_once
 from discreet.data.history import History
 from discreet.data.report import UserReport
 from discreet.data.sources import open_bytes
-from discreet.doors import checked
+from discreet.doors import checked_before
 from discreet.errors import DataError, InputError, require
 from discreet.privacy.randomness import Randomness
 
@@ -39,7 +39,7 @@ class MadeReport:
     sent: SentReports
 
 
-@checked
+@checked_before
 def make_report(
     path: str | Path,
     mechanism: AtHome,

@@ -21,7 +21,7 @@ from discreet.data.fetching import Copy, copy_whole, download, unpack_copy
 from discreet.data.netflix import is_netflix
 from discreet.data.ratings import Ratings
 from discreet.data.sources import Source, is_there
-from discreet.doors import checked
+from discreet.doors import checked, checked_before
 from discreet.errors import DataError, FetchError, InputError, UnknownNameError
 from discreet.types import Progress, no_progress
 
@@ -204,7 +204,7 @@ def available(path: str | Path | None = None) -> list[Availability]:
     return listed
 
 
-@checked
+@checked_before
 def fetch(name: str, path: str | Path | None = None, progress: Progress = no_progress) -> Path | None:
     """Make sure that a data set is here, and say where; None for one that is made on the spot.
 

@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.doors import checked
+from discreet.doors import checked_before
 from discreet.errors import BudgetError, DiscreetError, InputError, OverspentError, require
 from discreet.fitting.replay import fit_and_replay
 from discreet.populations.paying import Paying
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("discreet")
 
 
-@checked
+@checked_before
 def spend_and_release(
     model: Any,
     population: Population,
