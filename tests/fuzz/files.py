@@ -109,7 +109,7 @@ def described(frame: pl.DataFrame) -> pl.DataFrame:
     """The columns of a table of ratings as those of a table of items."""
     names = {"user": "title", "rating": "genres", "time": "year"}
     frame = frame.rename({name: new for name, new in names.items() if name in frame.columns})
-    text = "item" in frame.columns and frame["item"].dtype == pl.String and frame["item"][0] == "tea"
+    text = "item" in frame.columns and frame["item"].dtype == pl.String and frame["item"].to_list()[:1] == ["tea"]
     return frame.with_columns(item=pl.Series(["tea", "milk", "coffee"])) if text else frame
 
 

@@ -92,7 +92,7 @@ def require_plain(path: Path) -> None:
     except (OSError, ValueError) as error:  # a zero byte in the name is a ValueError
         raise DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if stat.S_ISDIR(mode):
-        raise DataError(f"{path} cannot be read: it is a folder, where a file is expected")
+        raise DataError(f"{path} cannot be read: Is a directory, where a file is expected")
     if not stat.S_ISREG(mode):
         raise DataError(f"{path} cannot be read: it is a pipe, a socket or a device; copy it into a file first")
 
