@@ -54,8 +54,9 @@ def checked_before(door: Door) -> Door:
 
 
 def _checked(door: Door, *, own_first: bool) -> Door:
-    """With ``own_first`` what the door itself says comes before our sentence, which knows less."""
+    """With ``own_first`` the door itself answers where it can."""
     signature = inspect.signature(door)
+    own_first = own_first and not inspect.isgeneratorfunction(door)  # which would answer too late
     kinds: dict[str, Kind] = {}
 
     @wraps(door)
@@ -69,24 +70,23 @@ def _checked(door: Door, *, own_first: bool) -> Door:
         for name, value in bound.arguments.items():
             kind = kinds.get(name)
             if kind is not None and not kind.fits(value):
+                sentence = f"{name} must be {kind.words}, got {type(value).__name__}"  # no value: it may be a name
                 if own_first:
-                    _own_sentence(door, given, named)
-                raise InputError(
-                    f"{name} must be {kind.words}, got {type(value).__name__}"
-                )  # no value: it may be a name
+                    return _own_answer(door, given, named, sentence)
+                raise InputError(sentence)
         return door(*given, **named)
 
     return called  # type: ignore[return-value]
 
 
-def _own_sentence(door: Callable[..., Any], given: Any, named: Any) -> None:
-    """Raise what the door itself has to say; other errors are not meant for people."""
+def _own_answer(door: Callable[..., Any], given: Any, named: Any, sentence: str) -> Any:
+    """What the door itself says: it may take more than it declares, and its own sentence knows more than ours."""
     try:
-        door(*given, **named)
+        return door(*given, **named)
     except DiscreetError:
         raise
-    except (TypeError, ValueError, AttributeError, LookupError, ArithmeticError):
-        return
+    except Exception:  # made of the argument that is known to be wrong, and not meant for people
+        raise InputError(sentence) from None
 
 
 def _kinds(door: Callable[..., Any], signature: inspect.Signature) -> dict[str, Kind]:
@@ -133,7 +133,7 @@ def _kind(annotation: Any) -> Kind | None:
         entry = _kind(inner[0]) if inner else None
         return Kind(lambda value: _is_list(value, Iterable) and _all(value, entry), f"a list{_of(entry)}")
     if origin is Mapping or origin is dict:
-        key, entry = (_kind(one) for one in inner)
+        key, entry = (None if get_origin(one) is np.ndarray else _kind(one) for one in inner)
         return Kind(
             lambda value: isinstance(value, Mapping) and _all(list(value), key) and _all(list(value.values()), entry),
             "a dictionary",
@@ -210,7 +210,7 @@ def checked_methods(kind: Class, *, own_first: bool = True) -> Class:
     >>> @checked_methods
     ... class Counter:
     ...     def add(self, count: int) -> int:
-    ...         return count
+    ...         return 1 + count
     >>> Counter().add(None)
     Traceback (most recent call last):
     discreet.errors.InputError: count must be a whole number, got NoneType

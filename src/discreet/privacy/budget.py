@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, insert, inspect, select, text, update
 
-from discreet.doors import checked_methods
+from discreet.doors import checked, checked_methods
 from discreet.errors import BudgetError, InputError
 from discreet.looks import Look
 from discreet.privacy.account import Account, Spending
@@ -76,6 +76,7 @@ class Reservation:
             raise BudgetError("another process has taken this run over, and publishes it; nothing was written here")
 
 
+@checked
 @partial(checked_methods, own_first=False)
 class Budget(Database):
     """The accounts of all data sets, in SQLite or PostgreSQL.
