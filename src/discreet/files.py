@@ -38,12 +38,12 @@ def write_whole(path: str | Path, content: bytes, *, private: bool = False) -> N
         raise InputError(f"{path} is a folder: name a file to write to")
     with beside(path) as folder:
         try:
-            descriptor = os.open(folder / "file", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            # The umask of whoever runs this decides who else may read it.
+            descriptor = os.open(folder / "file", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            (folder / "file").chmod(0o600 if private else 0o644)
             (folder / "file").replace(path)
         except OSError as error:
             raise InputError(f"cannot write {path}: {error.strerror}; nothing was written") from None

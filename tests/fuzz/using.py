@@ -201,9 +201,9 @@ def _fingerprint(folder: Path, card: dict[str, Any], members: dict[str, Any]) ->
     try:
         items, titles = (strings(folder, members, f"catalogue.{name}") for name in ("items", "titles"))
         return Catalogue(
-            items=Labels(np.array(items, dtype=np.str_), what="item"),
+            items=Labels(items, what="item"),
             scale=Scale(*card["scale"]),
-            titles=np.array(titles, dtype=np.str_),
+            titles=titles,
             genres=tuple(card["genres"]),
             item_genres=members["catalogue.item_genres"],
             years=members["catalogue.years"],

@@ -132,7 +132,7 @@ class DataOptions:
                 progress=progress,
             )
         except DataError as error:  # the library speaks of arguments, the command line of options
-            raise DataError(str(error).replace("repeats='last'", "--repeats last")) from None
+            raise DataError(str(error).replace("repeats='last'", "--repeats last"), place=error.place) from None
         except UnknownNameError as error:
             raise error.with_hint("`discreet data list` lists them") from None
         if self.users is not None:

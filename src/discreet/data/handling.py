@@ -3,10 +3,14 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from discreet.doors import checked, checked_methods
+
 MergeRule = Literal["last", "mean", "recency"]
 """How several ratings of one item by one user become one."""
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, kw_only=True)
 class Handling:
     """What was done to ratings. A guarantee is about ratings as they were given, so it has to know.

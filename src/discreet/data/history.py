@@ -7,10 +7,13 @@ from numbers import Real
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
+from discreet.doors import checked, checked_methods
 from discreet.errors import require
 from discreet.types import AnyArray, Floats, Indices
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, eq=False)
 class History:
     """The ratings of one user, who needs no name.
@@ -44,6 +47,8 @@ class History:
 
     def __post_init__(self) -> None:
         size, scale = len(self.catalogue), self.catalogue.scale
+        for name in ("items", "values"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name)))
         require(self.items.shape == self.values.shape, "a history needs one value for each item")
         require(
             len(self.items) == 0
@@ -79,6 +84,8 @@ class History:
     def of_likes(cls, catalogue: Catalogue, names: Iterable[str]) -> "History":
         """Build a history in which every named item has the highest rating."""
         require(not isinstance(names, str), "names must be a list of titles or identifiers, got a single text")
+        names = list(names)
+        require(all(isinstance(name, str) for name in names), "names must be a list of titles or identifiers")
         return cls.of(catalogue, dict.fromkeys(names, catalogue.scale.high))
 
     def __len__(self) -> int:

@@ -39,6 +39,7 @@ import numpy as np
 from discreet.data.catalogue import Catalogue
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import DiscreetError, InputError, is_number, require
 from discreet.evaluation.measuring import ranks_of_users
 from discreet.evaluation.metric_names import check_metrics, is_ranking
@@ -66,6 +67,7 @@ PURPOSE = hashlib.sha256(b"discreet: what a search holds out").digest()
 """Public, to tell what is held out from what else is chosen by the users' secret tags."""
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Search:
     """Several candidates, of which a fit returns the release of the best.

@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.doors import checked_before
 from discreet.errors import BudgetError, DiscreetError, InputError, OverspentError, require
 from discreet.fitting.replay import fit_and_replay
 from discreet.populations.paying import Paying
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("discreet")
 
 
+@checked_before
 def spend_and_release(
     model: Any,
     population: Population,
@@ -88,6 +90,7 @@ def spend_and_release(
     0.5
     >>> folder.cleanup()
     """
+    require(hasattr(population, "guarantee"), f"population must be a population, got {type(population).__name__}")
     promised = population.guarantee
     if promised.proven is None:
         raise InputError(f"a budget pays for what is private, and this is not: {promised.reason}")

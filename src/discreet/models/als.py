@@ -27,6 +27,7 @@ import numpy as np
 
 from discreet.data.features import item_features
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
 from discreet.kernels.statistics import normal_equation_sums, packed_width, solve_items
 from discreet.models.denoise.item_biases import item_biases
@@ -70,6 +71,7 @@ class _Constants:
 CONSTANTS = _Constants()
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class ALS:
     """Matrix factorisation by alternating least squares, for ratings.

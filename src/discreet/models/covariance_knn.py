@@ -40,6 +40,7 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError, require, require_number, require_whole
 from discreet.kernels import few_pairs
 from discreet.kernels.compiling import chosen
@@ -102,6 +103,7 @@ class _Constants:
 CONSTANTS = _Constants()
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class CovarianceKNN:
     """Covariances between items as one noisy sum over users, and neighbours or factors made from them.

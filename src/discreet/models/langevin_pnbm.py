@@ -31,6 +31,7 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import require, require_number, require_seed, require_whole
 from discreet.models.denoise.item_lists import Lists, ask_for_start, check_lists
 from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, LISTS, MEAN, UNKNOWN
@@ -44,6 +45,7 @@ from discreet.releases.release import Release
 from discreet.types import Floats, Indices, Progress, no_progress
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class LangevinPNBM:
     """Item-item neighbours with similarities drawn from their posterior.

@@ -31,6 +31,7 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import require, require_number, require_whole
 from discreet.models.denoise.item_lists import Lists, ask_for_start, check_lists
 from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, LISTS, MEAN, UNKNOWN
@@ -46,6 +47,7 @@ LEAST = 1e-6
 """Similarities that are learned stay above this: one of 0 would be no neighbour."""
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class NoisyPNBM:
     """Item-item neighbours with similarities learned by noisy gradient descent.

@@ -15,6 +15,7 @@ mostly accidents.
 from dataclasses import dataclass
 from typing import Literal
 
+from discreet.doors import checked
 from discreet.kernels.gram import MOMENTS
 from discreet.kernels.neighbours import pearson_rows
 from discreet.models.denoise.item_biases import item_biases
@@ -25,6 +26,7 @@ from discreet.releases.release import Release
 from discreet.types import Progress, no_progress
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Pearson:
     """Item-item neighbours by correlation over the users who rated both.

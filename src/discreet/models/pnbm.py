@@ -30,6 +30,7 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError, require, require_number, require_whole
 from discreet.kernels import few_pairs
 from discreet.kernels.compiling import chosen
@@ -53,6 +54,7 @@ from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_prog
 MOST_ITEMS = 10_000  # similarities and gradient of more items would take over 2 GB
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class PNBM:
     """Item-item neighbours with learned similarities.

@@ -13,6 +13,7 @@ from discreet.protocol.message import digest
 from discreet.protocol.messages import Answer, read_message
 from discreet.protocol.questions import Question
 from discreet.protocol.wire import Reader, parsed, refuse_unless
+from discreet.strings import Strings
 
 MAGIC = b"DN\x01"
 BOOT_BYTES = 8
@@ -107,7 +108,7 @@ def read_catalogue_bytes(data: bytes, expected: bytes) -> Catalogue:
         return Catalogue(
             items=Labels.of(document["items"], what="item"),
             scale=Scale(*document["scale"]),
-            titles=np.array(document["titles"], dtype=np.str_),
+            titles=Strings.of(document["titles"]),
             genres=genres,
             item_genres=matrix,
             years=np.array(document["years"], dtype=np.int16),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked, checked_methods
 from discreet.errors import require
 from discreet.populations.engine import Engine, check_engine
 from discreet.populations.local import LocalDevices
@@ -19,6 +20,8 @@ Trust = Literal["server", "devices", "two-servers"]
 TRUST: tuple[Trust, ...] = ("server", "devices", "two-servers")
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, kw_only=True)
 class Terms:
     """How much privacy a fit must give, and to whom.

@@ -24,11 +24,13 @@ import secrets
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, insert, inspect, select, text, update
 
+from discreet.doors import checked, checked_methods
 from discreet.errors import BudgetError, InputError
 from discreet.looks import Look
 from discreet.privacy.account import Account, Spending
@@ -74,6 +76,8 @@ class Reservation:
             raise BudgetError("another process has taken this run over, and publishes it; nothing was written here")
 
 
+@checked
+@partial(checked_methods, own_first=False)
 class Budget(Database):
     """The accounts of all data sets, in SQLite or PostgreSQL.
 

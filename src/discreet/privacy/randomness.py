@@ -9,6 +9,7 @@ from typing import Never, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.doors import checked
 from discreet.errors import InputError, library_for, require
 
 KEY_BYTES = 32
@@ -16,6 +17,7 @@ REKEY_AFTER = 1 << 30  # bytes; far below the 256 GiB after which ChaCha20's blo
 BLOCK = 1 << 20
 
 
+@checked
 class Randomness:
     """A stream of secret random words.
 

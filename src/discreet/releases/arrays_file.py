@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ import numpy as np
 
 from discreet.errors import InputError, ReleaseError
 from discreet.releases.regular_files import regular_file
+from discreet.strings import Strings
 from discreet.types import AnyArray
 
 TYPES = {
@@ -78,7 +78,7 @@ Table = dict[str, Entry]
 # ── Writing ──
 
 
-def write_arrays(path: Path, arrays: Mapping[str, AnyArray]) -> dict[str, Any]:
+def write_arrays(path: Path, arrays: Mapping[str, AnyArray | Strings]) -> dict[str, Any]:
     """Write them, and return what a card says of them: type and shape of each."""
     members = {part: value for name, array in arrays.items() for part, value in _members(name, array)}
     # Wide types first, so that each array begins at a multiple of its own width.
@@ -102,12 +102,10 @@ def write_arrays(path: Path, arrays: Mapping[str, AnyArray]) -> dict[str, Any]:
     return {name: entry.to_json() for name, entry in sorted(table.items())}
 
 
-def _members(name: str, array: AnyArray) -> list[tuple[str, AnyArray]]:
-    if not isinstance(array, np.ndarray) or array.dtype.kind == "U":
-        encoded = [text.encode() for text in array.tolist()]
-        starts = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(text) for text in encoded], out=starts[1:])
-        return [(name + TEXT, np.frombuffer(b"".join(encoded), dtype=np.uint8)), (name + STARTS, starts)]
+def _members(name: str, array: AnyArray | Strings) -> list[tuple[str, AnyArray]]:
+    if isinstance(array, Strings) or array.dtype.kind == "U":
+        text = Strings.of(array)
+        return [(name + TEXT, text.bytes), (name + STARTS, text.offsets)]
     native = array.astype(array.dtype.newbyteorder("="), copy=False)
     if native.dtype not in _NAMES:
         raise InputError(f"the array {name!r} is of {array.dtype}, which cannot be saved; nothing was written")
@@ -149,22 +147,12 @@ def read_arrays(path: Path, table: Table, checksum: str) -> dict[str, AnyArray]:
     return arrays
 
 
-def strings(path: Path, arrays: dict[str, AnyArray], name: str) -> list[str]:
+def strings(path: Path, arrays: dict[str, AnyArray], name: str) -> Strings:
     """Take the strings of this name out of the arrays."""
-    text, starts = arrays.pop(name + TEXT), arrays.pop(name + STARTS)
-    fits = text.dtype == np.uint8 and starts.dtype == np.int64 and text.ndim == starts.ndim == 1 and len(starts) > 0
-    if not fits or starts[0] != 0 or starts[-1] != len(text) or (np.diff(starts) < 0).any():
-        raise damaged(path, f"the strings {name!r} do not begin and end where they should")
-    content, places = text.tobytes(), starts.tolist()
     try:
-        found = [content[begin:end].decode() for begin, end in pairwise(places)]
-    except UnicodeDecodeError:
-        raise damaged(path, f"the strings {name!r} are not UTF-8") from None
-    # An array of strings is as wide as the longest: one long name among many could fill any memory.
-    longest = max(map(len, found), default=0)
-    if 4 * longest * len(found) > 4 * len(content) + (1 << 26):
-        raise ReleaseError(f"{path} holds a name of {longest:,} characters among {len(found):,}: that is too long")
-    return found
+        return Strings.of_buffers(arrays.pop(name + TEXT), arrays.pop(name + STARTS))
+    except InputError as wrong:
+        raise damaged(path, f"of {name!r}, {wrong}") from None
 
 
 def damaged(path: Path, why: str) -> ReleaseError:

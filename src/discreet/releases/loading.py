@@ -14,8 +14,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import discreet
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels
@@ -169,7 +167,7 @@ def _catalogue(path: Path, card: dict[str, Any], arrays: dict[str, AnyArray]) ->
     catalogue = Catalogue(
         items=Labels.of(strings(path, arrays, f"{CATALOGUE_PREFIX}items"), what="item"),
         scale=Scale(*card["scale"]),
-        titles=np.array(strings(path, arrays, f"{CATALOGUE_PREFIX}titles"), dtype=np.str_),
+        titles=strings(path, arrays, f"{CATALOGUE_PREFIX}titles"),
         genres=tuple(card["genres"]),
         item_genres=arrays.pop(f"{CATALOGUE_PREFIX}item_genres"),
         years=arrays.pop(f"{CATALOGUE_PREFIX}years"),

@@ -10,7 +10,8 @@ from discreet.collect.promise import promise_of, spends_of
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, ReleaseError, library_for
+from discreet.doors import checked_methods
+from discreet.errors import InputError, ReleaseError, library_for, require
 from discreet.looks import Looks
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from discreet.privacy.signing import PublicKey, SigningKey
 
 
+@checked_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """The outcome of a fit: item-side arrays, the public catalogue and the guarantee. It holds no user.
@@ -286,6 +288,7 @@ class Release:
             from discreet.privacy.signing import SigningKey
 
             sign = SigningKey.read(sign)
+        require(sign is None or hasattr(sign, "sign"), f"sign must be a key, or its file, got {type(sign).__name__}")
         save(self, Path(folder), sign)
 
     @staticmethod
@@ -304,6 +307,7 @@ class Release:
                 from discreet.privacy.signing import PublicKey
 
             key = PublicKey.read(key)
+        require(model is None or isinstance(model, type), "model must be the class of a model")
         release = load(Path(folder), key, () if model is None else (model,))
         if model is not None and type(release.model) is not model:
             raise ReleaseError(f"{folder} holds a model {type(release.model).__name__}, not {model.__name__}")

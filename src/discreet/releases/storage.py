@@ -58,9 +58,8 @@ def save(
     with beside(folder) as scratch:
         temporary = scratch / SCRATCH
         temporary.mkdir()
-        arrays = dict(release.arrays)
-        arrays |= {CATALOGUE_PREFIX + key: column for key, column in release.catalogue.columns().items()}
-        declared = write_arrays(temporary / ARRAYS, arrays)
+        columns = {CATALOGUE_PREFIX + key: column for key, column in release.catalogue.columns().items()}
+        declared = write_arrays(temporary / ARRAYS, {**release.arrays, **columns})
         card = {
             "format": FORMAT,
             "discreet": discreet.__version__,
@@ -81,7 +80,6 @@ def save(
         (temporary / CARD).write_bytes(content)
         if sign is not None:
             (temporary / SIGNATURE).write_bytes(sign.sign(content))
-        temporary.chmod(0o755)
         if publishing is not None:
             publishing(str(card["arrays_sha256"]))
         replace_folder(temporary, folder)

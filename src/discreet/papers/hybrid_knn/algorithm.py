@@ -49,6 +49,7 @@ from discreet.collect.mechanisms import UniformNoise
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import require
 from discreet.kernels import few_pairs
 from discreet.kernels.compiling import chosen
@@ -93,6 +94,7 @@ class PerturbedStatistics:
     item_averages: Doubles
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class HybridKNN:
     """Published hybrid: users perturb, the recommender publishes noisy averages and covariances. Claimed, not proven.

@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
 from discreet.kernels import few_users, objective_perturbation_torch
 from discreet.kernels.compiling import chosen
@@ -85,6 +86,7 @@ class Trained:
         return float(np.sqrt((self.users**2).sum(axis=1).max(initial=0.0)))
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class ObjectivePerturbedMF:
     """Matrix factorisation with noise in the objective of the item factors. Claimed, not proven.

@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
 from discreet.kernels import few_users
 from discreet.kernels.compiling import chosen
@@ -75,6 +76,7 @@ class Trained:
     rate: float
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class DPPMF:
     """Matrix factorisation with noise in the objective and one privacy level. Claimed, not proven.
@@ -233,6 +235,7 @@ class DPPMF:
         return np.asarray(solve(*columns, factors, ridge, nothing)), factors
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class PDPPMF(DPPMF):
     """DP-PMF on a sample of the ratings, each kept as often as its own privacy level allows. Claimed, not proven.
