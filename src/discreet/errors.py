@@ -36,7 +36,7 @@ def one_line(text: str) -> str:
     >>> one_line("two\\nlines, and \\x1b[2J")
     'two lines, and \\\\x1b[2J'
     """
-    plain = printable(" ".join(text.split("\n")))
+    plain = printable(" ".join(text.split("\n"))).replace("\t", "\\t")
     return plain if len(plain) <= LONGEST else f"{plain[: LONGEST // 2]} … {plain[-LONGEST // 2 :]}"
 
 

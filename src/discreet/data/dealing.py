@@ -14,7 +14,7 @@ def parts_of_each_user(indptr: Offsets, users: Indices, shares: Sequence[float],
     """The part of every rating, where each user's are dealt by the same shares."""
     require(
         len(shares) >= 2 and min(shares) > 0 and abs(sum(shares) - 1) < 1e-9,
-        f"shares must be at least two positive numbers that sum to 1, got {tuple(shares)}",
+        "shares must be at least two positive numbers that sum to 1, for example (0.8, 0.1, 0.1)",
     )
     count = len(users)
     # Shuffle within users: sort by a random permutation, then stably by user.

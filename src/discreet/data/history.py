@@ -85,7 +85,8 @@ class History:
         """Build a history in which every named item has the highest rating."""
         require(not isinstance(names, str), "names must be a list of titles or identifiers, got a single text")
         names = list(names)
-        require(all(isinstance(name, str) for name in names), "names must be a list of titles or identifiers")
+        for name in names:
+            catalogue.find(name)  # says it if one is no text
         return cls.of(catalogue, dict.fromkeys(names, catalogue.scale.high))
 
     def __len__(self) -> int:

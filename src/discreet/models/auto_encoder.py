@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.kernels.autoencoder import Sizes, for_scoring
 from discreet.kernels.autoencoder_training import Training, train
 from discreet.models.home.codes import network_scores
@@ -22,6 +23,7 @@ from discreet.releases.release import Release
 from discreet.types import Floats, Progress, no_progress
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class AutoEncoder:
     """A denoising autoencoder of who rated what, for ranking. It is trained on raw ratings.

@@ -255,15 +255,13 @@ class CovarianceKNN:
             return self.audience / (noise if weighting == "rating, l2" else noise * CONSTANTS.typical_length)
 
         wanted = min(size, self.items or CONSTANTS.most_items)
-        weighting: Weighting = "rating, l2"
-        if population.unit.name == "user":
-            weighting = "user, l2"
-        else:
-            try:
-                signal_to_noise(weighting, wanted)
-            except InputError:  # without a delta there is no Gaussian noise, and Laplace noise goes by another bound
-                weighting = "rating, l1"
-        ratio = signal_to_noise(weighting, wanted)
+        weighting: Weighting = "user, l2" if population.unit.name == "user" else "rating, l2"
+        try:
+            ratio = signal_to_noise(weighting, wanted)
+        except InputError:  # without a delta there is no Gaussian noise, and Laplace noise goes by another bound
+            if population.unit.name == "user":
+                raise
+            weighting, ratio = "rating, l1", signal_to_noise("rating, l1", wanted)
         if self.items is None:
             wanted = int(np.clip(CONSTANTS.items_per_ratio * ratio, min(CONSTANTS.fewest_items, size), wanted))
         share = self.covariance_share

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.autoencoder import Sizes, for_scoring
 from discreet.kernels.autoencoder_training import Training, train
@@ -30,6 +31,7 @@ from discreet.releases.release import Release
 from discreet.types import Floats, Progress, no_progress
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class MultVAE:
     """A variational autoencoder of who rated what, for ranking.

@@ -27,6 +27,7 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.data.word_vectors import WordVectors, embed_facts, word_vectors
+from discreet.doors import checked
 from discreet.errors import require, require_number, require_seed, require_whole
 from discreet.models.home.user_prior import UserPriors
 from discreet.papers.dp_vae.network import Gradients, Network
@@ -46,6 +47,7 @@ CLIPPING = ("optimal", "constant", "plain")
 LEVELS = ("uniform", "same")
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class DPVAE:
     """A variational autoencoder with noise on users' gradients. Claimed, not proven.

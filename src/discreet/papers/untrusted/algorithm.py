@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import require, require_number, require_seed, require_whole
 from discreet.papers.objective_perturbation.algorithm import own_vectors
 from discreet.papers.untrusted.privacy import guarantee
@@ -61,6 +62,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class UntrustedMF:
     """Matrix factorisation whose users send masked, noisy gradients. Claimed, not proven.
