@@ -27,8 +27,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammaln
-from scipy.stats import norm
 
 from discreet.privacy.gaussian import epsilon_of_mu
 from discreet.privacy.guarantee import Guarantee, Loss
@@ -74,6 +72,8 @@ def composed(epsilon: float, rounds: int, delta: float = DELTA) -> float:
     if delta == 0:
         return rounds * epsilon
     wrong = np.arange(rounds + 1)
+    from scipy.special import gammaln  # reading a release needs no scipy
+
     log_odds = gammaln(rounds + 1) - gammaln(wrong + 1) - gammaln(rounds - wrong + 1)
     log_odds += (rounds - wrong) * epsilon - rounds * np.log1p(np.exp(epsilon))
     losses = (rounds - 2 * wrong) * epsilon
@@ -104,7 +104,9 @@ def delta_given_exponentials(epsilon: float, total: float, points: int = 200_001
     levels = shares**4
     weights = 4 * shares**3 / points
     mu = epsilon / np.sqrt(-2 * np.log1p(-levels))
-    return float((weights * (norm.cdf(mu / 2 - total / mu) - np.exp(total) * norm.cdf(-mu / 2 - total / mu))).sum())
+    from scipy.special import ndtr
+
+    return float((weights * (ndtr(mu / 2 - total / mu) - np.exp(total) * ndtr(-mu / 2 - total / mu))).sum())
 
 
 def honest_mu(epsilon: float, factors: int, rounds: int = 1) -> float:
