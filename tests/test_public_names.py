@@ -27,7 +27,7 @@ FOLDERS = {
     "data": "Handling Labels RatingsInParts UserReport available describe fetch read_history read_movielens_split "
     "read_netflix_probe read_reports",
     "evaluation": "EachUser Folds HeldOutUsers HoldOut PublishedRanking PublishedRatings Results Search",
-    "models": "AutoEncoder MultVAE",
+    "models": "AutoEncoder MultVAE PrivateVAE",
     "papers": "DPPMF DPPSMF DPPSPNBM DPSGDMF DPSGDPNBM HybridKNN ObjectivePerturbedMF PDPPMF",
     "populations": "Choice Groups Mechanism Steps quantile_of_users",
     "privacy": "LevelLoss Loss PublicKey SigningKey Spend choose private_count private_mean private_quantile",

@@ -28,7 +28,6 @@ differ in is far within ``FLOAT_MARGIN`` of the populations.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -87,7 +86,7 @@ class NetworkGradient:
     @cached_property
     def precision(self) -> Precision:
         """Single where it costs little noise, and rows stand alone."""
-        if rounding_of(self.users) > MOST_ROUNDING:
+        if self.users == 0 or rounding_of(self.users) > MOST_ROUNDING:
             return "double"
         torch, device = load_torch(), best_device()
         weights = {name: torch.tensor(array, device=device) for name, array in self.sizes.start(0).items()}
