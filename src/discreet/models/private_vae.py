@@ -42,16 +42,21 @@ class _Constants:
 
     popularity_share: float = 0.1
     """How much of the budget popularity gets where steps are made."""
-    most_noise: float = 0.5
-    """√(T l)/(μ U): the length of the noise on the mean gradient, in clips."""
+    most_noise: float = 0.6
+    """√(T l)/(μ U): the length of the noise on the mean gradient, in clips, up to which there are more steps."""
+    too_much_noise: float = 0.9
+    """If it is more than this even with the fewest steps, there are none."""
     fewest_steps: int = 10
     """Fewer teach nothing."""
+    latent: tuple[int, ...] = (16, 8)
+    """Lengths of the code; the first with which ``enough_steps`` are quiet enough is taken, or else the last."""
+    enough_steps: int = 40
     most_steps: int = 100
     """More are not needed."""
     travel: float = 1.0
-    """Steps times learning rate: how far Adam moves a weight at most."""
-    longest_step: float = 0.05
-    """The largest learning rate."""
+    """Steps times learning rate, about: how far Adam moves a weight at most."""
+    shortest_step: float = 0.03
+    """The least learning rate: with many steps weights may go further."""
     averaged: float = 0.2
     """Over which share of the steps weights are averaged."""
     counted: float = 0.1
@@ -77,8 +82,8 @@ class PrivateVAE:
         About how many users take part, as far as this is publicly known. It decides how many steps are made, and it is
         what sums are divided by.
     hidden, latent
-        Length of the hidden layers, 0 for none, and of the code. Noise grows with the number of weights: keep both
-        small.
+        Length of the hidden layers, 0 for none, and of the code; None for a public rule. Noise grows with the number of
+        weights: keep both small.
     variational
         Whether the code is a distribution, with a KL term of weight ``beta``.
     beta
@@ -112,7 +117,7 @@ class PrivateVAE:
 
     audience: int = 1000
     hidden: int = 0
-    latent: int = 8
+    latent: int | None = None
     variational: bool = False
     beta: float = 0.001
     steps: int | None = None
@@ -126,7 +131,8 @@ class PrivateVAE:
     def __post_init__(self) -> None:
         require_whole("audience", self.audience, least=1)
         require_whole("hidden", self.hidden, least=0)
-        require_whole("latent", self.latent, least=1)
+        if self.latent is not None:
+            require_whole("latent", self.latent, least=1)
         require(isinstance(self.variational, bool), f"variational must be true or false, got {self.variational!r}")
         require_number("beta", self.beta, least=0)
         require_number("clip", self.clip, above=0)
@@ -172,40 +178,51 @@ class PrivateVAE:
 
     def plan(self, population: Population) -> "Plan":
         """How many steps there will be, and of what kind. Public: no rating is looked at."""
-        items = len(population.catalogue)
-        sizes = Sizes(items=items, hidden=int(self.hidden), latent=int(self.latent), variational=bool(self.variational))
-        gradient = NetworkGradient(
-            sizes,
+        unit, rate = population.unit, self.sampling_rate
+        if rate is None:
+            may_sample = unit is not None and unit.name == "user" and unit.neighbours == "add-or-remove"
+            rate = min(1.0, CONSTANTS.batch / self.audience) if may_sample else 1.0
+        for latent in CONSTANTS.latent if self.latent is None else (int(self.latent),):
+            gradient = self._gradient(len(population.catalogue), latent)
+            noise = population.deviation(gradient.asked, 1 - CONSTANTS.popularity_share) / self.audience
+            length = noise * gradient.parameters**0.5  # of the noise on a mean gradient, if there were one step
+            quiet = (CONSTANTS.most_noise / length) ** 2 if length > 0 else CONSTANTS.most_steps
+            if quiet >= CONSTANTS.enough_steps:
+                break
+        sizes, steps = gradient.sizes, self.steps
+        if steps is None:
+            steps = int(min(max(quiet, CONSTANTS.fewest_steps), CONSTANTS.most_steps))
+            steps = steps if length * steps**0.5 <= CONSTANTS.too_much_noise else 0
+        if steps == 0:
+            return Plan(sizes, None, 1.0, 0.0, 1.0)
+        divisor = rate * self.audience
+        gradient = replace(gradient, steps=steps, sampling_rate=rate, users=int(divisor + 6 * divisor**0.5) + 1)
+        learning_rate = self.learning_rate
+        if learning_rate is None:
+            learning_rate = max(CONSTANTS.shortest_step, CONSTANTS.travel / max(steps, CONSTANTS.fewest_steps))
+        return Plan(sizes, gradient, divisor, learning_rate, CONSTANTS.popularity_share)
+
+    def _gradient(self, items: int, latent: int) -> NetworkGradient:
+        """One step over everybody, for a code of this length."""
+        hidden, variational = int(self.hidden), bool(self.variational)
+        return NetworkGradient(
+            Sizes(items=items, hidden=hidden, latent=latent, variational=variational),
             steps=1,
             dropout=self.dropout,
             beta=self.beta,
             counted=0.0 if self.quantile is None else CONSTANTS.counted,
             fixed=("output_bias",),
         )
-        unit, steps, rate = population.unit, self.steps, self.sampling_rate
-        if rate is None:
-            may_sample = unit is not None and unit.name == "user" and unit.neighbours == "add-or-remove"
-            rate = min(1.0, CONSTANTS.batch / self.audience) if may_sample else 1.0
-        if steps is None:
-            noise = population.deviation(gradient.asked, 1 - CONSTANTS.popularity_share) / self.audience
-            length = noise * gradient.parameters**0.5  # of the noise on a mean gradient, if there were one step
-            allowed = (CONSTANTS.most_noise / length) ** 2 if length > 0 else CONSTANTS.most_steps
-            steps = int(min(allowed, CONSTANTS.most_steps))
-            steps = steps if steps >= CONSTANTS.fewest_steps else 0
-        if steps == 0:
-            return Plan(sizes, None, 1.0, 0.0, 1.0)
-        divisor = rate * self.audience
-        gradient = replace(gradient, steps=steps, sampling_rate=rate, users=int(divisor + 6 * divisor**0.5) + 1)
-        learning_rate = CONSTANTS.travel / steps if self.learning_rate is None else self.learning_rate
-        return Plan(sizes, gradient, divisor, min(learning_rate, CONSTANTS.longest_step), CONSTANTS.popularity_share)
 
     def _start(self, sizes: Sizes, counts: Doubles, noise: float) -> Arrays:
         """Random weights of public seed; the output bias is the logarithm of popularity."""
         arrays = sizes.start(self.seed)
         for name in ("input_weights", "output_weights"):
             arrays[name] *= np.float32(CONSTANTS.spread / max(float(arrays[name].std()), 1e-9))
-        popular = np.maximum(counts, max(CONSTANTS.floor * noise, 1e-3 * max(float(counts.mean()), 1e-9)))
-        arrays["output_bias"] = np.log(popular / popular.sum()).astype(np.float32)
+        floor = max(CONSTANTS.floor * noise, 1e-3 * max(float(counts.mean()), 1e-9))
+        # Below the floor a count says little: its logarithm goes on in a line, with a slope that keeps the order.
+        logs = np.log(np.maximum(counts, floor)) + np.clip((counts - floor) / (4 * floor), -1, 0)
+        arrays["output_bias"] = (logs - np.log(np.exp(logs).sum())).astype(np.float32)
         return arrays
 
     # ── At home ──

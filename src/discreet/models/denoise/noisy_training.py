@@ -6,10 +6,11 @@
 
 What comes out is the mean of the weights over the last steps, in which the noise of single steps averages out.
 
-**Checkpoints.** A checkpoint holds the weights, Adam's means and the clip after some step: a function of noisy sums that
-were paid for, and of nothing else. To go on from it a fit asks the same questions again, and books them in its own
-ledger; of the steps it draws those that are left. So the release is made of as many draws as the ledger lists, and a
-budget that knows the run by its name (``run_id``) pays once. A step that was interrupted was seen by nobody.
+**Checkpoints.** A checkpoint holds the weights, Adam's means and the clip after some step: a function of noisy sums
+that were paid for, and of nothing else. To go on from it a fit asks the same questions again, and books them in its own
+ledger; of the steps it draws those that are left, and the popularity that it is told again is not used. So the release
+is made of as many draws as the ledger lists, and a budget that knows the run by its name (``run_id``) pays once. A step
+that was interrupted was seen by nobody.
 """
 
 import dataclasses
