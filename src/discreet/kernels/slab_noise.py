@@ -30,11 +30,10 @@ def draw_from_slabs(
 
     A slab is the least j with U < c_j. Of the second word the lowest ``bits`` are the place in the slab, the next is
     the sign, and the others say whether the number is kept: at once where they lie below ``sure[j]``, else with a word
-    of ``more``. It stops where doubles cannot decide, or when ``more`` is used up. Returns how many were kept, how many
-    pairs were settled, and how many words of ``more`` were used.
+    of ``more``. It stops where doubles cannot decide, with j in ``out``, or when ``more`` is used up. Returns how many
+    were kept, how many pairs were settled, and how many words of ``more`` were used.
     """
     kept = 0
-    chance_bits = np.uint64(63 - bits)
     shift = np.uint64(bits)
     mask = (np.uint64(1) << shift) - np.uint64(1)
     scale = 2.0 ** (-float(63 - bits))
@@ -63,6 +62,7 @@ def draw_from_slabs(
             odds = np.exp(-0.5 * ((size - edge) / sigma) * ((size + edge) / sigma))
             drawn = (float(chance) + float(more[used]) * 2.0**-64) * scale
             if abs(drawn - odds) <= doubt:
+                out[kept] = j
                 return kept, pair, used
             used += 1
             if drawn >= odds:

@@ -220,8 +220,8 @@ class PrivateVAE:
         for name in ("input_weights", "output_weights"):
             arrays[name] *= np.float32(CONSTANTS.spread / max(float(arrays[name].std()), 1e-9))
         floor = max(CONSTANTS.floor * noise, 1e-3 * max(float(counts.mean()), 1e-9))
-        # Below the floor a count says little: its logarithm goes on in a line, with a slope that keeps the order.
-        logs = np.log(np.maximum(counts, floor)) + np.clip((counts - floor) / (4 * floor), -1, 0)
+        # Below the floor a count says little: it loses little, and keeps its place in the order.
+        logs = np.log(np.maximum(counts, floor)) - 0.25 * np.log1p(np.maximum(floor - counts, 0) / floor)
         arrays["output_bias"] = (logs - np.log(np.exp(logs).sum())).astype(np.float32)
         return arrays
 

@@ -7,10 +7,10 @@ three steps, each with random bits of its own:
     place     y = j 2^b + v with v uniform over the slab, and x = y or x = −y − 1 by a coin: |x| ≥ j 2^b
     keep      with odds exp(−(x² − (j 2^b)²)/2σ²), else draw again
 
-**Law.** Every x comes from one slab, place and sign alone, so P(x) is a constant times the product of the odds, which is
-exp(−x²/2σ²). For the rounded Gaussian the odds of keeping are multiplied by its odds over exp(−x²/2σ²), up to a constant
-below 1. ∎ Most numbers are kept by comparing integers: all odds of a slab lie above those of its far edge. For the few
-others the odds are computed in doubles, and wherever rounding might matter again with 100 digits, as there.
+**Law.** Every x comes from one slab, place and sign alone, so P(x) is a constant times the product of the odds, and
+that is exp(−x²/2σ²). For the rounded Gaussian the odds of keeping are multiplied by its odds over exp(−x²/2σ²), up to a
+constant below 1. ∎ Most numbers are kept by comparing integers: all odds of a slab lie above those of its far edge. For
+the few others the odds are computed in doubles, and wherever rounding might matter again with 100 digits, as there.
 
 **How far from the ideal.** 2,048 slabs reach to 16σ, beyond which lie odds of 2**-180; table entries are off by at most
 2**-126: together far below the 2**-100 that the ledger books for a draw.
@@ -83,7 +83,7 @@ def draw_from(
             if settled < pairs and used < len(more) and filled < count:  # stopped at a doubtful one
                 # The same pair is looked at again, with 64 bits more than the doubles saw.
                 drawn = int(more[used]) << 64 | int(randomness.words(1)[0])
-                number = _decided(words[2 * settled : 2 * settled + 2], drawn, high, low, bits, sigma, rounded)
+                number = _decided(int(room[kept]), int(words[2 * settled + 1]), drawn, bits, sigma, rounded)
                 used += 1
                 if number is not None:
                     out[filled] = number
@@ -92,11 +92,8 @@ def draw_from(
     return out
 
 
-def _decided(
-    pair: AnyArray, drawn: int, high: AnyArray, low: AnyArray, bits: int, sigma: float, rounded: bool
-) -> int | None:
-    """The number of a pair of words if it is kept, decided with 100 digits; None if it is not."""
-    slab, word = int(np.searchsorted(high, pair[0], side="left")), int(pair[1])
+def _decided(slab: int, word: int, drawn: int, bits: int, sigma: float, rounded: bool) -> int | None:
+    """The number in a slab that a word makes, if it is kept, decided with 100 digits; None if it is not."""
     place = (slab << bits) + (word & ((1 << bits) - 1))
     number = -place - 1 if word >> bits & 1 else place
     with localcontext() as context:

@@ -27,7 +27,7 @@ differ in is far within ``FLOAT_MARGIN`` of the populations.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -88,9 +88,7 @@ class NetworkGradient:
         """Single where it costs little noise, and rows stand alone."""
         if self.users == 0 or rounding_of(self.users) > MOST_ROUNDING:
             return "double"
-        torch, device = load_torch(), best_device()
-        weights = {name: torch.tensor(array, device=device) for name, array in self.sizes.start(0).items()}
-        return "single" if rows_stand_alone(self.sizes, weights) else "double"
+        return "single" if _stand_alone(self.sizes) else "double"
 
     @property
     def asked(self) -> Steps:
@@ -145,6 +143,13 @@ class NetworkGradient:
             inputs = inputs * (uniform(places, step, 0) >= self.dropout) / (1 - self.dropout)
         noise = normal(tags, step, self.sizes.latent) if self.sizes.variational else None
         return Rows(ratings.indptr, ratings.item_index, inputs, targets, noise)
+
+
+@lru_cache(maxsize=64)
+def _stand_alone(sizes: Sizes) -> bool:
+    torch, device = load_torch(), best_device()
+    weights = {name: torch.tensor(array, device=device) for name, array in sizes.start(0).items()}
+    return rows_stand_alone(sizes, weights)
 
 
 # ── Chance that belongs to one user and one step. It hides nothing: it only has to be the user's own. ──
