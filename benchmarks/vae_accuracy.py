@@ -9,8 +9,6 @@ and of the validation part masked. Noise is seeded, so that the tables come out 
 import sys
 import time
 
-import numpy as np
-
 import discreet as dc
 from discreet.fitting.fit_on import fit_on
 
@@ -55,7 +53,7 @@ def movielens(name: str, audience: int, references: bool = True) -> None:
 
 def liked() -> None:
     ratings = dc.load("ml-1m")
-    ratings = ratings.select(np.flatnonzero(ratings.values >= 4))
+    ratings = ratings.select(ratings.values >= 4)
     split = next(dc.evaluation.HeldOutUsers(test=0.1, seed=1).splits(ratings))
     head("ml-1m, ratings of 4 and above, a tenth of the users unknown, 80 % of their ratings as history")
     row("MultVAE, 200, 64", dc.models.MultVAE(), split, dc.Terms())

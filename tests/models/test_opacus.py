@@ -24,9 +24,7 @@ def dense_and_rows(users: int, items: int):
     rated[:, 0] = True
     user, item = np.nonzero(rated)
     lengths = rated.sum(axis=1)
-    rows = Rows(
-        np.concatenate([[0], np.cumsum(lengths)]), item, (lengths**-0.5)[user], (1 / lengths)[user]
-    )
+    rows = Rows(np.concatenate([[0], np.cumsum(lengths)]), item, (lengths**-0.5)[user], (1 / lengths)[user])
     inputs, targets = (torch.zeros((users, items), dtype=torch.float64) for _ in range(2))
     inputs[user, item], targets[user, item] = torch.tensor(rows.inputs), torch.tensor(rows.targets)
     return inputs, targets, rows

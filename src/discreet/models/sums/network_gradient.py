@@ -18,9 +18,9 @@ comes or goes moves the sum by one such vector, any other neighbour replaces one
 
 *Rounding.* ‖g_u‖ = (Σ_layers ‖δ‖² (‖a‖² + 1))^½ is made of the same numbers as the sum and rounded up. A block of rows
 always has the same shape, and where rows do not come out the same wherever they stand
-(:func:`~discreet.kernels.clipped_gradients.rows_stand_alone`) everything is computed in double precision. So are steps
-over more users than were planned for: single precision is proven for so many alone. In double precision what neighbours
-differ in is far within ``FLOAT_MARGIN`` of the populations.
+(:func:`~discreet.kernels.clipped_gradients.rows_stand_alone`) everything is computed in double precision. Steps over
+more users than were planned for are added up in double precision: single precision is proven for so many alone. What
+neighbours differ in by the rounding of doubles is far within ``FLOAT_MARGIN`` of the populations.
 
 **Sampled users.** Everything of u's is in one vector, so a step over a sample of users is what
 :mod:`discreet.populations.steps` proves cheaper, for users who are present or absent.
@@ -85,10 +85,11 @@ class NetworkGradient:
 
     @cached_property
     def precision(self) -> Precision:
-        """Single where it costs little noise, and rows stand alone."""
-        if self.users == 0 or rounding_of(self.users) > MOST_ROUNDING:
+        """Double unless rows stand alone; of the sum single where that costs little noise."""
+        if not _stand_alone(self.sizes):
             return "double"
-        return "single" if _stand_alone(self.sizes) else "double"
+        little = 0 < self.users and rounding_of(self.users) <= MOST_ROUNDING and best_device() == "cpu"
+        return "single" if little else "mixed"
 
     @property
     def asked(self) -> Steps:
@@ -112,14 +113,14 @@ class NetworkGradient:
             torch, device = load_torch(), best_device()
             known = {name: torch.tensor(array, device=device) for name, array in weights.items()}
             rows = self._rows(ratings, step)
-            single = self.precision == "single" and ratings.n_users <= self.users
+            too_many = self.precision == "single" and ratings.n_users > self.users
             sums, within = clipped_sum(
                 self.sizes,
                 known,
                 rows,
                 clip,
                 beta=self.beta,
-                precision="single" if single else "double",
+                precision="mixed" if too_many else self.precision,
                 fixed=self.fixed,
             )
             first = 0
