@@ -223,7 +223,7 @@ def epoch(device: str) -> None:
     torch.cuda.synchronize() if device == "cuda" else None
     seconds = time.perf_counter() - start
     flops = 3 * 2 * users * items * 100
-    # Passes over users × items floats: written by the product, read and written by exp, sum, scale, read by two products
+    # Passes over users × items floats: one product writes, exp, sum and scale read and write, two products read.
     traffic = users * items * 4 * 10
     print(
         f"{len(listed):,} ratings, one epoch on {device}: {seconds:.2f} s, {flops / seconds / 1e12:.2f} Tflop/s, "

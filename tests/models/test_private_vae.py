@@ -10,7 +10,6 @@ from discreet.errors import InputError
 from discreet.kernels.autoencoder import Sizes
 from discreet.models.sums.network_gradient import NetworkGradient, normal, uniform
 from discreet.populations.guarded import nobody
-from discreet.populations.rehearsal import follow, rehearse
 
 torch = pytest.importorskip("torch")
 
@@ -167,12 +166,6 @@ def server(epsilon: float = 10.0, ratings: dc.Ratings = RATINGS, seed: int | Non
 SMALL = PrivateVAE(audience=200, latent=2, steps=12)
 
 
-def planned(model, population: dc.TrustedServer) -> dc.TrustedServer:
-    """Sampled steps and another question are planned together, as ``discreet fit`` does."""
-    follow(rehearse(model, population), population)
-    return population
-
-
 def test_both_questions_are_booked_and_no_more():
     population = server(seed=None)
     release = SMALL.fit(population)
@@ -184,7 +177,7 @@ def test_both_questions_are_booked_and_no_more():
 
 def test_sampled_steps_are_accounted_as_opacus_and_dp_accounting_do():
     model = replace(SMALL, sampling_rate=0.2)
-    population = planned(model, server(3.0))
+    population = server(3.0)
     model.fit(population)
     steps = population.ledger.spends[1]
     assert (steps.times, steps.sampling_rate) == (12, 0.2)
@@ -200,7 +193,7 @@ def test_sampled_steps_are_accounted_as_opacus_and_dp_accounting_do():
 
 def test_an_empty_sample_works():
     model = replace(SMALL, sampling_rate=0.05, steps=3)
-    release = model.fit(planned(model, server(ratings=RATINGS.select_users(np.arange(1)))))
+    release = model.fit(server(ratings=RATINGS.select_users(np.arange(1))))
     assert np.isfinite(release.scores(RATINGS)).all()
 
 

@@ -32,6 +32,7 @@ from discreet.models.sums.item_statistics import item_counts
 from discreet.models.sums.network_gradient import NetworkGradient
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.populations.rehearsal import plan_whole_fit
 from discreet.releases.release import Release
 from discreet.types import Doubles, Floats, Progress, no_progress
 
@@ -159,6 +160,8 @@ class PrivateVAE:
         """
         check_population(self, population)
         plan = self.plan(population)
+        if plan.gradient is not None and plan.gradient.sampling_rate < 1:
+            plan_whole_fit(self, population)
         items = len(population.catalogue)
         counted = replace(item_counts(items, population.unit), noise="gaussian")
         noise = population.deviation(counted, plan.popularity_share)

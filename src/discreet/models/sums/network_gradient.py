@@ -88,7 +88,7 @@ class NetworkGradient:
         """Double unless rows stand alone; of the sum single where that costs little noise."""
         if not _stand_alone(self.sizes):
             return "double"
-        little = 0 < self.users and rounding_of(self.users) <= MOST_ROUNDING and best_device() == "cpu"
+        little = self.users > 0 and rounding_of(self.users) <= MOST_ROUNDING and best_device() == "cpu"
         return "single" if little else "mixed"
 
     @property
