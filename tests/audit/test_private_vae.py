@@ -38,7 +38,7 @@ def test_one_step_shows_a_canary_exactly_as_often_as_was_paid_for():
 def test_a_whole_run_is_not_accused():
     model = dc.models.PrivateVAE(audience=6, latent=1, steps=3, clip=1e-3)
     audit = dc.audit.audit_by_runs(
-        model, OTHERS, dc.Terms(epsilon=1.0, delta=0.05, unit="user"), runs=100, randomness=dc.Randomness(seed=5)
+        model, OTHERS, dc.Terms(epsilon=1.0, delta=0.05, unit="user"), runs=60, randomness=dc.Randomness(seed=5)
     )
     assert not audit.accuses and audit.faults == (), str(audit)
     assert audit.proven.epsilon == pytest.approx(1, rel=1e-2)
