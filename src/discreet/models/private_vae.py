@@ -169,7 +169,7 @@ class PrivateVAE:
         start = self._start(plan.sizes, counts, noise)
         if plan.gradient is None:
             progress(1, 1, "popularity alone: steps would drown in noise")
-            learned = start
+            learned = {**start, "output_weights": np.zeros_like(start["output_weights"])}
         else:
             training = NoisyTraining(
                 plan.gradient, plan.divisor, float(self.clip), plan.learning_rate, self.quantile, CONSTANTS.averaged
