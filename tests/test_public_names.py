@@ -27,7 +27,7 @@ FOLDERS = {
     "data": "Handling Labels RatingsInParts UserReport available bound_users describe fetch keep_popular_items "
     "read_history read_movielens_split read_netflix_probe read_reports read_users word_vectors",
     "evaluation": "EachUser Folds HeldOutUsers HoldOut PublishedRanking PublishedRatings Results Search",
-    "models": "AutoEncoder MultVAE",
+    "models": "AutoEncoder MultVAE PrivateVAE",
     "papers": "DPPMF DPPSMF DPPSPNBM DPSGDMF DPSGDPNBM DPVAE HybridKNN ObjectivePerturbedMF PDPPMF UntrustedMF",
     "populations": "Choice Groups Mechanism PairwiseMasks Steps UntrustedServer quantile_of_users",
     "privacy": "LevelLoss Loss PublicKey SigningKey Spend choose private_count private_mean private_quantile",

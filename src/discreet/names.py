@@ -27,6 +27,7 @@ MODELS = {
     "svd": "svd:SVD",
     "warp": "warp:WARP",
     "mult-vae": "mult_vae:MultVAE",
+    "private-vae": "private_vae:PrivateVAE",
     "auto-encoder": "auto_encoder:AutoEncoder",
     "pattern-mf": "pattern_mf:PatternMF",
     "huber-mf": "huber_mf:HuberMF",

@@ -30,6 +30,8 @@ NOT_PERSONAL = {"bias", "popularity", "own-taste", "pattern-mf", "huber-mf", "fi
 SETTINGS = {
     "svd": {"factors": 2},
     "pmf": {"factors": 5},
+    "private-vae": {"latent": 2, "learning_rate": 0.1},
+    "mult-vae": {"hidden": 16, "latent": 4, "learning_rate": 0.01, "patience": 0},
     "paper:hybrid-knn": {"epsilon": None, "gamma": 0.0},
     "paper:dpsgd-pnbm": {"epsilon": None, "iterations": 20, "learning_rate": 0.4},
     "paper:dpps-pnbm": {"epsilon": None, "iterations": 20, "learning_rate": 0.4},

@@ -153,7 +153,7 @@ class Batch:
         mass = np.bincount(users, weights=targets, minlength=len(lengths))
 
         def there(array: NDArray[Any], of: Any) -> Any:
-            return torch.as_tensor(np.ascontiguousarray(array)).to(device=device, dtype=of)
+            return torch.tensor(array, device=device, dtype=of)
 
         return cls(
             there(np.asarray(indptr) - indptr[0], torch.int64),
@@ -179,8 +179,8 @@ class Passed:
     layers: dict[str, tuple[Any, Any]]
     losses: Any
 
-    def norms(self) -> Any:
-        """The length of each user's gradient over all weights together.
+    def norms(self, fixed: tuple[str, ...] = ()) -> Any:
+        """The length of each user's gradient over all weights together, but for those that are ``fixed``.
 
         Rounded up: single precision adds n squares with a relative error of at most n · 2⁻²⁴, which is added.
         """
@@ -188,28 +188,39 @@ class Passed:
         batch = self.batch
         squares = torch.zeros(batch.n_users, dtype=torch.float64, device=batch.inputs.device)
         for name, (inputs, delta) in self.layers.items():
-            if name == "input":
-                long = torch.zeros_like(squares)
+            long = torch.zeros_like(squares)
+            if f"{name}_weights" in fixed:
+                pass
+            elif name == "input":
                 long.index_add_(0, batch.users, batch.inputs.double() ** 2)
             else:
                 long = inputs.double().square().sum(dim=1)
-            squares += _squares(torch, delta) * (long + 1)
+            squares += _squares(torch, delta) * (long + (f"{name}_bias" not in fixed))
         return squares.sqrt()
 
-    def gradients(self, weights: Any) -> dict[str, Any]:
-        """Σ_u c_u g_u for the weights c."""
-        torch = load_torch()
-        batch, found = self.batch, {}
-        for name, (inputs, delta) in self.layers.items():
-            if name == "input":
-                own = delta * weights[:, None].to(delta.dtype)
-                found["input_weights"] = _by_item(torch, batch, own, self.sizes.items)
-                found["input_bias"] = own.sum(dim=0)
-            else:  # the smaller side is weighted
-                factors = weights.to(delta.dtype)
-                found[f"{name}_weights"] = delta.T @ (inputs * factors[:, None])
-                found[f"{name}_bias"] = factors @ delta
+    def gradients(self, factors: Any) -> dict[str, Any]:
+        """Σ_u c_u g_u for the factors c."""
+        torch, (_, delta) = load_torch(), self.layers["input"]
+        factors = factors.to(delta.dtype)
+        own = delta * factors[:, None]
+        found = {"input_weights": by_item(torch, self.batch, own, self.sizes.items), "input_bias": own.sum(dim=0)}
+        for name in ("code", "expand", "output"):
+            if name in self.layers:
+                found[f"{name}_weights"], found[f"{name}_bias"] = self._product(name, factors)
         return found
+
+    def between(self, factors: Any) -> dict[str, Any]:
+        """The same in double precision, of the small layers between input and output alone."""
+        found = {}
+        for name in ("code", "expand"):
+            if name in self.layers:
+                found[f"{name}_weights"], found[f"{name}_bias"] = self._product(name, factors.double())
+        return found
+
+    def _product(self, name: str, factors: Any) -> tuple[Any, Any]:
+        inputs, delta = self.layers[name]
+        delta = delta.to(factors.dtype)
+        return delta.T @ (inputs.to(delta.dtype) * factors[:, None]), factors @ delta  # the smaller side is weighted
 
 
 def run(
@@ -298,7 +309,7 @@ def _squares(torch: Any, rows: Any) -> Any:
     return torch.linalg.vector_norm(rows, dim=1).double().square() * (1 + 2.0 * rows.shape[1] * 2.0**-24)
 
 
-def _by_item(torch: Any, batch: Batch, rows: Any, items: int) -> Any:
+def by_item(torch: Any, batch: Batch, rows: Any, items: int) -> Any:
     """Σ_u x_ui rows_u for every item: a sum over the users who rated it, in a fixed order."""
     from torch.nn.functional import embedding_bag
 
@@ -310,7 +321,7 @@ def _by_item(torch: Any, batch: Batch, rows: Any, items: int) -> Any:
         rows,
         offsets,
         mode="sum",
-        per_sample_weights=batch.inputs[order],
+        per_sample_weights=batch.inputs[order].to(rows.dtype),
         include_last_offset=True,
     )
 

@@ -62,6 +62,17 @@ class Randomness:
         stream._key(hmac.digest(key, purpose.encode(), "sha256"))
         return stream
 
+    def split(self) -> "Randomness":
+        """A stream of its own, keyed by the next words of this one: as secret, and as repeatable.
+
+        >>> Randomness(seed=1).split().words(1) == Randomness(seed=1).split().words(1)
+        array([ True])
+        """
+        stream = Randomness()
+        stream._repeatable = self._repeatable
+        stream._key(self.words(KEY_BYTES // 8).tobytes())
+        return stream
+
     @property
     def is_seeded(self) -> bool:
         """Whether somebody can draw the same words again: whoever knows the seed, or has the key."""
