@@ -40,6 +40,7 @@ SMALL = {
     "paper:objective-perturbation": {"factors": 3, "iterations": 2},
     "paper:personalised": {"factors": 3, "iterations": 2, "private_iterations": 2},
     "mult-vae": {"hidden": 4, "latent": 2, "epochs": 2},
+    "private-vae": {"latent": 2, "steps": 2},
     "auto-encoder": {"latent": 2, "epochs": 2},
     "paper:dp-vae": {"epsilon": None, "hidden": 4, "latent": 2, "epochs": 2},
     "paper:untrusted": {"epsilon": None, "factors": 2},

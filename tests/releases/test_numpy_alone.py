@@ -100,6 +100,7 @@ def run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 
 SMALL = {
     "mult-vae": {"hidden": 8, "latent": 4, "epochs": 2},
+    "private-vae": {"latent": 4, "steps": 2},
     "auto-encoder": {"latent": 4, "epochs": 2},
     "paper:untrusted": {"epsilon": None},  # with noise, training by so few overflows
     "paper:dp-vae": {"hidden": 8, "latent": 2, "epochs": 2},

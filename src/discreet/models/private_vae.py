@@ -18,21 +18,25 @@ of :class:`~discreet.Popularity`. All of this is public: it is decided before an
 whoever goes on from one draws the steps that are left, and books what a whole fit costs, once.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import require, require_number, require_seed, require_whole
 from discreet.kernels.autoencoder import Arrays, Sizes, for_scoring
 from discreet.models.denoise.noisy_training import NoisyTraining
 from discreet.models.home.codes import network_scores
+from discreet.models.home.network_arrays import network_arrays
 from discreet.models.sums.item_statistics import item_counts
 from discreet.models.sums.network_gradient import NetworkGradient
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.populations.rehearsal import plan_whole_fit
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Doubles, Floats, Progress, no_progress
 
@@ -73,6 +77,7 @@ class _Constants:
 CONSTANTS = _Constants()
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class PrivateVAE:
     """An autoencoder of who rated what, with a guarantee for every user.
@@ -229,6 +234,10 @@ class PrivateVAE:
         return arrays
 
     # ── At home ──
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return network_arrays(self.hidden, self.latent)
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """The logits of all items, from the user's own history."""

@@ -3,13 +3,17 @@
 from discreet.releases.declared import Array
 
 
-def network_arrays(hidden: int, latent: int) -> tuple[Array, ...]:
-    """Those of a network with these layers; without a hidden one, codes are read off the items directly."""
-    first = hidden or latent
+def network_arrays(hidden: int, latent: int | None) -> tuple[Array, ...]:
+    """Those of a network with these layers; without a hidden one, codes are read off the items directly.
+
+    A latent layer of any length is None.
+    """
+    code = "code" if latent is None else latent
+    first = hidden or code
     inner = (
-        Array("code_weights", "float32", (latent, hidden)),
-        Array("code_bias", "float32", (latent,)),
-        Array("expand_weights", "float32", (hidden, latent)),
+        Array("code_weights", "float32", (code, hidden)),
+        Array("code_bias", "float32", (code,)),
+        Array("expand_weights", "float32", (hidden, code)),
         Array("expand_bias", "float32", (hidden,)),
     )
     return (

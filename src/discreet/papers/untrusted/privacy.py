@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy.gaussian import epsilon_of_mu
 from discreet.privacy.guarantee import Guarantee, Loss
 from discreet.privacy.unit import Rating
 
@@ -130,6 +129,8 @@ def honest_total(mu: float, *, sensitivity: float = 1.0, items: int = 1, delta: 
     >>> round(honest_total(10 * 0.0225), 2)  # a hundred rounds
     0.83
     """
+    from discreet.privacy.gaussian import epsilon_of_mu  # which needs scipy
+
     return epsilon_of_mu(sensitivity * mu * math.sqrt(items), delta)
 
 
