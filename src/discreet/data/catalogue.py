@@ -14,6 +14,8 @@ from discreet.errors import InputError, UnknownNameError, require
 from discreet.types import AnyArray, Booleans, Names
 
 UNKNOWN_YEAR = 0
+LARGEST_RATING, SMALLEST_WIDTH = 1e9, 1e-9
+"""So sums, squares and quotients of ratings stay far from what a number can hold."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,15 @@ class Scale:
         require(
             math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high,
             f"a rating scale needs two finite numbers, low below high, got {self.low} and {self.high}",
+        )
+        largest = max(abs(self.low), abs(self.high))
+        require(
+            largest <= LARGEST_RATING,
+            f"the rating scale {self} goes too far: sums of such ratings overflow; at most {LARGEST_RATING:g}",
+        )
+        require(
+            self.width >= max(SMALLEST_WIDTH, largest * 2.0**-20),
+            f"the rating scale {self} is too narrow: ratings are kept with seven digits, too few to tell its ends apart",
         )
 
     @property

@@ -8,7 +8,8 @@ import dataclasses
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,11 @@ import discreet
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels
 from discreet.errors import InputError, MissingLibraryError, ReleaseError, library_for
-from discreet.files import beside, replace_folder
 from discreet.names import find_kind, name_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
 from discreet.releases.contract import check_settings
+from discreet.releases.places import Place, claimed
 from discreet.releases.release import Release
 from discreet.releases.tuning import unpaid_reason
 from discreet.types import AnyArray
@@ -34,9 +35,8 @@ _LOG = logging.getLogger("discreet")
 
 FORMAT = 1
 CARD, ARRAYS, SIGNATURE = "card.json", "arrays.npz", "card.sig"
-SCRATCH = "release"
-"""Where it is written first, in a temporary folder beside its place."""
 CATALOGUE_PREFIX = "catalogue."
+NOT_WRITTEN = "nothing was written"
 NOT_RECOMPUTED = (
     "So says its card: what it promises was not recomputed from its ledger here, where a library for that is missing."
 )
@@ -44,22 +44,23 @@ NOT_RECOMPUTED = (
 
 def save(
     release: Release,
-    folder: Path,
+    folder: Path | Place,
     sign: "SigningKey | None" = None,
     publishing: Callable[[str], None] | None = None,
+    *,
+    replace: bool = False,
 ) -> None:
     """Write beside the folder first and rename, so that a release is there whole or not at all.
 
-    Just before it appears ``publishing`` is called with the checksum of its arrays, and may raise: then it does not.
+    A release that is there is replaced only where ``replace`` says so. Just before it appears ``publishing`` is called
+    with the checksum of its arrays, and may raise: then it does not. When this returns, all of it is on the disk.
     """
     check_promise(release)
     check_looks(release)
     check_settings(release.model)
-    if folder.exists() and not (folder / CARD).exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} exists and is not a release; nothing was written")
-    with beside(folder) as scratch:
-        temporary = scratch / SCRATCH
-        temporary.mkdir()
+    own = nullcontext(folder) if isinstance(folder, Place) else claimed(folder, replace=replace, outcome=NOT_WRITTEN)
+    with own as place, _sentence(place):
+        temporary = place.start(paying=publishing is not None)
         arrays = dict(release.arrays)
         arrays |= {CATALOGUE_PREFIX + key: column for key, column in release.catalogue.columns().items()}
         np.savez_compressed(temporary / ARRAYS, allow_pickle=False, **arrays)
@@ -83,10 +84,23 @@ def save(
         (temporary / CARD).write_bytes(content)
         if sign is not None:
             (temporary / SIGNATURE).write_bytes(sign.sign(content))
-        temporary.chmod(0o755)
-        if publishing is not None:
-            publishing(str(card["arrays_sha256"]))
-        replace_folder(temporary, folder)
+        checksum = str(card["arrays_sha256"])
+        place.publish(temporary, None if publishing is None else lambda: publishing(checksum))
+
+
+@contextmanager
+def _sentence(place: Place) -> Iterator[None]:
+    """What the system refuses, in one sentence that says what became of the release."""
+    try:
+        yield
+    except OSError as error:
+        kept = place.waiting()
+        outcome = (
+            NOT_WRITTEN
+            if kept is None
+            else f"it is complete, and the next command that looks there moves it from {kept}"
+        )
+        raise InputError(f"cannot write the release to {place.asked}: {error.strerror or error}; {outcome}") from None
 
 
 def load(folder: Path, key: "PublicKey | None" = None, own: Collection[Any] = ()) -> Release:
