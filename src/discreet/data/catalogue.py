@@ -47,7 +47,7 @@ class Scale:
         )
         require(
             self.width >= max(SMALLEST_WIDTH, largest * 2.0**-20),
-            f"the rating scale {self} is too narrow: ratings are kept with seven digits, too few to tell its ends apart",
+            f"the rating scale {self} is too narrow: seven digits of a rating are kept, too few to tell its ends apart",
         )
 
     @property

@@ -7,13 +7,15 @@ be made once, so it marks the place as taken; whoever writes holds a lock on it,
     paying-new, paying-replace     the same, where a budget pays and is told before it appears
     new-CHECKSUM       what is complete, on the disk, and booked: from here on it belongs in DIR
     replace-CHECKSUM   the same, where a release in DIR may be replaced
-    previous           what was in DIR, where the system cannot exchange two folders in one step
+    previous           what was in DIR
     probing            DIR did not exist, and is made and removed once to see whether it can be
 
-CHECKSUM is that of the card. After the exchange the folder of this name holds the old release, with another checksum.
+CHECKSUM is that of card and signature. Right after an exchange the folder of this name holds the old release, which has
+another; if it has the same, then both are the same, and it does not matter which is where.
 A process may be killed between any two of these steps: :func:`settle` finds out which was the last, and goes on.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -27,7 +29,7 @@ from pathlib import Path
 from discreet.errors import InputError
 from discreet.files import exchange, hold, let_go, sync_files, sync_folder
 
-CARD = "card.json"
+CARD, SIGNATURE = "card.json", "card.sig"
 WRITING, PAYING, PREVIOUS, PROBING, PROBE = "writing", "paying-", "previous", "probing", "probe"
 NEW, REPLACE = "new", "replace"
 PROBE_BYTES = 1 << 20
@@ -226,6 +228,8 @@ def _make_parents(folder: Path) -> list[Path]:
     missing = []
     for parent in folder.parents:
         if parent.exists():
+            if not parent.is_dir():
+                raise OSError(errno.ENOTDIR, f"{parent} is not a folder")
             break
         missing.append(parent)
     made: list[Path] = []
@@ -276,12 +280,14 @@ def _probe(folder: Path, scratch: Path) -> None:
 
 def _move(ready: Path, folder: Path) -> None:
     """Move a release to its place, in one step where the system can; where it fails the old one comes back."""
+    previous = ready.with_name(PREVIOUS)
     if not (folder / CARD).exists():
         ready.rename(folder)  # onto nothing or an empty folder: any other is refused by the system
     elif ready.name.startswith(f"{NEW}-"):
         raise OSError(0, "another release is there")
-    elif not exchange(ready, folder):
-        previous = ready.with_name(PREVIOUS)
+    elif exchange(ready, folder):
+        ready.rename(previous)
+    else:
         folder.rename(previous)
         try:
             ready.rename(folder)
@@ -322,7 +328,11 @@ def _waits(scratch: Path) -> Path | None:
 
 
 def _checksum(release: Path) -> str:
-    return hashlib.sha256((release / CARD).read_bytes()).hexdigest()
+    """Of its card, which holds that of the arrays, and of its signature."""
+    found = hashlib.sha256((release / CARD).read_bytes())
+    with suppress(FileNotFoundError):
+        found.update((release / SIGNATURE).read_bytes())
+    return found.hexdigest()
 
 
 def _arrays(release: Path) -> str | None:

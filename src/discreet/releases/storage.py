@@ -95,11 +95,8 @@ def _sentence(place: Place) -> Iterator[None]:
         yield
     except OSError as error:
         kept = place.waiting()
-        outcome = (
-            NOT_WRITTEN
-            if kept is None
-            else f"it is complete, and the next command that looks there moves it from {kept}"
-        )
+        later = f"it is complete, and kept in {kept}: the next command that looks there moves it"
+        outcome = NOT_WRITTEN if kept is None else later
         raise InputError(f"cannot write the release to {place.asked}: {error.strerror or error}; {outcome}") from None
 
 
