@@ -25,10 +25,12 @@ def test_fit_writes_a_release_and_says_that_there_is_no_privacy(discreet, table,
 
 def test_fit_replaces_a_release_and_prints_json(discreet, table, tmp_path):
     for model in ("bias", "popularity"):
-        outcome = discreet("fit", model, table, *SCALE, "-o", tmp_path / "release", "--json")
+        outcome = discreet("fit", model, table, *SCALE, "-o", tmp_path / "release", "--json", "--replace")
         document = json.loads(outcome.out)
         assert document["model"] == model
         assert document["guarantee"].startswith("No privacy")
+    refused = discreet("fit", "bias", table, *SCALE, "-o", tmp_path / "release")
+    assert refused.code == 2 and "holds a release: name another folder, or replace it with --replace" in refused.err
     assert dc.Release.load(tmp_path / "release").model == dc.Popularity()
     assert [path.name for path in tmp_path.iterdir()] == ["release"]
 
@@ -149,7 +151,9 @@ def test_a_full_disk_is_a_sentence(discreet, table, tmp_path, monkeypatch):
     monkeypatch.setattr(np, "savez_compressed", full)
     outcome = discreet("fit", "bias", table, *SCALE, "-o", tmp_path / "release")
     assert outcome.code == 2
-    assert outcome.err == "discreet: No space left on device\n"
+    place = tmp_path / "release"
+    sentence = f"cannot write the release to {place}: No space left on device; nothing was written"
+    assert outcome.err == f"discreet: {sentence}\n"
     assert list(tmp_path.iterdir()) == []
 
 

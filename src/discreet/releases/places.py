@@ -33,7 +33,7 @@ CARD, SIGNATURE = "card.json", "card.sig"
 WRITING, PAYING, PREVIOUS, PROBING, PROBE = "writing", "paying-", "previous", "probing", "probe"
 NEW, REPLACE = "new", "replace"
 PROBE_BYTES = 1 << 20
-NOTHING_SPENT = "nothing was computed or spent"
+NOTHING_SPENT = "nothing was written or spent"
 MOUNTS = Path("/proc/self/mountinfo")
 
 
@@ -110,7 +110,7 @@ def claimed(asked: str | Path, *, replace: bool = False, outcome: str = NOTHING_
     ...         pass
     Traceback (most recent call last):
     discreet.errors.InputError: another run is writing to ...: wait for it, or name another folder; nothing was \
-computed or spent
+written or spent
     """
     asked = Path(asked)
     made: list[Path] = []
