@@ -12,6 +12,7 @@ no more spent than the limit, and an old release never lost.
 
 import argparse
 import errno
+import importlib
 import importlib.util
 import io
 import itertools
@@ -25,11 +26,14 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+os.environ.update(NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1", POLARS_MAX_THREADS="1")  # before anything is loaded
+
 LIMIT, EPSILON, DATA = 2.0, 0.5, "films"
+NO_SERVER = 77
 KINDS = ("kill", "full disk", "broken disk")
 
 
@@ -84,6 +88,11 @@ class Events:
             os.kill(os.getpid(), signal.SIGKILL)
         number = errno.ENOSPC if self.kind == "full disk" else errno.EIO
         raise OSError(number, os.strerror(number)) if error is OSError else error(f"{what}: disk I/O error")
+
+    def happen_in(self, statement, error):
+        """A statement of a database is one, unless it only reads."""
+        if statement.split()[0] not in ("SELECT", "PRAGMA", "SET"):
+            self.happen(statement.split()[0], error)
 
     def about(self, path):
         return isinstance(path, str | bytes | os.PathLike) and os.fsdecode(path).startswith(self.root)
@@ -160,7 +169,7 @@ def _watch_sqlite(events):
 
     class Connection(sqlite3.Connection):
         def execute(self, statement, *arguments):
-            events.happen(statement.split()[0], sqlite3.OperationalError)
+            events.happen_in(statement, sqlite3.OperationalError)
             return super().execute(statement, *arguments)
 
     sqlite3.connect = lambda *arguments, **named: connect(*arguments, factory=Connection, **named)
@@ -171,14 +180,17 @@ def _watch_postgres(events):
         import psycopg
     except ImportError:
         return
-    for name in ("execute", "commit"):
-        function = getattr(psycopg.Connection, name)
+    execute, commit = psycopg.Connection.execute, psycopg.Connection.commit
 
-        def call(*arguments, _function=function, _name=name, **named):
-            events.happen(_name, psycopg.OperationalError)
-            return _function(*arguments, **named)
+    def counted_execute(self, statement, *arguments, **named):
+        events.happen_in(statement, psycopg.OperationalError)
+        return execute(self, statement, *arguments, **named)
 
-        setattr(psycopg.Connection, name, call)
+    def counted_commit(self):
+        events.happen("commit", psycopg.OperationalError)
+        commit(self)
+
+    psycopg.Connection.execute, psycopg.Connection.commit = counted_execute, counted_commit
 
 
 # ── One trial ──
@@ -194,6 +206,25 @@ class Bench:
         self.database = "sqlite" if server is None else "postgresql"
         self.ratings = dc.synthetic(users=40, items=20, ratings=300, seed=1)
         self.url = ""
+        self._warm_up()
+
+    def _warm_up(self):
+        """Import here what a fit imports, once for all children. Nothing is computed: threads do not survive a fork."""
+        self.fresh()
+        reading, writing = os.pipe()
+        if os.fork() == 0:
+            known = set(sys.modules)
+            for scenario in (SCENARIOS[0], Scenario("exact", private=False, replace=True)):
+                self.run(scenario)
+            os.write(writing, "\n".join(set(sys.modules) - known).encode())
+            os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            modules = pipe.read().split()
+        os.wait()
+        for module in modules:
+            with suppress(ImportError):  # some are made on the way, and are no modules of their own
+                importlib.import_module(module)
 
     @property
     def place(self):
@@ -350,9 +381,9 @@ def _lines(bench):
 # ── Many of them ──
 
 
-def trials(bench, only=None, seed=0):
+def trials(bench, only=None, seed=0, kinds=KINDS):
     """Every point of every scenario and kind, or a seeded sample of ``only`` for each kind."""
-    for kind in KINDS:
+    for kind in kinds:
         points = [(scenario, point) for scenario in SCENARIOS for point in range(1, count_of(bench, scenario) + 1)]
         if only is not None and only < len(points):
             points = random.Random(f"{seed} {kind} {bench.database}").sample(points, only)
@@ -366,6 +397,14 @@ def count_of(bench, scenario, known={}):  # noqa: B006 (remembered)
     if key not in known:
         known[key] = count_events(bench, scenario)
     return known[key]
+
+
+def _forget_recovery():
+    """As if nobody looked at what killed processes leave."""
+    from discreet.fitting import spending
+    from discreet.releases import places
+
+    spending.recover = places.settle = lambda *_: None
 
 
 @contextmanager
@@ -393,12 +432,20 @@ def main():
     parser.add_argument("--only", type=int, help="so many points for each kind and database, drawn with the seed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--database", choices=["sqlite", "postgresql"])
+    parser.add_argument("--kind", choices=KINDS)
+    parser.add_argument("--without-recovery", action="store_true", help="put nothing in order: this must be noticed")
     chosen = parser.parse_args()
+    if chosen.without_recovery:
+        _forget_recovery()
+    kinds = KINDS if chosen.kind is None else (chosen.kind,)
     tried, bad, found = Counter(), Counter(), []
     with postgres() as server, tempfile.TemporaryDirectory(prefix="discreet-kills-") as root:
         servers = {"sqlite": (None,), "postgresql": (server,), None: (None, server)}[chosen.database]
+        if server is None and chosen.database == "postgresql":
+            print("no PostgreSQL server is installed")
+            return NO_SERVER
         benches = [Bench(Path(root) / "bench", one) for one in dict.fromkeys(servers)]
-        for trial in itertools.chain(*(trials(bench, chosen.only, chosen.seed) for bench in benches)):
+        for trial in itertools.chain(*(trials(bench, chosen.only, chosen.seed, kinds) for bench in benches)):
             key = (trial.database, trial.scenario, trial.kind)
             tried[key] += 1
             bad[key] += bool(trial.fault)

@@ -408,7 +408,7 @@ def test_a_damaged_line_stops_all_spending(tmp_path):
     with closing(sqlite3.connect(tmp_path / "budget.sqlite")) as connection:
         connection.execute("""UPDATE discreet_spendings SET spends = '[{"what": "?"}]'""")
         connection.commit()
-    with pytest.raises(BudgetError, match=r"line 1 of data in the budget in .* is damaged: this is not a line of a led"):
+    with pytest.raises(BudgetError, match=r"line 1 of data in the budget in .* is damaged: this is not a line"):
         budget.reserve("data", laplace(0.1), "Bias()")
 
 

@@ -155,8 +155,7 @@ def settle(asked: str | Path, booked: Collection[str] | None = None) -> None:
     """
     with suppress(OSError, InputError, RuntimeError):
         folder = Path(asked).resolve()
-        scratch = scratch_of(folder)
-        if not folder.name or not _is_ours(scratch):
+        if not folder.name or not _is_ours(scratch := scratch_of(folder)):
             return
         lock = hold(scratch)
         if lock is None:
