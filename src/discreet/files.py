@@ -54,6 +54,9 @@ def write_whole(path: str | Path, content: bytes, *, private: bool = False) -> N
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path} is a folder: name a file to write to")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not an ordinary file: name one to write to")
+    path = path.resolve() if path.is_symlink() else path  # a link stays one
     with beside(path) as folder:
         try:
             # The umask of whoever runs this decides who else may read it.

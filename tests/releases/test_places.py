@@ -268,10 +268,11 @@ def test_a_budget_finds_what_a_killed_run_left(budget, out):
     arrays = read_card(folder)["arrays_sha256"]
     scratch = scratch_of(folder)
     scratch.mkdir(mode=0o700)
-    folder.rename(scratch / "paying-new")
+    folder.rename(scratch / places._paying("new", budget.place))
     with budget._writing() as connection:
         connection.run("UPDATE discreet_spendings SET released_at = NULL")
-    settle(folder)  # without a budget nothing can be decided
+    settle(folder)  # without a budget nothing can be decided, and not by another either
+    recover(dc.Budget(out.parent / "kept" / "other.sqlite"), folder)
     assert not folder.exists()
     recover(budget)
     assert read_card(folder)["arrays_sha256"] == arrays and not scratch.exists()
@@ -283,7 +284,7 @@ def test_what_somebody_else_put_beside_a_release_is_not_moved(budget, out):
     fit(budget, folder)
     before = read_card(folder)["arrays_sha256"]
     scratch_of(folder).mkdir(mode=0o755)
-    settle(folder, set())
+    settle(folder, places.Booked(budget.place, set()))
     assert scratch_of(folder).exists() and read_card(folder)["arrays_sha256"] == before
 
 
@@ -323,5 +324,5 @@ def test_a_release_is_on_the_disk_before_it_is_noted(budget, out, monkeypatch):
     fit(budget, out / "release")
     appears, noted = seen.index("rename release", seen.index("rename release") + 1), seen.index("released")
     before = {Path(place).name for place in seen[:appears]}
-    assert {"card.json", "paying-new", scratch_of(out / "release").name} <= before
+    assert {"card.json", places._paying("new", budget.place), scratch_of(out / "release").name} <= before
     assert str(out) in seen[appears:noted]

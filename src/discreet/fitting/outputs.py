@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 
 from discreet.errors import InputError
+from discreet.files import TEMPORARY
 
 
 def check_release_folder(folder: Path, *, replace: bool = False) -> None:
@@ -32,7 +33,7 @@ def check_writable(folder: Path) -> None:
     if not existing.is_dir():
         raise InputError(f"cannot write to {folder}: {existing} is not a folder; nothing was written")
     try:
-        with tempfile.TemporaryDirectory(prefix=".discreet-", dir=existing):
+        with tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=existing):
             pass
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror}; nothing was written") from None

@@ -1,10 +1,11 @@
 """After a kill: what was paid for is put in its place and noted as released, what was never finished is removed."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from discreet.errors import BudgetError, DiscreetError
 from discreet.privacy.budget import Budget
-from discreet.releases.places import settle
+from discreet.releases.places import Booked, settle
 from discreet.releases.storage import read_card
 
 
@@ -14,16 +15,16 @@ def recover(budget: Budget, folder: str | Path | None = None) -> None:
     A line of the budget names the folder of its release from the beginning, and the checksum of the arrays just before
     they appear. So a release in that folder with that checksum is the one that was paid for, and its line is released.
     """
+    with suppress(BudgetError):  # one that can only be read
+        budget.tidy()
     lines = budget.unfinished()
-    booked = {line.arrays for line in lines if line.arrays is not None}
+    booked = Booked(budget.place, {line.arrays for line in lines if line.arrays is not None})
     for place in dict.fromkeys([*(line.folder for line in lines), *([] if folder is None else [str(folder)])]):
         settle(place, booked)
     for line in lines:
         if line.arrays is not None and is_published(Path(line.folder), line.arrays):
-            try:
+            with suppress(BudgetError):
                 line.line.released()
-            except BudgetError:  # one that can only be read
-                return
 
 
 def is_published(folder: Path, arrays: str) -> bool:

@@ -31,7 +31,7 @@ from discreet.privacy.budget import Budget, Reservation
 from discreet.privacy.ledger import Ledger
 from discreet.releases.places import Place, claimed, scratch_of
 from discreet.releases.release import Release
-from discreet.releases.storage import load, save
+from discreet.releases.storage import Telling, load, save
 from discreet.releases.tuning import settings_hash, tuned
 from discreet.types import Progress, no_progress
 
@@ -169,8 +169,8 @@ def _check(population: Population, run_id: str | None) -> Paying:
     return population
 
 
-def telling(reservation: Reservation, place: Place) -> Callable[[str], None]:
-    """What notes in the budget which release is about to appear at a place."""
+def telling(reservation: Reservation, place: Place) -> Telling:
+    """Lets the budget know which release is about to appear at a place."""
 
     def tell(arrays: str) -> None:
         place.booked = True  # if the answer is lost on the way, only the budget knows
@@ -178,7 +178,7 @@ def telling(reservation: Reservation, place: Place) -> Callable[[str], None]:
             place.booked = False
             raise BudgetError("another process has taken this run over, and publishes it; nothing was written here")
 
-    return tell
+    return Telling(reservation.budget.place, tell)
 
 
 def mark(reservation: Reservation, say: Callable[[str], None]) -> None:

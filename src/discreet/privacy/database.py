@@ -11,7 +11,7 @@ from platformdirs import user_data_path
 from discreet.errors import BudgetError
 from discreet.files import beside, sweep, sync_folder
 from discreet.privacy.connections import Connection, Row, backend_of
-from discreet.privacy.schema import KEYS, TABLES, bring_up_to_date, version_of
+from discreet.privacy.schema import KEYS, SCHEMA, TABLES, bring_up_to_date, version_of
 
 KEY_BYTES = 32
 
@@ -57,6 +57,12 @@ class Database:
 
     def _has_key(self) -> bool:
         return _key_file(self._file).exists() if self._file is not None else bool(self._rows(KEYS))
+
+    def tidy(self) -> None:
+        """Have SQLite remove the journal of a process that was killed before it wrote anything; readers leave it."""
+        if self._file is not None and self._file.with_name(self._file.name + "-journal").exists():
+            with self._writing() as connection:
+                connection.run(f"UPDATE {SCHEMA} SET version = version")
 
     def _rows(self, table: str, data: str | None = None) -> list[Row]:
         """The rows of a table that an older database may not have yet."""

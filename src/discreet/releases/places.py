@@ -4,7 +4,7 @@ Beside the folder DIR of a release lies, while one is written, a hidden folder w
 be made once, so it marks the place as taken; whoever writes holds a lock on it, which ends with their process. In it:
 
     writing            what is being written, and nobody pays for it
-    paying-new, paying-replace     the same, where a budget pays and is told before it appears
+    paying-new-BUDGET, paying-replace-BUDGET    the same, where a budget pays and is told before it appears
     new-CHECKSUM       what is complete, on the disk, and booked: from here on it belongs in DIR
     replace-CHECKSUM   the same, where a release in DIR may be replaced
     previous           what was in DIR
@@ -25,6 +25,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from discreet.errors import InputError
 from discreet.files import exchange, hold, let_go, sync_files, sync_folder
@@ -35,6 +36,13 @@ NEW, REPLACE = "new", "replace"
 PROBE_BYTES = 1 << 20
 NOTHING_SPENT = "nothing was written or spent"
 MOUNTS = Path("/proc/self/mountinfo")
+
+
+class Booked(NamedTuple):
+    """What a budget says about releases that were about to appear: where it is kept, and checksums of their arrays."""
+
+    budget: str
+    arrays: Collection[str]
 
 
 @dataclass(kw_only=True)
@@ -65,9 +73,9 @@ class Place:
     def _how(self) -> str:
         return REPLACE if self.replace else NEW
 
-    def start(self, *, paying: bool = False) -> Path:
-        """An empty folder to write a release into; ``paying`` where a budget is told before it appears."""
-        writing = self.scratch / (PAYING + self._how if paying else WRITING)
+    def start(self, budget: str | None = None) -> Path:
+        """An empty folder to write a release into; ``budget`` is where one is kept that is told before it appears."""
+        writing = self.scratch / (WRITING if budget is None else _paying(self._how, budget))
         writing.mkdir()  # the umask decides who may read it
         return writing
 
@@ -88,8 +96,7 @@ class Place:
         """Where a release is that is complete and booked, and not yet in its place; None where there is none."""
         found = _waits(self.scratch)
         if found is None and self.booked:
-            ways = (self.scratch / (PAYING + how) for how in (NEW, REPLACE))
-            found = next((path for path in ways if (path / CARD).exists()), None)
+            found = next((path for path in self.scratch.glob(f"{PAYING}*") if (path / CARD).exists()), None)
         return found
 
 
@@ -147,11 +154,10 @@ written or spent
                 parent.rmdir()  # only where it is empty
 
 
-def settle(asked: str | Path, booked: Collection[str] | None = None) -> None:
+def settle(asked: str | Path, booked: Booked | None = None) -> None:
     """Put in order what a killed process left at a place: finish it, or remove it. Whoever is alive is left alone.
 
-    ``booked`` are checksums of arrays that a budget says were about to appear; None where no budget is known, and then
-    what only a budget can decide is left as it is.
+    ``booked`` is what a budget says; what only another budget can decide is left as it is.
     """
     with suppress(OSError, InputError, RuntimeError):
         folder = Path(asked).resolve()
@@ -194,7 +200,7 @@ def check_occupant(asked: Path, folder: Path, *, replace: bool, outcome: str = N
     if not replace:
         raise InputError(f"{asked} holds {_kept(folder)}: name another folder, or replace it with --replace; {outcome}")
     parent, own = folder.parent.stat(), folder.stat()
-    if parent.st_mode & stat.S_ISVTX and os.geteuid() not in (0, parent.st_uid, own.st_uid):
+    if parent.st_mode & stat.S_ISVTX and _me() not in (0, parent.st_uid, own.st_uid):
         raise InputError(f"{asked} belongs to somebody else, and cannot be replaced in this folder; {outcome}")
     if not os.access(folder, os.W_OK):
         raise InputError(f"cannot write to {asked}: Permission denied; {outcome}")
@@ -296,17 +302,18 @@ def _move(ready: Path, folder: Path) -> None:
     sync_folder(folder.parent)
 
 
-def _settle(folder: Path, scratch: Path, booked: Collection[str] | None) -> None:
+def _settle(folder: Path, scratch: Path, booked: Booked | None) -> None:
     """Go on from the last step of whoever held this place; we hold it now."""
     if (scratch / PROBING).exists():
         with suppress(OSError):
             folder.rmdir()  # made by them, and empty
-    for how in (NEW, REPLACE):
-        paying = scratch / (PAYING + how)
-        arrays = _arrays(paying)
-        if arrays is not None and booked is None:
+    for paying in scratch.glob(f"{PAYING}*"):
+        how, arrays = paying.name.split("-")[1], _arrays(paying)
+        if arrays is None:
+            continue
+        if booked is None or paying.name != _paying(how, booked.budget):
             return
-        if arrays is not None and booked is not None and arrays in booked:
+        if arrays in booked.arrays:
             paying.rename(scratch / f"{how}-{_checksum(paying)}")
     if (waiting := _waits(scratch)) is not None:
         _move(waiting, folder)
@@ -314,6 +321,10 @@ def _settle(folder: Path, scratch: Path, booked: Collection[str] | None) -> None
         (scratch / PREVIOUS).rename(folder)
     for left in list(scratch.iterdir()):
         shutil.rmtree(left)
+
+
+def _paying(how: str, budget: str) -> str:
+    return f"{PAYING}{how}-{hashlib.sha256(os.fsencode(budget)).hexdigest()[:16]}"
 
 
 def _waits(scratch: Path) -> Path | None:
@@ -348,4 +359,8 @@ def _is_ours(scratch: Path) -> bool:
         found = scratch.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == _me() and not found.st_mode & 0o077
+
+
+def _me() -> int:
+    return os.geteuid() if hasattr(os, "geteuid") else 0

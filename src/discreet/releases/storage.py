@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -46,21 +46,21 @@ def save(
     release: Release,
     folder: Path | Place,
     sign: "SigningKey | None" = None,
-    publishing: Callable[[str], None] | None = None,
+    publishing: "Telling | None" = None,
     *,
     replace: bool = False,
 ) -> None:
     """Write beside the folder first and rename, so that a release is there whole or not at all.
 
     A release that is there is replaced only where ``replace`` says so. Just before it appears ``publishing`` is called
-    with the checksum of its arrays, and may raise: then it does not. When this returns, all of it is on the disk.
+    with the checksum of its arrays, and may refuse: then it does not. When this returns, all of it is on the disk.
     """
     check_promise(release)
     check_looks(release)
     check_settings(release.model)
     own = nullcontext(folder) if isinstance(folder, Place) else claimed(folder, replace=replace, outcome=NOT_WRITTEN)
     with own as place, _sentence(place):
-        temporary = place.start(paying=publishing is not None)
+        temporary = place.start(None if publishing is None else publishing.budget)
         arrays = dict(release.arrays)
         arrays |= {CATALOGUE_PREFIX + key: column for key, column in release.catalogue.columns().items()}
         np.savez_compressed(temporary / ARRAYS, allow_pickle=False, **arrays)
@@ -85,7 +85,14 @@ def save(
         if sign is not None:
             (temporary / SIGNATURE).write_bytes(sign.sign(content))
         checksum = str(card["arrays_sha256"])
-        place.publish(temporary, None if publishing is None else lambda: publishing(checksum))
+        place.publish(temporary, None if publishing is None else lambda: publishing.tell(checksum))
+
+
+class Telling(NamedTuple):
+    """Who is told of a release just before it appears: where a budget is kept, and what is called with a checksum."""
+
+    budget: str
+    tell: Callable[[str], None]
 
 
 @contextmanager
