@@ -62,7 +62,8 @@ class Database:
         """Have SQLite remove the journal of a process that was killed before it wrote anything; readers leave it."""
         if self._file is not None and self._file.with_name(self._file.name + "-journal").exists():
             with self._writing() as connection:
-                connection.run(f"UPDATE {SCHEMA} SET version = version")
+                for change in (+1, -1):  # SQLite writes nothing where nothing changes
+                    connection.run(f"UPDATE {SCHEMA} SET version = version + :change", change=change)
 
     def _rows(self, table: str, data: str | None = None) -> list[Row]:
         """The rows of a table that an older database may not have yet."""
