@@ -438,8 +438,9 @@ def main():
     if chosen.without_recovery:
         _forget_recovery()
     kinds = KINDS if chosen.kind is None else (chosen.kind,)
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # processes are killed here, not machines
     tried, bad, found = Counter(), Counter(), []
-    with postgres() as server, tempfile.TemporaryDirectory(prefix="discreet-kills-") as root:
+    with postgres() as server, tempfile.TemporaryDirectory(prefix="discreet-kills-", dir=memory) as root:
         servers = {"sqlite": (None,), "postgresql": (server,), None: (None, server)}[chosen.database]
         if server is None and chosen.database == "postgresql":
             print("no PostgreSQL server is installed")
@@ -449,6 +450,8 @@ def main():
             key = (trial.database, trial.scenario, trial.kind)
             tried[key] += 1
             bad[key] += bool(trial.fault)
+            if sum(tried.values()) % 50 == 0:
+                print(f"{sum(tried.values())} points …", file=sys.stderr, flush=True)
             if trial.fault:
                 found.append(trial)
                 print(trial, flush=True)

@@ -4,7 +4,6 @@ import tempfile
 from pathlib import Path
 
 from discreet.errors import InputError
-from discreet.files import TEMPORARY
 
 
 def check_release_folder(folder: Path, *, replace: bool = False) -> None:
@@ -27,6 +26,8 @@ def check_file(path: Path) -> None:
 
 def check_writable(folder: Path) -> None:
     """Raise unless a folder can be made here, or in the nearest parent that exists; leaves nothing behind."""
+    from discreet.files import TEMPORARY
+
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent

@@ -182,7 +182,7 @@ def real_folder(asked: Path, outcome: str = NOTHING_SPENT) -> Path:
     folder = asked.resolve()
     if not folder.name or _is_mount(folder):
         raise InputError(f"{asked} is a mount point, and cannot be renamed: name a folder inside it; {outcome}")
-    if Path.cwd().is_relative_to(folder):
+    if _is_around_us(folder):
         raise InputError(
             f"{asked} is the folder you are in, and cannot be renamed: name a new one inside it; {outcome}"
         )
@@ -215,6 +215,13 @@ def _kept(folder: Path) -> str:
         )
     except (OSError, ValueError, KeyError, TypeError):
         return "a release that cannot be read"
+
+
+def _is_around_us(folder: Path) -> bool:
+    try:
+        return Path.cwd().is_relative_to(folder)
+    except FileNotFoundError:  # the folder we are in was removed
+        return False
 
 
 def _is_mount(folder: Path) -> bool:
