@@ -408,13 +408,13 @@ def _forget_recovery():
 
 
 @contextmanager
-def postgres():
-    """A server of our own; None where none is installed."""
+def postgres(wanted=True):
+    """A server of our own; None where none is wanted or installed."""
     place = Path(__file__).parents[1] / "privacy" / "conftest.py"
     spec = importlib.util.spec_from_file_location("server_for_kills", place)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    programs = module._programs()
+    programs = module._programs() if wanted else None
     if programs is None:
         yield None
         return
@@ -440,8 +440,12 @@ def main():
     kinds = KINDS if chosen.kind is None else (chosen.kind,)
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # processes are killed here, not machines
     tried, bad, found = Counter(), Counter(), []
-    with postgres() as server, tempfile.TemporaryDirectory(prefix="discreet-kills-", dir=memory) as root:
-        servers = {"sqlite": (None,), "postgresql": (server,), None: (None, server)}[chosen.database]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the server is stopped
+    with (
+        postgres(chosen.database != "sqlite") as server,
+        tempfile.TemporaryDirectory(prefix="discreet-kills-", dir=memory) as root,
+    ):
+        servers = {"sqlite": [None], "postgresql": [server]}.get(chosen.database, [None, server])
         if server is None and chosen.database == "postgresql":
             print("no PostgreSQL server is installed")
             return NO_SERVER
