@@ -23,6 +23,7 @@ import json
 import math
 import secrets
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,7 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from discreet.errors import BudgetError, InputError
 from discreet.looks import Look
 from discreet.privacy.account import Account, Spending
-from discreet.privacy.connections import Connection
+from discreet.privacy.connections import Connection, Row
 from discreet.privacy.database import Database, rows_of
 from discreet.privacy.database import default_path as default_path
 from discreet.privacy.ledger import Ledger
@@ -314,13 +315,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         >>> Budget("budget.sqlite").resolve(" Films")
         'films'
         """
-        if Path(data).is_absolute():
-            return data
-        name = _read_aloud(data)
-        kept = [row["name"] for row in self._rows(DATA_SETS)]
-        if data in kept or name in kept:
-            return data if data in kept else name
-        return next((other for other in kept if not Path(other).is_absolute() and _read_aloud(other) == name), name)
+        return data if Path(data).is_absolute() else _kept_name(data, self._rows(DATA_SETS))
 
     def knows(self, data: str) -> bool:
         """Whether there is an account of this name, with a limit, a spending or a look."""
@@ -329,9 +324,10 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
 
     def account(self, data: str) -> Account:
         """The account of a data set; an empty one where nothing is known of it."""
-        data = self.resolve(data)
         with self._reading() as connection:
-            return Account(data=data) if connection is None else self._read(connection, data)
+            if connection is None:
+                return Account(data=_kept_name(data, []))
+            return self._read(connection, _kept_name(data, rows_of(connection, DATA_SETS, None)))
 
     def _lock(self, connection: Connection, data: str) -> Account:
         """The account as it is now, which nobody else can change before the transaction ends."""
@@ -345,6 +341,15 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         found = connection.rows(f"SELECT * FROM {DATA_SETS} WHERE name = :name", name=data)
         lines = rows_of(connection, SPENDINGS, data)
         return account_of(data, found[0] if found else None, lines, self.place)
+
+
+def _kept_name(data: str, rows: Sequence[Row]) -> str:
+    if Path(data).is_absolute():
+        return data
+    name, kept = _read_aloud(data), [row["name"] for row in rows]
+    if data in kept or name in kept:
+        return data if data in kept else name
+    return next((other for other in kept if not Path(other).is_absolute() and _read_aloud(other) == name), name)
 
 
 def _read_aloud(name: str) -> str:
