@@ -459,9 +459,11 @@ def main():
             if trial.fault:
                 found.append(trial)
                 print(trial, flush=True)
-    print("| database | scenario | kind | points | faults |\n|---|---|---|---|---|")
-    for key in tried:
-        print("|", " | ".join((*key, str(tried[key]), str(bad[key]))), "|")
+    print("| database | kind | scenarios | points | faults |\n|---|---|---|---|---|")
+    for database, kind in dict.fromkeys((database, kind) for database, _, kind in tried):
+        own = [key for key in tried if key[0] == database and key[2] == kind]
+        counts = (sum(tried[key] for key in own), sum(bad[key] for key in own))
+        print(f"| {database} | {kind} | {', '.join(key[1] for key in own)} | {counts[0]} | {counts[1]} |")
     print(f"{sum(tried.values())} points, {len(found)} faults")
     return 1 if found else 0
 

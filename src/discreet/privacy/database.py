@@ -59,8 +59,14 @@ class Database:
         return _key_file(self._file).exists() if self._file is not None else bool(self._rows(KEYS))
 
     def tidy(self) -> None:
-        """Have SQLite remove the journal of a process that was killed before it wrote anything; readers leave it."""
-        if self._file is not None and self._file.with_name(self._file.name + "-journal").exists():
+        """Remove what a killed process left beside a SQLite file: temporary folders, and a journal of nothing written.
+
+        SQLite removes such a journal itself when it writes, and leaves it where it only reads.
+        """
+        if self._file is None:
+            return
+        sweep(self._file.parent)
+        if self._file.with_name(self._file.name + "-journal").exists():
             with self._writing() as connection:
                 for change in (+1, -1):  # SQLite writes nothing where nothing changes
                     connection.run(f"UPDATE {SCHEMA} SET version = version + :change", change=change)
