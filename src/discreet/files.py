@@ -66,7 +66,8 @@ def write_whole(path: str | Path, content: bytes, *, private: bool = False) -> N
                 file.flush()
                 os.fsync(file.fileno())
             (folder / "file").replace(path)
-            sync_folder(path.parent)
+            with suppress(OSError):  # it is there
+                sync_folder(path.parent)
         except OSError as error:
             raise InputError(f"cannot write {path}: {error.strerror}; nothing was written") from None
 

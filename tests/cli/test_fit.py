@@ -3,7 +3,6 @@ import json
 import os
 import signal
 
-import numpy as np
 import pytest
 
 import discreet as dc
@@ -114,7 +113,7 @@ def test_an_interrupt_ends_quietly_with_130_and_leaves_nothing(discreet, table, 
     def interrupt(*_arguments, **_named):
         raise KeyboardInterrupt
 
-    for place in ("discreet.models.bias.Bias.fit", "numpy.savez_compressed"):
+    for place in ("discreet.models.bias.Bias.fit", "discreet.releases.storage.write_arrays"):
         with monkeypatch.context() as patched:
             patched.setattr(place, interrupt)
             outcome = discreet("fit", "bias", table, *SCALE, "-o", tmp_path / "release")
@@ -148,7 +147,7 @@ def test_a_full_disk_is_a_sentence(discreet, table, tmp_path, monkeypatch):
     def full(*_arguments, **_named):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez_compressed", full)
+    monkeypatch.setattr("discreet.releases.storage.write_arrays", full)
     outcome = discreet("fit", "bias", table, *SCALE, "-o", tmp_path / "release")
     assert outcome.code == 2
     place = tmp_path / "release"

@@ -32,6 +32,7 @@ def test_without_epsilon_there_is_no_privacy_and_the_output_says_so(tmp_path):
         (["--epsilon", "1"], "rating", "the public"),
         (["--epsilon", "1", "--unit", "user"], "user", "other users"),
         (["--epsilon", "1", "--trust", "devices"], "rating", "the recommender"),
+        (["--epsilon", "1", "--trust", "two-servers"], "rating", "the third party"),
     ],
 )
 def test_certificate_says_what_was_asked_for(tmp_path, options, unit, protects):
@@ -85,7 +86,7 @@ def test_measuring_private_models(tmp_path):
             "--trust and --noise-seed would give no privacy without --epsilon",
         ),
         (["--epsilon", "1", "--unit", "household"], "--unit must be rating, user or value, got 'household'"),
-        (["--epsilon", "1", "--trust", "god"], "--trust must be server or devices, got 'god'"),
+        (["--epsilon", "1", "--trust", "god"], "--trust must be server, devices or two-servers, got 'god'"),
         (["--epsilon", "1", "--unit", "user", "--delta", "0"], "unit user in l1, only in l2, where noise"),
     ],
 )

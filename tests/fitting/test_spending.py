@@ -52,7 +52,9 @@ def test_what_is_booked_is_booked_before_a_rating_is_looked_at(budget, tmp_path,
     assert not (tmp_path / "other").exists()
 
 
-@pytest.mark.parametrize("place", ["discreet.populations.weighted.finite_total", "numpy.savez_compressed"])
+@pytest.mark.parametrize(
+    "place", ["discreet.populations.weighted.finite_total", "discreet.releases.storage.write_arrays"]
+)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
 def test_there_are_no_refunds(budget, tmp_path, monkeypatch, caplog, place, error):
     def fail(*_arguments, **_named):

@@ -261,7 +261,7 @@ def test_letters_and_dots_stand_out(mode):
             assert contrast(ROLES[role][mode], card) >= 2.7, role
 
 
-def test_pictures_of_a_report_are_saved(results, tmp_path):
+def test_pictures_of_results_are_saved(results, tmp_path):
     paths = save_pictures(tmp_path / "new", results, "svg")
     assert [path.name for path in paths] == [
         "rmse.svg",

@@ -158,7 +158,7 @@ def test_a_page_with_a_promise_says_that_its_numbers_are_not_private(tmp_path, p
     assert ("comes from held-out ratings and is not private" in page) is said
 
 
-def test_a_report_of_a_sweep_is_a_page(tmp_path):
+def test_results_of_a_sweep_is_a_page(tmp_path):
     page = write_results(tmp_path / "page.html", RESULTS).read_text(encoding="utf-8")
     for words in ("What privacy costs on films", "6 models, with and without privacy", "almanac (proven)"):
         assert words in page

@@ -201,7 +201,7 @@ def test_what_cannot_be_judged_says_why_and_does_not_count(outcome):
 # ── What is written ──
 
 
-def test_a_report_comes_back_as_it_was(tmp_path, outcome):
+def test_a_reproduction_comes_back_as_it_was(tmp_path, outcome):
     found = Reproduction(PAPER, outcome)
     found.write(tmp_path)
     again = read_reproduction(PAPER, tmp_path / "results.json")
@@ -210,13 +210,13 @@ def test_a_report_comes_back_as_it_was(tmp_path, outcome):
     assert {path.name for path in tmp_path.iterdir()} == {"page.html", "results.json", "figure-1.png"}
 
 
-def test_a_report_of_another_paper_is_refused(tmp_path, outcome):
+def test_a_reproduction_of_another_paper_is_refused(tmp_path, outcome):
     Reproduction(PAPER, outcome).write_document(tmp_path)
-    with pytest.raises(InputError, match="is a report of toy, not of other"):
+    with pytest.raises(InputError, match="is a reproduction of toy, not of other"):
         read_reproduction(replace(PAPER, name="other"), tmp_path / "toy.json")
     (tmp_path / "none.json").write_text("[]")
     for name in ("none.json", "missing.json"):
-        with pytest.raises(InputError, match="report"):
+        with pytest.raises(InputError, match="reproduction"):
             read_reproduction(PAPER, tmp_path / name)
 
 

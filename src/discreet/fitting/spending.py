@@ -21,6 +21,7 @@ from dataclasses import replace as replaced
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.doors import checked_before
 from discreet.errors import BudgetError, InputError, OverspentError, require
 from discreet.fitting.recovering import is_published, recover
 from discreet.fitting.replay import fit_and_replay
@@ -44,6 +45,7 @@ PATIENCE = 100
 """Tenths of a second to wait for whoever is about to move a release to its place."""
 
 
+@checked_before
 def spend_and_release(
     model: Any,
     population: Population,
@@ -159,6 +161,7 @@ def pay_and_publish(
 
 def _check(population: Population, run_id: str | None) -> Paying:
     """Raise unless a budget can pay for what this population answers."""
+    require(hasattr(population, "guarantee"), f"population must be a population, got {type(population).__name__}")
     promised = population.guarantee
     if promised.proven is None:
         raise InputError(f"a budget pays for what is private, and this is not: {promised.reason}")

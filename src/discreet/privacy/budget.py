@@ -26,9 +26,11 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from discreet.doors import checked, checked_methods
 from discreet.errors import BudgetError, InputError
 from discreet.looks import Look
 from discreet.privacy.account import Account, Spending
@@ -91,6 +93,8 @@ class Unfinished(NamedTuple):
     arrays: str | None
 
 
+@checked
+@partial(checked_methods, own_first=False)
 class Budget(Database):
     """The accounts of all data sets, in SQLite or PostgreSQL.
 

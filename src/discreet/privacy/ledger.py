@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from discreet.doors import checked
 from discreet.errors import InputError, OverspentError, is_number, require, require_type
 from discreet.privacy.levels import Level, Offer
 from discreet.privacy.spend import Spend
@@ -16,6 +17,7 @@ SMALLEST_EPSILON, LARGEST_EPSILON = 1e-9, 1000.0
 """Below this noise would leave no digit of any sum; above it there is no promise left to speak of."""
 
 
+@checked
 class Ledger:
     """What may be spent on one data set, and what was.
 

@@ -10,12 +10,14 @@ from discreet.collect.promise import promise_of, spends_of
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, ReleaseError, library_for
+from discreet.doors import checked_methods
+from discreet.errors import InputError, ReleaseError, library_for, require
 from discreet.looks import Looks
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
 from discreet.releases.contract import Model, RatingModel
+from discreet.releases.declared import check_declared
 from discreet.releases.promises import level_cost
 from discreet.releases.read_only import ReadOnly
 from discreet.releases.recommendations import Reason as Reason
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from discreet.privacy.signing import PublicKey, SigningKey
 
 
+@checked_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """The outcome of a fit: item-side arrays, the public catalogue and the guarantee. It holds no user.
@@ -81,6 +84,7 @@ class Release:
         object.__setattr__(self, "arrays", ReadOnly(self.arrays))
         object.__setattr__(self, "sources", ReadOnly(self.sources))
         self.require_covered()
+        check_declared(self.model, self.arrays, self.catalogue)
 
     def require_covered(self) -> None:
         """Raise if the guarantee is proven and some array was made from something that the ledger does not list."""
@@ -284,6 +288,7 @@ class Release:
             from discreet.privacy.signing import SigningKey
 
             sign = SigningKey.read(sign)
+        require(sign is None or hasattr(sign, "sign"), f"sign must be a key, or its file, got {type(sign).__name__}")
         save(self, Path(folder), sign, replace=replace)
 
     @staticmethod
@@ -303,6 +308,7 @@ class Release:
                 from discreet.privacy.signing import PublicKey
 
             key = PublicKey.read(key)
+        require(model is None or isinstance(model, type), "model must be the class of a model")
         settle(folder)  # what a killed process left there
         release = load(Path(folder), key, () if model is None else (model,))
         if model is not None and type(release.model) is not model:
