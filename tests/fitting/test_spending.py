@@ -61,7 +61,7 @@ def test_there_are_no_refunds(budget, tmp_path, monkeypatch, caplog, place, erro
         raise error
 
     monkeypatch.setattr(place, fail)
-    with pytest.raises((KeyboardInterrupt, OSError)):
+    with pytest.raises((KeyboardInterrupt, OSError, InputError)):
         dc.spend_and_release(dc.Popularity(), server(), tmp_path / "release", budget=budget, data="data")
     account = budget.account("data")
     assert [line.state for line in account.spendings] == ["reserved"]

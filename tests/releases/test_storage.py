@@ -77,7 +77,7 @@ def test_a_signed_release_names_its_key(folder, tmp_path):
 def test_another_key_and_no_signature_are_refused_where_a_key_is_asked_for(private, folder):
     with pytest.raises(ReleaseError, match=r"is signed by the key SHA256:.*, and it should be by SHA256:"):
         dc.Release.load(folder, key=OTHER.public)
-    private.save(folder)  # unsigned over signed: the old signature is gone
+    private.save(folder, replace=True)  # unsigned over signed: the old signature is gone
     assert signer_of(folder) is None and not (folder / "card.sig").exists()
     dc.Release.load(folder)
     with pytest.raises(ReleaseError, match="is not signed, and it should be by the key SHA256:"):

@@ -26,7 +26,7 @@ ReleaseFolder = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", he
 BudgetUrl = Annotated[
     str | None, typer.Option("--budget", metavar="URL", help="Where the budget of DATA is kept (`discreet budget`).")
 ]
-Replace = Annotated[bool, typer.Option("--replace", help="Replace a private release in DIR, which was paid for.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace the release in DIR; one that was paid for is lost.")]
 Sign = Annotated[
     Path | None,
     typer.Option("--sign", metavar="KEY", help="Sign the release with this secret key (`discreet keys`)."),

@@ -16,6 +16,8 @@ from discreet.strings import Strings
 from discreet.types import AnyArray, Booleans
 
 UNKNOWN_YEAR = 0
+LARGEST_RATING, SMALLEST_WIDTH = 1e9, 1e-9
+"""So sums, squares and quotients of ratings stay far from what a number can hold."""
 
 
 @checked
@@ -41,6 +43,15 @@ class Scale:
         require(
             math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high,
             f"a rating scale needs two finite numbers, low below high, got {self.low} and {self.high}",
+        )
+        largest = max(abs(self.low), abs(self.high))
+        require(
+            largest <= LARGEST_RATING,
+            f"the rating scale {self} goes too far: sums of such ratings overflow; at most {LARGEST_RATING:g}",
+        )
+        require(
+            self.width >= max(SMALLEST_WIDTH, largest * 2.0**-20),
+            f"the rating scale {self} is too narrow: seven digits of a rating are kept, too few to tell its ends apart",
         )
 
     @property

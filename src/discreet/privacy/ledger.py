@@ -239,6 +239,18 @@ nothing was computed
         require(self._payer is None, "another account pays for this ledger already: make a ledger for each account")
         self._payer = payer
 
+    def __copy__(self) -> "Ledger":
+        return self  # a limit is kept once: what was copied would be spent twice
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Ledger":
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise InputError(
+            "a ledger cannot be pickled, since its copy would be spent a second time: make one in each process, and "
+            "let a Budget keep count of all"
+        )
+
     def copy(self) -> "Ledger":
         """Another ledger with the same limit, plan and spends."""
         ledger = self.fresh()

@@ -277,8 +277,8 @@ class Release:
         """
         return self.scorer().recommend_many(histories, k)
 
-    def save(self, folder: str | Path, *, sign: "SigningKey | str | Path | None" = None) -> None:
-        """Write the release into a folder, whole or not at all; an existing release there is replaced.
+    def save(self, folder: str | Path, *, sign: "SigningKey | str | Path | None" = None, replace: bool = False) -> None:
+        """Write the release into a folder, whole or not at all; a release that is there is kept, unless ``replace``.
 
         ``sign`` is a key, or its file (``discreet keys``): its signature of the card is then written beside the card.
         """
@@ -289,7 +289,7 @@ class Release:
 
             sign = SigningKey.read(sign)
         require(sign is None or hasattr(sign, "sign"), f"sign must be a key, or its file, got {type(sign).__name__}")
-        save(self, Path(folder), sign)
+        save(self, Path(folder), sign, replace=replace)
 
     @staticmethod
     def load(
@@ -300,6 +300,7 @@ class Release:
         What it promises is recomputed from its ledger, and a signature must fit. ``key`` is a public key, or its file:
         a release that this very key did not sign is refused. ``model`` is the class of a model that is not Discreet's.
         """
+        from discreet.releases.places import settle
         from discreet.releases.storage import load
 
         if isinstance(key, str | Path):
@@ -308,6 +309,7 @@ class Release:
 
             key = PublicKey.read(key)
         require(model is None or isinstance(model, type), "model must be the class of a model")
+        settle(folder)  # what a killed process left there
         release = load(Path(folder), key, () if model is None else (model,))
         if model is not None and type(release.model) is not model:
             raise ReleaseError(f"{folder} holds a model {type(release.model).__name__}, not {model.__name__}")

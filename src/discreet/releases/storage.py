@@ -8,15 +8,15 @@ of :mod:`~discreet.releases.arrays_file`; reading is in :mod:`~discreet.releases
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 import discreet
 from discreet.errors import InputError
-from discreet.files import beside, replace_folder
 from discreet.names import name_of
 from discreet.releases.arrays_file import write_arrays
 from discreet.releases.contract import check_settings
@@ -29,35 +29,36 @@ from discreet.releases.loading import check_promise as check_promise
 from discreet.releases.loading import load as load
 from discreet.releases.loading import read_card as read_card
 from discreet.releases.loading import signer_of as signer_of
+from discreet.releases.places import Place, claimed
 from discreet.releases.release import Release
 from discreet.releases.tuning import unpaid_reason
 
 if TYPE_CHECKING:
     from discreet.privacy.signing import SigningKey
 
-SCRATCH = "release"
-"""Where it is written first, in a temporary folder beside its place."""
+NOT_WRITTEN = "nothing was written"
 
 
 def save(
     release: Release,
-    folder: Path,
+    folder: Path | Place,
     sign: "SigningKey | None" = None,
-    publishing: Callable[[str], None] | None = None,
+    publishing: "Telling | None" = None,
+    *,
+    replace: bool = False,
 ) -> None:
     """Write beside the folder first and rename, so that a release is there whole or not at all.
 
-    Just before it appears ``publishing`` is called with the checksum of its arrays, and may raise: then it does not.
+    A release that is there is replaced only where ``replace`` says so. Just before it appears ``publishing`` is called
+    with the checksum of its arrays, and may refuse: then it does not. When this returns, all of it is on the disk.
     """
     check_promise(release)
     check_looks(release)
     check_settings(release.model)
     check_values(release.model, release.arrays, release.guarantee.proven is not None)
-    if folder.exists() and not (folder / CARD).exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} exists and is not a release; nothing was written")
-    with beside(folder) as scratch:
-        temporary = scratch / SCRATCH
-        temporary.mkdir()
+    own = nullcontext(folder) if isinstance(folder, Place) else claimed(folder, replace=replace, outcome=NOT_WRITTEN)
+    with own as place, _sentence(place):
+        temporary = place.start(None if publishing is None else publishing.budget)
         columns = {CATALOGUE_PREFIX + key: column for key, column in release.catalogue.columns().items()}
         declared = write_arrays(temporary / ARRAYS, {**release.arrays, **columns})
         card = {
@@ -80,9 +81,27 @@ def save(
         (temporary / CARD).write_bytes(content)
         if sign is not None:
             (temporary / SIGNATURE).write_bytes(sign.sign(content))
-        if publishing is not None:
-            publishing(str(card["arrays_sha256"]))
-        replace_folder(temporary, folder)
+        checksum = str(card["arrays_sha256"])
+        place.publish(temporary, None if publishing is None else lambda: publishing.tell(checksum))
+
+
+class Telling(NamedTuple):
+    """Who is told of a release just before it appears: where a budget is kept, and what is called with a checksum."""
+
+    budget: str
+    tell: Callable[[str], None]
+
+
+@contextmanager
+def _sentence(place: Place) -> Iterator[None]:
+    """What the system refuses, in one sentence that says what became of the release."""
+    try:
+        yield
+    except OSError as error:
+        kept = place.waiting()
+        later = f"it is complete, and kept in {kept}: the next command that looks there moves it"
+        outcome = NOT_WRITTEN if kept is None else later
+        raise InputError(f"cannot write the release to {place.asked}: {error.strerror or error}; {outcome}") from None
 
 
 def check_looks(release: Release) -> None:
