@@ -7,13 +7,12 @@ business. Annotations that cannot be checked (type variables, protocols, names t
 import inspect
 import numbers
 import os
+import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
-
-import numpy as np
 
 from discreet.errors import DiscreetError, InputError, is_number
 
@@ -121,7 +120,7 @@ def _kind(annotation: Any) -> Kind | None:
         return Kind(
             lambda value: isinstance(value, str | type(None)) and value in inner, _listed([repr(one) for one in inner])
         )
-    if origin is np.ndarray:
+    if _is_ndarray(origin):
         return Kind(_is_array, "an array of numbers")
     if origin in (tuple, list, Sequence) or annotation in (Sequence, list, tuple):
         entry = _kind(inner[0]) if inner else None
@@ -133,7 +132,7 @@ def _kind(annotation: Any) -> Kind | None:
         entry = _kind(inner[0]) if inner else None
         return Kind(lambda value: _is_list(value, Iterable) and _all(value, entry), f"a list{_of(entry)}")
     if origin is Mapping or origin is dict:
-        key, entry = (None if get_origin(one) is np.ndarray else _kind(one) for one in inner)
+        key, entry = (None if _is_ndarray(get_origin(one)) else _kind(one) for one in inner)
         return Kind(
             lambda value: isinstance(value, Mapping) and _all(list(value), key) and _all(list(value.values()), entry),
             "a dictionary",
@@ -151,13 +150,23 @@ _SIMPLE: dict[Any, Kind | None] = {
     object: None,
     type(None): Kind(lambda value: value is None, "None"),
     None: Kind(lambda value: value is None, "None"),
-    bool: Kind(lambda value: isinstance(value, bool | np.bool_), "True or False"),
+    bool: Kind(lambda value: isinstance(value, bool) or _is_numpy(value, "bool_"), "True or False"),
     int: Kind(lambda value: isinstance(value, numbers.Integral) and not isinstance(value, bool), "a whole number"),
     float: Kind(is_number, "a number"),
     str: Kind(lambda value: isinstance(value, str), "text"),
     bytes: Kind(lambda value: isinstance(value, bytes), "bytes"),
     Path: Kind(lambda value: isinstance(value, str | os.PathLike) and "\0" not in os.fspath(value), "a path"),
 }
+
+
+def _is_ndarray(annotation: Any) -> bool:
+    return getattr(annotation, "__name__", "") == "ndarray"
+
+
+def _is_numpy(value: Any, *names: str) -> bool:
+    """Whether it is of one of these types of numpy, which is not loaded for it: what spends must start quickly."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, tuple(getattr(numpy, name) for name in names))
 
 
 def _one_of(kinds: list[Kind | None]) -> Kind | None:
@@ -180,12 +189,14 @@ def _of(entry: Kind | None) -> str:
 def _is_list(value: Any, kind: Any = Sequence) -> bool:
     if isinstance(value, str | bytes) or inspect.isclass(value) or (kind is Sequence and isinstance(value, Mapping)):
         return False
-    if isinstance(value, np.ndarray | np.generic):
-        return value.ndim == 1
+    if _is_numpy(value, "ndarray", "generic"):
+        return bool(value.ndim == 1)
     return isinstance(value, kind) or hasattr(value, "to_list")
 
 
 def _is_array(value: Any) -> bool:
+    import numpy as np
+
     if not isinstance(value, np.ndarray):
         if not _is_list(value):
             return False
@@ -197,7 +208,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _all(value: Any, entry: Kind | None) -> bool:
-    sized = isinstance(value, Sequence | np.ndarray) and len(value) <= MOST_ENTRIES
+    sized = (isinstance(value, Sequence) or _is_numpy(value, "ndarray")) and len(value) <= MOST_ENTRIES
     return entry is None or not sized or all(entry.fits(one) for one in value)
 
 

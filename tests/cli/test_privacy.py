@@ -148,11 +148,11 @@ def test_a_release_that_was_paid_for_is_not_replaced_by_accident(tmp_path):
         assert result.stderr == (
             f"discreet: {folder} holds a private release that was paid for (epsilon 1): name another folder, "
             "or replace it with --replace; "
-            "nothing was written\n"
+            "nothing was written or spent\n"
         )
     assert (folder / "card.json").read_text() == card
     assert run(app, ["fit", "bias", *DATA, "-o", str(folder), "--replace"]).exit_code == 0
-    assert run(app, ["fit", "bias", *DATA, "-o", str(folder)]).exit_code == 0  # nothing was paid for this one
+    assert run(app, ["fit", "bias", *DATA, "-o", str(folder)]).exit_code == 2  # nor is one that nobody paid for
 
 
 def test_a_forged_card_gets_no_certificate(tmp_path):

@@ -269,8 +269,8 @@ def doors(folder: Path) -> Iterator[Door]:
     yield "Release.recommend", release.recommend, {"history": history, "k": 3, "explain": False}
     yield "Release.explain", release.explain, {"history": history, "item": catalogue.items[0]}
     yield "Release.recommend_many", release.recommend_many, {"histories": RATINGS, "k": 3}
-    yield "Release.save", lambda **a: release.save(**a), {"folder": folder / "release", "sign": None}
-    release.save(folder / "saved")
+    yield "Release.save", lambda **a: release.save(**a, replace=True), {"folder": folder / "release", "sign": None}
+    release.save(folder / "saved", replace=True)
     yield "Release.load", dc.Release.load, {"folder": folder / "saved", "key": None, "model": None}
     yield (
         "releases.promised_to",
