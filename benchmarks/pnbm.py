@@ -161,7 +161,7 @@ def bytes_on_disk(release: object) -> int:
     """Of the arrays of a saved release."""
     with tempfile.TemporaryDirectory() as folder:
         release.save(Path(folder) / "release")  # type: ignore[attr-defined]
-        return (Path(folder) / "release" / "arrays.npz").stat().st_size
+        return (Path(folder) / "release" / "arrays.safetensors").stat().st_size
 
 
 if __name__ == "__main__":

@@ -8,7 +8,18 @@
 2
 """
 
-import lazy_loader
+import os
+import sys
+
+_name = os.path.basename(sys.argv[0]).removesuffix(".exe") if sys.argv else ""  # noqa: PTH119  (pathlib takes 10 ms)
+if _name == "discreet" or (_name == "-m" and "discreet" in sys.orig_argv[1:3]):
+    # The command is loading: Ctrl-C ends it without a traceback. `discreet.cli.main` takes over from here.
+    import _signal
+
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, lambda *_: os._exit(130))
+
+import lazy_loader  # noqa: E402
 
 __version__ = "0.1.0"
 

@@ -3,6 +3,7 @@ from . import collect as collect
 from . import data as data
 from . import errors as errors
 from . import evaluation as evaluation
+from . import models as models
 from . import papers as papers
 from . import populations as populations
 from . import privacy as privacy

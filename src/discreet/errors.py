@@ -10,6 +10,7 @@
     ├── OverspentError      it would cost more privacy than the limit allows; nothing was computed
     ├── BudgetError         the database of a budget cannot be used; nothing was computed
     ├── ReleaseError        a folder does not hold a release that this version can read
+    ├── ForkedProcessError  a forked process needs threads that stayed behind; the message says what to do instead
     └── MissingLibraryError      a library that is needed here is not installed (also an ImportError)
 
 A message is one sentence or two: what is wrong, where, and what would be right. It never carries a
@@ -21,11 +22,43 @@ import math
 import numbers
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
+
+from discreet.printable import printable
+
+LONGEST = 600
+"""Letters of a message: a name of a column or a path may be as long as whoever wrote the file liked."""
+
+
+def one_line(text: str) -> str:
+    """Text as one bounded line in which nothing can move a cursor: control characters are written out.
+
+    >>> one_line("two\\nlines, and \\x1b[2J")
+    'two lines, and \\\\x1b[2J'
+    """
+    plain = printable(" ".join(text.split("\n"))).replace("\t", "\\t")
+    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST // 2]} … {plain[-LONGEST // 2 :]}"
 
 
 class DiscreetError(Exception):
-    """The root of all errors of this library."""
+    """The root of all errors of this library.
+
+    ``place`` says where it is wrong, a file and a row for example, where that is known; the message says it too.
+    """
+
+    def __init__(self, message: object = "", *, place: str | None = None) -> None:
+        super().__init__(one_line(str(message)))
+        self.place = None if place is None else one_line(place)
+
+    @classmethod
+    def at(cls, place: str, sentence: str) -> Self:
+        """The error for a place, which its message begins with.
+
+        >>> error = DataError.at("mine.csv, row 3", "the rating is missing")
+        >>> print(error, "|", error.place)
+        mine.csv, row 3: the rating is missing | mine.csv, row 3
+        """
+        return cls(f"{place}: {sentence}", place=place)
 
 
 class InputError(DiscreetError, ValueError):
@@ -74,6 +107,10 @@ class ReleaseError(DiscreetError):
     """A folder does not hold a release that this version can read."""
 
 
+class ForkedProcessError(DiscreetError):
+    """A process that was forked needs threads which stayed behind in its parent."""
+
+
 class MissingLibraryError(DiscreetError, ImportError):
     """A library that is needed here is not installed; the message says how to install it."""
 
@@ -117,6 +154,10 @@ def require_type(value: object, kind: type | tuple[type, ...], message: str) -> 
         raise InputError(f"{message}, got {came}")
 
 
+MOST_FACTORS = 10_000
+"""Columns of a factor model: the Gram matrix of so many has a hundred million entries."""
+
+
 def require_whole(name: str, value: Any, least: int) -> None:
     """Raise :class:`InputError` unless the argument ``name`` is a whole number and at least ``least``.
 
@@ -126,8 +167,10 @@ def require_whole(name: str, value: Any, least: int) -> None:
     discreet.errors.InputError: k must be a whole number, got 2.5
     """
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    require(whole, f"{name} must be a whole number, got {_shown(value)}")
+    require(whole, f"{name} must be a whole number, got {shown(value)}")
     require(value >= least, f"{name} must {f'be at least {least}' if least != 0 else 'not be negative'}, got {value}")
+    if name.endswith("factors"):  # columns of arrays
+        require(value <= MOST_FACTORS, f"{name} must be at most {MOST_FACTORS:,}: more fit into no memory, got {value}")
 
 
 def require_seed(value: Any) -> None:
@@ -136,7 +179,7 @@ def require_seed(value: Any) -> None:
     >>> require_seed(7)
     """
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    require(whole and value >= 0, f"seed must be a whole number from 0 on, got {_shown(value)}")
+    require(whole and value >= 0, f"seed must be a whole number from 0 on, got {shown(value)}")
 
 
 def require_number(
@@ -158,7 +201,7 @@ def require_number(
     Traceback (most recent call last):
     discreet.errors.InputError: shrinkage must be a number, got '100'
     """
-    require(is_number(value), f"{name} must be a number, got {_shown(value)}")
+    require(is_number(value), f"{name} must be a number, got {shown(value)}")
     require(math.isfinite(value), f"{name} must be finite, got {value}")
     inside = (
         (above is None or value > above)
@@ -183,10 +226,11 @@ def is_number(value: object) -> bool:
     >>> is_number(1), is_number("1"), is_number(True)
     (True, False, False)
     """
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+    fraction = isinstance(value, numbers.Rational) and not isinstance(value, numbers.Integral)  # it cannot be printed
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not fraction
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """The value where it is short, and only its kind otherwise: it may be a table of ratings in the wrong place."""
     short = value is None or (isinstance(value, str | numbers.Number) and len(repr(value)) <= 60)
     return repr(value) if short else type(value).__name__

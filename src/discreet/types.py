@@ -11,7 +11,6 @@ Doubles: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]
 Booleans: TypeAlias = NDArray[np.bool_]
-Names: TypeAlias = NDArray[np.str_]
 AnyArray: TypeAlias = NDArray[Any]
 
 Progress: TypeAlias = Callable[[int, int, str], None]

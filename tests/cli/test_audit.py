@@ -71,7 +71,7 @@ def test_bad_requests_end_with_2_and_a_sentence(discreet, table, tmp_path):
         ("--epsilon", "nan"): "epsilon must be positive and finite, got nan",
         ("--epsilon", 1, "--delta", 1): "delta must lie in [0, 1), got 1.0",
         ("--epsilon", 1, "--unit", "household"): "--unit must be rating, user or value, got 'household'",
-        ("--epsilon", 1, "--trust", "god"): "--trust must be server or devices, got 'god'",
+        ("--epsilon", 1, "--trust", "god"): "--trust must be server, devices or two-servers, got 'god'",
         ("--epsilon", 1, "--confidence", 1): "confidence must lie between 0.5 and 1, got 1.0",
         ("--epsilon", 1, "--runs", 10): "an audit needs at least 40 runs on each side, got 10",
         ("--epsilon", 5, "--runs", 100): "with 100 runs on each side an audit can show an epsilon of 2.19 at most, "

@@ -90,7 +90,7 @@ def test_bad_requests_end_with_2_and_a_sentence(discreet, table, tmp_path):
         outcome = discreet("evaluate", "bias", table, *SCALE, *arguments, "--json")
         assert outcome.code == 2, arguments
         assert outcome.out == "", arguments
-        assert outcome.err.startswith(f"discreet: {sentence}")
+        assert json.loads(outcome.err)["sentence"].startswith(sentence)
         assert outcome.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -152,7 +152,7 @@ def test_compare_draws_everything_before_it_writes_anything(discreet, table, tmp
         raise MemoryError
 
     for place in ("discreet.pages.drawing.Picture.png", "discreet.pages.comparisons.render_page"):
-        with monkeypatch.context() as patched, pytest.raises(MemoryError):
+        with monkeypatch.context() as patched, pytest.raises(SystemExit, match="2"):
             patched.setattr(place, fail)
             app(["compare", str(table), *SCALE, "--models", "bias", "--test", "0.2", "-o", str(tmp_path / "out")])
     assert not (tmp_path / "out").exists()

@@ -3,7 +3,6 @@ import json
 import os
 import signal
 
-import numpy as np
 import pytest
 
 import discreet as dc
@@ -25,10 +24,12 @@ def test_fit_writes_a_release_and_says_that_there_is_no_privacy(discreet, table,
 
 def test_fit_replaces_a_release_and_prints_json(discreet, table, tmp_path):
     for model in ("bias", "popularity"):
-        outcome = discreet("fit", model, table, *SCALE, "-o", tmp_path / "release", "--json")
+        outcome = discreet("fit", model, table, *SCALE, "-o", tmp_path / "release", "--json", "--replace")
         document = json.loads(outcome.out)
         assert document["model"] == model
         assert document["guarantee"].startswith("No privacy")
+    refused = discreet("fit", "bias", table, *SCALE, "-o", tmp_path / "release")
+    assert refused.code == 2 and "holds a release: name another folder, or replace it with --replace" in refused.err
     assert dc.Release.load(tmp_path / "release").model == dc.Popularity()
     assert [path.name for path in tmp_path.iterdir()] == ["release"]
 
@@ -112,7 +113,7 @@ def test_an_interrupt_ends_quietly_with_130_and_leaves_nothing(discreet, table, 
     def interrupt(*_arguments, **_named):
         raise KeyboardInterrupt
 
-    for place in ("discreet.models.bias.Bias.fit", "numpy.savez_compressed"):
+    for place in ("discreet.models.bias.Bias.fit", "discreet.releases.storage.write_arrays"):
         with monkeypatch.context() as patched:
             patched.setattr(place, interrupt)
             outcome = discreet("fit", "bias", table, *SCALE, "-o", tmp_path / "release")
@@ -146,10 +147,12 @@ def test_a_full_disk_is_a_sentence(discreet, table, tmp_path, monkeypatch):
     def full(*_arguments, **_named):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "savez_compressed", full)
+    monkeypatch.setattr("discreet.releases.storage.write_arrays", full)
     outcome = discreet("fit", "bias", table, *SCALE, "-o", tmp_path / "release")
     assert outcome.code == 2
-    assert outcome.err == "discreet: No space left on device\n"
+    place = tmp_path / "release"
+    sentence = f"cannot write the release to {place}: No space left on device; nothing was written"
+    assert outcome.err == f"discreet: {sentence}\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -162,3 +165,31 @@ def test_fit_and_certificate_say_that_covariances_were_left_out(discreet, table,
     document = json.loads(discreet("certificate", tmp_path / "release", "--json").out)
     assert document["remark"].startswith("These are averages alone")
     assert json.loads(discreet("fit", "bias", table, *SCALE, "-o", tmp_path / "bias", "--json").out)["remark"] is None
+
+
+def test_a_link_as_output_is_named_with_where_it_leads(discreet, table, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    outcome = discreet("fit", "bias", table, *SCALE, "-o", tmp_path / "link")
+    assert outcome.code == 0 and (tmp_path / "link").is_symlink() and (tmp_path / "real" / "card.json").exists()
+    assert f"The release is in {tmp_path / 'link'}, a link to {tmp_path / 'real'}" in " ".join(outcome.out.split())
+
+
+def test_what_cannot_be_delivered_is_refused_and_costs_nothing(discreet, table, items, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    private = ("fit", "bias", table, "--items", items, "--items-public", "--epsilon", 1)
+    for options in (("--scale", "-1e308:1e308", "-o", "new"), (*SCALE, "-o", "."), (*SCALE, "-o", "x" * 300)):
+        outcome = discreet(*private, *options)
+        assert outcome.code == 2 and outcome.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+    assert json.loads(discreet("budget", table, "--json").out)["spendings"] == []
+
+
+def test_the_budget_command_puts_in_order_what_a_killed_run_left(discreet, table, items, tmp_path):
+    private = (*SCALE, "--items", items, "--items-public", "--epsilon", 1, "-o", tmp_path / "release")
+    assert discreet("fit", "bias", table, *private).code == 0
+    budget = dc.Budget()
+    with budget._writing() as connection:
+        connection.run("UPDATE discreet_spendings SET released_at = NULL")
+    [line] = json.loads(discreet("budget", table, "--json").out)["spendings"]
+    assert line["state"] == "released"

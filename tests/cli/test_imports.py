@@ -6,7 +6,7 @@ import sys
 HEAVY = {"numpy", "scipy", "numba", "polars", "altair", "vl_convert", "matplotlib", "torch", "pyspark", "pandas"}
 
 
-LIGHT = {"cli", "errors", "names", "types", "papers", "papers.names", "fitting", "fitting.outputs"}
+LIGHT = {"cli", "errors", "printable", "names", "types", "papers", "papers.names", "fitting", "fitting.outputs"}
 """Of Discreet itself what the help may load: words and tables."""
 
 

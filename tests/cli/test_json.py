@@ -27,7 +27,15 @@ COMMANDS = {
     "doctor": (),
 }
 # These have such a test in their own file.
-ELSEWHERE = {"demo", "perturb", "collect", "search", "reproduce tables", *(f"reproduce {name}" for name in PAPERS)}
+ELSEWHERE = {
+    "demo",
+    "perturb",
+    "collect",
+    "search",
+    "attack untrusted",
+    "reproduce tables",
+    *(f"reproduce {name}" for name in PAPERS),
+}
 
 
 def commands(group=None, path=()):

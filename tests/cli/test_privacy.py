@@ -32,6 +32,7 @@ def test_without_epsilon_there_is_no_privacy_and_the_output_says_so(tmp_path):
         (["--epsilon", "1"], "rating", "the public"),
         (["--epsilon", "1", "--unit", "user"], "user", "other users"),
         (["--epsilon", "1", "--trust", "devices"], "rating", "the recommender"),
+        (["--epsilon", "1", "--trust", "two-servers"], "rating", "the third party"),
     ],
 )
 def test_certificate_says_what_was_asked_for(tmp_path, options, unit, protects):
@@ -85,7 +86,7 @@ def test_measuring_private_models(tmp_path):
             "--trust and --noise-seed would give no privacy without --epsilon",
         ),
         (["--epsilon", "1", "--unit", "household"], "--unit must be rating, user or value, got 'household'"),
-        (["--epsilon", "1", "--trust", "god"], "--trust must be server or devices, got 'god'"),
+        (["--epsilon", "1", "--trust", "god"], "--trust must be server, devices or two-servers, got 'god'"),
         (["--epsilon", "1", "--unit", "user", "--delta", "0"], "unit user in l1, only in l2, where noise"),
     ],
 )
@@ -147,11 +148,11 @@ def test_a_release_that_was_paid_for_is_not_replaced_by_accident(tmp_path):
         assert result.stderr == (
             f"discreet: {folder} holds a private release that was paid for (epsilon 1): name another folder, "
             "or replace it with --replace; "
-            "nothing was written\n"
+            "nothing was written or spent\n"
         )
     assert (folder / "card.json").read_text() == card
     assert run(app, ["fit", "bias", *DATA, "-o", str(folder), "--replace"]).exit_code == 0
-    assert run(app, ["fit", "bias", *DATA, "-o", str(folder)]).exit_code == 0  # nothing was paid for this one
+    assert run(app, ["fit", "bias", *DATA, "-o", str(folder)]).exit_code == 2  # nor is one that nobody paid for
 
 
 def test_a_forged_card_gets_no_certificate(tmp_path):

@@ -100,7 +100,7 @@ def test_what_is_no_release_is_refused(discreet, release, tmp_path):
         == f"discreet: {tmp_path} is not a release: it has no card.json\n"
     )
     (tmp_path / "card.json").write_bytes((release / "card.json").read_bytes())
-    (tmp_path / "arrays.npz").write_bytes((release / "arrays.npz").read_bytes()[:-7])
+    (tmp_path / "arrays.safetensors").write_bytes((release / "arrays.safetensors").read_bytes()[:-7])
     for command in (("recommend", tmp_path, "--likes", "a"), ("show", tmp_path)):
         outcome = discreet(*command)
         assert outcome.code == 2

@@ -138,3 +138,16 @@ def test_a_paper_with_several_systems(discreet, table, tmp_path):
     )
     assert fitted.code == 0
     assert dc.Release.load(tmp_path / "release").model == dc.papers.DPPSPNBM(iterations=2, epsilon=2)
+
+
+def test_tables_are_chosen_by_number_and_facts_of_users_are_read(discreet, table, tmp_path):
+    for paper, number, says in (
+        ("hybrid", 1, "no tables with results"),
+        ("dp-vae", 4, "the tables with results are 5"),
+    ):
+        outcome = discreet("reproduce", paper, "--table", number, "-o", tmp_path)
+        assert outcome.code == 2 and says in outcome.err
+    users = tmp_path / "users.csv"
+    users.write_text("user,age\nsomebody,very old\n")
+    outcome = discreet("reproduce", "dp-vae", "--data", table, *SCALE, "--users", users, "--table", 9, "-o", tmp_path)
+    assert outcome.code == 2 and "row 2: the age is not a whole number" in outcome.err and "very old" not in outcome.err

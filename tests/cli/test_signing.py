@@ -70,7 +70,7 @@ def test_a_release_without_privacy_can_be_signed_too(discreet, table, keys, tmp_
     assert discreet("certificate", tmp_path / "open", "--key", keys["ours"]["public"]).code == 0
 
 
-@pytest.mark.parametrize("name", ["card.json", "arrays.npz", "card.sig"])
+@pytest.mark.parametrize("name", ["card.json", "arrays.safetensors", "card.sig"])
 def test_one_changed_byte_is_refused(discreet, signed, name):
     content = bytearray((signed / name).read_bytes())
     content[len(content) // 2] ^= 1

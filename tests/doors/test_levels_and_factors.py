@@ -13,12 +13,10 @@ from discreet.models.filtered_mf import FilteredMF
 from discreet.models.huber_mf import HuberMF
 from discreet.models.sums.filtered_sums import FilteredSums
 from discreet.models.sums.huber_items import HuberItems
-from discreet.models.sums.value_sums import ValueSums
 from discreet.populations.weighted import WEIGHT_FACT
 from discreet.privacy.guarantee import Guarantee, LevelLoss, Loss
 from discreet.privacy.quantiles import private_count
-from discreet.privacy.randomness import Randomness
-from discreet.releases import storage
+from discreet.releases import loading
 
 RATINGS = dc.synthetic(users=60, items=30, ratings=900, seed=1)
 LEVELS = {"strict": 0.1, "normal": 1.0}
@@ -225,20 +223,10 @@ def test_a_tolerance_that_tells_how_often_an_item_was_rated(door):
 
 
 def test_a_scale_that_floats_do_not_hold(door):
-    """Float32 holds 16777216 and 16777220, which pass for the ends of a scale that is 2 wide."""
-    catalogue = dc.Catalogue.of(["a"], dc.Scale(16777217, 16777219))
-    labels = dc.data.Labels(np.array(["u"]), what="user")
-    one, other = (
-        dc.Ratings.of_columns(catalogue, labels, np.zeros(1, int), np.zeros(1, int), np.array([v], dtype=np.float32))
-        for v in (16777216, 16777220)
-    )
-    asked = ValueSums(catalogue=catalogue)
-    spend = dc.TrustedServer(one, dc.Ledger(1.0, unit=dc.Rating("replace"))).price(asked)
-    sums = [asked.exact(ratings)["sums"] for ratings in (one, other)]
-    moved = float(abs(sums[0] - sums[1]).max())
-    assert moved <= spend.sensitivity
-    assert asked.draw(one, spend, Randomness(seed=1))["sums"].shape == (1, 1)
-    door("a value moves a sum by the width of the scale, 2", "by 4", f"by {moved:g}: values are clipped")
+    """Float32 holds 16777216 and 16777220, which passed for the ends of a scale that is 2 wide."""
+    with pytest.raises(InputError, match="too narrow: seven digits of a rating are kept") as error:
+        dc.Scale(16777217, 16777219)
+    door("a value moves a sum by the width of the scale, 2", "by 4", str(error.value))
 
 
 # ── Releases ──
@@ -257,10 +245,10 @@ def test_a_promise_that_nobody_recomputed(door, tmp_path, monkeypatch):
     def missing(release):
         raise MissingLibraryError("scipy is not installed")
 
-    monkeypatch.setattr(storage, "check_promise", missing)
+    monkeypatch.setattr(loading, "check_promise", missing)
     said = str(dc.Release.load(tmp_path / "release").guarantee)
-    assert said.endswith(storage.NOT_RECOMPUTED)
-    door("epsilon 0.001, on a server with numpy alone", "the ledger in the card adds up to 1", storage.NOT_RECOMPUTED)
+    assert said.endswith(loading.NOT_RECOMPUTED)
+    door("epsilon 0.001, on a server with numpy alone", "the ledger in the card adds up to 1", loading.NOT_RECOMPUTED)
 
 
 @pytest.mark.parametrize("share", [-0.01, 0.0, 1.5, float("nan")])

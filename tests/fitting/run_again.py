@@ -24,13 +24,13 @@ def main(budget, folder, where):
     if where == "fit":
         dc.TrustedServer.sum = stop
     if where == "published":
-        marked = Reservation.released
+        marked = Reservation.publishing
 
-        def released(self, arrays=None):
+        def publishing(self, arrays):
             marked(self, arrays)
             stop()
 
-        Reservation.released = released
+        Reservation.publishing = publishing
     try:
         dc.spend_and_release(dc.Popularity(), server, folder, run_id="nightly")
     except DiscreetError as error:

@@ -7,11 +7,13 @@ from discreet.errors import InputError
 from discreet.fitting.outputs import check_file, check_release_folder
 
 
-def test_a_new_folder_an_empty_one_and_a_release_are_fine(tmp_path):
+def test_a_new_folder_an_empty_one_and_a_release_to_replace_are_fine(tmp_path):
     check_release_folder(tmp_path / "new" / "deeper")
     check_release_folder(tmp_path)
     dc.Popularity().fit(dc.NoPrivacy(dc.synthetic(users=20, items=10, ratings=50, seed=1))).save(tmp_path / "release")
-    check_release_folder(tmp_path / "release")
+    with pytest.raises(InputError, match="holds a release: name another folder, or replace it with --replace"):
+        check_release_folder(tmp_path / "release")
+    check_release_folder(tmp_path / "release", replace=True)
     assert [path.name for path in tmp_path.iterdir()] == ["release"]
 
 

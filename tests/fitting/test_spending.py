@@ -52,14 +52,16 @@ def test_what_is_booked_is_booked_before_a_rating_is_looked_at(budget, tmp_path,
     assert not (tmp_path / "other").exists()
 
 
-@pytest.mark.parametrize("place", ["discreet.populations.weighted.finite_total", "numpy.savez_compressed"])
+@pytest.mark.parametrize(
+    "place", ["discreet.populations.weighted.finite_total", "discreet.releases.storage.write_arrays"]
+)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
 def test_there_are_no_refunds(budget, tmp_path, monkeypatch, caplog, place, error):
     def fail(*_arguments, **_named):
         raise error
 
     monkeypatch.setattr(place, fail)
-    with pytest.raises((KeyboardInterrupt, OSError)):
+    with pytest.raises((KeyboardInterrupt, OSError, InputError)):
         dc.spend_and_release(dc.Popularity(), server(), tmp_path / "release", budget=budget, data="data")
     account = budget.account("data")
     assert [line.state for line in account.spendings] == ["reserved"]

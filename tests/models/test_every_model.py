@@ -30,6 +30,8 @@ NOT_PERSONAL = {"bias", "popularity", "own-taste", "pattern-mf", "huber-mf", "fi
 SETTINGS = {
     "svd": {"factors": 2},
     "pmf": {"factors": 5},
+    "private-vae": {"latent": 2, "learning_rate": 0.1},
+    "mult-vae": {"hidden": 16, "latent": 4, "learning_rate": 0.01, "patience": 0},
     "paper:hybrid-knn": {"epsilon": None, "gamma": 0.0},
     "paper:dpsgd-pnbm": {"epsilon": None, "iterations": 20, "learning_rate": 0.4},
     "paper:dpps-pnbm": {"epsilon": None, "iterations": 20, "learning_rate": 0.4},
@@ -38,6 +40,15 @@ SETTINGS = {
     "paper:objective-perturbation": {"epsilon": None, "factors": 2},
     "paper:personalised": {"epsilon": None, "factors": 2},
     "paper:dp-pmf": {"epsilon": None, "factors": 2},
+    "paper:untrusted": {"epsilon": None, "factors": 2},
+    "paper:dp-vae": {
+        "epsilon": None,
+        "hidden": 8,
+        "latent": 2,
+        "epochs": 200,
+        "learning_rate": 0.02,
+        "divergence": 0,
+    },
 }
 USERS, ITEMS = 61, 24
 KINDS = every_kind()
@@ -244,7 +255,7 @@ OTHER = other_world()
 def test_card_says_nothing_about_the_users(name, tmp_path):
     """Whoever the users were and whatever they rated: the same card, but for the checksum of the arrays."""
     assert _card(released(name), tmp_path / "here") == _card(fit_on(model_of(name), OTHER), tmp_path / "there")
-    assert {path.name for path in (tmp_path / "here").iterdir()} == {"card.json", "arrays.npz"}
+    assert {path.name for path in (tmp_path / "here").iterdir()} == {"card.json", "arrays.safetensors"}
 
 
 @pytest.mark.parametrize("terms", [dc.Terms(epsilon=1.0), dc.Terms(epsilon=1.0, unit="user")], ids=["rating", "user"])
@@ -284,9 +295,9 @@ def test_settings_are_frozen_and_comparable(name):
 def test_damaged_release_is_refused(tmp_path):
     folder = tmp_path / "release"
     released("bias").save(folder)
-    with (folder / "arrays.npz").open("ab") as file:
+    with (folder / "arrays.safetensors").open("ab") as file:
         file.write(b"!")
-    with pytest.raises(ReleaseError, match="checksum"):
+    with pytest.raises(ReleaseError, match=r"is missing or damaged: it has .* bytes where its header says"):
         dc.Release.load(folder)
 
 

@@ -207,7 +207,7 @@ def test_a_shorter_list_explains_as_the_whole_does(model, tmp_path):
     sizes = []
     for name, each in (("short", short), ("whole", release)):
         each.save(tmp_path / name)
-        sizes.append((tmp_path / name / "arrays.npz").stat().st_size)
+        sizes.append((tmp_path / name / "arrays.safetensors").stat().st_size)
         again = dc.Release.load(tmp_path / name)
         np.testing.assert_array_equal(again.scores(RATINGS), each.scores(RATINGS))
     assert sizes[0] < sizes[1]

@@ -98,7 +98,7 @@ def test_the_rules_have_every_word_that_is_judged():
     for words in (
         f"| acceptable, close, little, small, limited | up to {objective.ACCEPTABLE:.0%} |",
         f"| negligible, extremely close | up to {objective.NEGLIGIBLE:.0%} |",
-        f"| much | by more than what counts as close: {personalised.MUCH:.0%} |",
+        f"| much, sharply | by more than what counts as close: {personalised.MUCH:.0%} |",
         f"| about linear | nowhere further from the best straight line than {personalised.LINEAR:.0%} of its range |",
         f"| slight, quite small | up to {personalised.SMALL:.0%} |",
         f"| almost flat, overlap | within {personalised.FLAT:.0%} |",

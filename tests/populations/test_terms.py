@@ -26,6 +26,7 @@ def test_impossible_terms_are_refused(bad):
         (dc.Terms(), dc.NoPrivacy),
         (dc.Terms(epsilon=1.0), dc.TrustedServer),
         (dc.Terms(epsilon=1.0, trust="devices"), dc.LocalDevices),
+        (dc.Terms(epsilon=1.0, trust="two-servers"), dc.populations.UntrustedServer),
     ],
 )
 def test_choose_the_population(terms, kind):

@@ -12,9 +12,8 @@ import sys
 import time
 import traceback
 
-from sqlalchemy import event
-
 from discreet.errors import OverspentError
+from discreet.privacy import connections
 from discreet.privacy.budget import Budget
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.spend import Spend
@@ -58,9 +57,8 @@ def halfway(url, number):
         say("halfway")
         time.sleep(600)
 
-    budget = Budget(url)
-    event.listen(budget._engine, "commit", stop)
-    budget.reserve("data", plan(SMALL), f"process {number}")
+    connections._SqliteConnection.commit = connections._PostgresConnection.commit = stop
+    Budget(url).reserve("data", plan(SMALL), f"process {number}")
 
 
 def main(job, url):

@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import sqlalchemy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -259,12 +258,15 @@ def test_nothing_about_ratings_or_users_is_kept(url):
     """Only these columns, and in them only what mechanisms are and what they were for; sketches need a secret key."""
     budget = Budget(url)
     budget.reserve("data", laplace(0.5), "Bias()")
-    tables = sqlalchemy.inspect(budget._engine)
-    assert {name: [column["name"] for column in tables.get_columns(name)] for name in tables.get_table_names()} == {
+    with budget._reading() as connection:
+        found = {name: connection.columns(name) for name in connection.tables()}
+    assert found == {
+        "discreet_schema": ["id", "version"],
         "discreet_data_sets": ["name", "unit", "neighbours", "epsilon", "delta"],
         "discreet_spendings": [
             "id", "data_set", "unit", "neighbours", "purpose", "reserved_at", "released_at",
             "epsilon", "delta", "total", "spends", "settings", "run_id", "claim", "arrays", "digest",
+            "folder",
         ],
         "discreet_looks": ["id", "data_set", "at", "what", "models"],
         "discreet_sketches": ["id", "data_set", "at", "place", "key_id", "users", "tastes", "items"],
@@ -378,7 +380,8 @@ def test_looking_leaves_nothing_behind(tmp_path):
 def test_looking_leaves_nothing_behind_on_a_server(postgres):
     budget = Budget(postgres.emptied())
     assert budget.account("data") == Account(data="data")
-    assert sqlalchemy.inspect(budget._engine).get_table_names() == []
+    with budget._reading() as connection:
+        assert connection.tables() == []
 
 
 def test_what_is_no_database_is_refused(tmp_path):
@@ -405,7 +408,7 @@ def test_a_damaged_line_stops_all_spending(tmp_path):
     with closing(sqlite3.connect(tmp_path / "budget.sqlite")) as connection:
         connection.execute("""UPDATE discreet_spendings SET spends = '[{"what": "?"}]'""")
         connection.commit()
-    with pytest.raises(InputError, match="this is not a line of a ledger"):
+    with pytest.raises(BudgetError, match=r"line 1 of data in the budget in .* is damaged: this is not a line"):
         budget.reserve("data", laplace(0.1), "Bias()")
 
 

@@ -153,7 +153,7 @@ def test_rounded_gaussian_against_the_error_function(x):
         to = mpmath.mpf(sigma) * mpmath.sqrt(2)
         mass = (mpmath.erf((abs(x) + 0.5) / to) - mpmath.erf((abs(x) - 0.5) / to)) / 2
         exact = mass * sigma * mpmath.sqrt(2 * mpmath.pi) * mpmath.exp(mpmath.mpf(x) ** 2 / (2 * sigma**2))
-        series = mpmath.mpf(str(noise._rounded_to_discrete(x, Decimal(sigma) ** 2)))
+        series = mpmath.mpf(str(noise.rounded_to_discrete(x, Decimal(sigma) ** 2)))
         assert abs(series - exact) < mpmath.mpf(10) ** -60
         assert abs(exact - 1) < 2.0**-45
 

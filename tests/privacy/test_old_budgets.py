@@ -51,7 +51,9 @@ def test_is_read_without_being_changed(tmp_path):
 def test_is_brought_up_to_date_by_whoever_books(tmp_path):
     path = old_budget(tmp_path)
     budget = Budget(path)
-    budget.reserve("films", half(), "Popularity()", settings="a1", run_id="nightly").released("sha")
+    line = budget.reserve("films", half(), "Popularity()", settings="a1", run_id="nightly")
+    assert line.publishing("sha")
+    line.released()
     budget.write_look("films", Look.now("compare", [("Bias", "a1")]))
     first, second = Budget(path).account("films").spendings
     assert (first.run_id, first.settings, first.epsilon) == (None, None, 0.5)

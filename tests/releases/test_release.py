@@ -139,7 +139,7 @@ def test_a_release_prints_on_one_line(private):
 def test_where_the_list_of_items_came_from_survives_the_disk(tmp_path):
     for declared in (True, False):
         ratings = replace(RATINGS, catalogue=replace(RATINGS.catalogue, declared=declared))
-        dc.Popularity().fit(dc.NoPrivacy(ratings)).save(tmp_path / "release")
+        dc.Popularity().fit(dc.NoPrivacy(ratings)).save(tmp_path / "release", replace=True)
         assert dc.Release.load(tmp_path / "release").catalogue.declared is declared
 
 

@@ -20,6 +20,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "svd": {"factors": 4},
     "mf": {"factors": 5, "epochs": 5},
     "warp": {"factors": 5, "epochs": 5},
+    "mult-vae": {"hidden": 8, "latent": 4, "epochs": 5},
+    "private-vae": {"latent": 4, "steps": 2},
+    "auto-encoder": {"latent": 4, "epochs": 5},
+    "paper:untrusted": {"epsilon": None, "factors": 3},
+    "paper:dp-vae": {"epsilon": None, "hidden": 8, "latent": 2, "epochs": 2},
     "paper:hybrid-knn": {"epsilon": None, "gamma": 0.0},
 }
 FORMS = [

@@ -45,7 +45,7 @@ def changed(folder, change):
         (lambda card: card["ledger"][0].update(times=3), "its ledger adds up to epsilon"),
         (lambda card: card["ledger"].pop(), "not covered by the ledger"),
         (lambda card: card["guarantee"].update(sentence="Proven: nothing is learned."), "in words than in numbers"),
-        (lambda card: card["guarantee"].pop("sentence"), "is incomplete or damaged: 'sentence'"),
+        (lambda card: card["guarantee"].pop("sentence"), "is incomplete or damaged: card.guarantee has no 'sentence'"),
         (lambda card: card["guarantee"].update(exposed_to=[]), "in words than in numbers"),
     ],
 )
@@ -71,13 +71,13 @@ def test_a_signed_release_names_its_key(folder, tmp_path):
     public = KEY.save(tmp_path / "key")
     for key in (KEY.public, public, str(public)):
         assert dc.Release.load(folder, key=key).guarantee.proven is not None
-    assert sorted(path.name for path in folder.iterdir()) == ["arrays.npz", "card.json", "card.sig"]
+    assert sorted(path.name for path in folder.iterdir()) == ["arrays.safetensors", "card.json", "card.sig"]
 
 
 def test_another_key_and_no_signature_are_refused_where_a_key_is_asked_for(private, folder):
     with pytest.raises(ReleaseError, match=r"is signed by the key SHA256:.*, and it should be by SHA256:"):
         dc.Release.load(folder, key=OTHER.public)
-    private.save(folder)  # unsigned over signed: the old signature is gone
+    private.save(folder, replace=True)  # unsigned over signed: the old signature is gone
     assert signer_of(folder) is None and not (folder / "card.sig").exists()
     dc.Release.load(folder)
     with pytest.raises(ReleaseError, match="is not signed, and it should be by the key SHA256:"):
@@ -91,10 +91,10 @@ def test_a_changed_card_is_refused_even_where_it_adds_up(folder):
 
 
 def test_changed_arrays_are_refused(folder):
-    content = bytearray((folder / "arrays.npz").read_bytes())
+    content = bytearray((folder / "arrays.safetensors").read_bytes())
     content[len(content) // 2] ^= 1
-    (folder / "arrays.npz").write_bytes(content)
-    with pytest.raises(ReleaseError, match=r"arrays\.npz is missing or damaged"):
+    (folder / "arrays.safetensors").write_bytes(content)
+    with pytest.raises(ReleaseError, match=r"arrays\.safetensors is missing or damaged"):
         dc.Release.load(folder, key=KEY.public)
 
 

@@ -20,6 +20,7 @@ from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
 from discreet.privacy.unit import UnitName
+from discreet.strings import Strings
 from discreet.types import AnyArray, Booleans
 
 OTHERS = 20
@@ -286,7 +287,7 @@ def users_of(catalogue: Catalogue, rows: Sequence[Rows], begins: str = "") -> Ra
     user = np.repeat(np.arange(len(rows)), [len(own) for own in rows])
     item = np.array([item for own in rows for item, _ in own], dtype=np.int32)
     values = np.array([value for own in rows for _, value in own], dtype=np.float32)
-    names = Labels(np.array([f"{begins}canary {place}" for place in range(len(rows))], dtype=np.str_), what="user")
+    names = Labels(Strings.of(f"{begins}canary {place}" for place in range(len(rows))), what="user")
     return Ratings.of_columns(catalogue, names, user, item, values)
 
 
@@ -295,10 +296,11 @@ def joined(ratings: Ratings, added: Ratings, place: Place = "last") -> Ratings:
     if len(added.users) == 0:
         return ratings
     ratings.catalogue.require_same(added.catalogue)
-    if np.isin(added.users.names, ratings.users.names).any():
+    if not set(added.users).isdisjoint(ratings.users):
         raise InputError("these ratings have canaries already")
     at = {"first": 0, "middle": ratings.n_users // 2, "last": ratings.n_users}[place]
     row = int(ratings.indptr[at])
+    names = ratings.users.names
 
     def put(column: AnyArray, new: AnyArray, where: int) -> AnyArray:
         return np.concatenate([column[:where], new, column[where:]])
@@ -309,7 +311,7 @@ def joined(ratings: Ratings, added: Ratings, place: Place = "last") -> Ratings:
     behind = np.where(np.arange(len(ratings)) < row, ratings.user_index, ratings.user_index + np.int32(added.n_users))
     return replace(
         ratings,
-        users=Labels(put(ratings.users.names, added.users.names, at), what=ratings.users.what),
+        users=Labels(names[:at].joined(added.users.names, names[at:]), what=ratings.users.what),
         user_index=put(behind, added.user_index + np.int32(at), row).astype(np.int32),
         item_index=put(ratings.item_index, added.item_index, row),
         values=put(ratings.values, added.values, row),

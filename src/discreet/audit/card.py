@@ -16,6 +16,7 @@ import numpy as np
 from discreet.audit.learning import Sides, discriminate, telling_cells
 from discreet.data.catalogue import Catalogue
 from discreet.releases.release import Release
+from discreet.strings import Strings
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 RARE = 5
@@ -162,8 +163,11 @@ SHORT = 200
 """Entries of an array that are written out, so that the numbers in them can be read."""
 
 
-def _text_of(array: np.ndarray) -> str:
+def _text_of(array: np.ndarray | Strings) -> str:
     """The whole array: its own words where it is short, else a digest of its bytes."""
+    if isinstance(array, Strings):
+        content = array.bytes.tobytes() + array.offsets.tobytes()
+        return repr(array.tolist()) if array.size <= SHORT else f"{array.size} {hashlib.sha256(content).hexdigest()}"
     if array.size <= SHORT or array.dtype.kind == "O":
         return repr((*_form(array), array.tolist()))
     return f"{_form(array)} {hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()}"

@@ -14,6 +14,7 @@ from discreet.audit.recording import Look
 from discreet.audit.results import Audit
 from discreet.audit.setting import Audited, MakePopulation, beyond_limit, check_confidence, false_mechanisms, unbooked
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError
 from discreet.populations.population import exact_total
 from discreet.populations.terms import Terms
@@ -25,6 +26,7 @@ SHARES = (1.0, 0.5, 0.25, 0.1)
 """Of the canaries to guess, the clearest first. All four are tried, and each has a quarter of the risk."""
 
 
+@checked
 def audit_in_one_run(
     model: Any,
     ratings: Ratings,

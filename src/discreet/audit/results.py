@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.audit.bounds import Interval
+from discreet.populations.terms import Trust
 from discreet.privacy.guarantee import Loss
 from discreet.privacy.unit import UnitName
 from discreet.types import Doubles
@@ -55,7 +56,7 @@ class Audit:
     model: str
     data: str
     unit: UnitName
-    trust: Literal["server", "devices"]
+    trust: Trust
     method: Literal["runs", "one run"]
     trials: int
     confidence: float

@@ -41,6 +41,7 @@ from discreet.audit.setting import (
     unbooked,
 )
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError
 from discreet.populations.terms import Terms
 from discreet.privacy.randomness import Randomness
@@ -55,6 +56,7 @@ SURPRISING = 5.0
 RELEASE = "learned from the release"
 
 
+@checked
 def audit_by_runs(
     model: Any,
     ratings: Ratings,

@@ -9,16 +9,21 @@ import numpy as np
 from discreet.data.catalogue import Catalogue
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, require
+from discreet.doors import checked
+from discreet.errors import InputError, require, require_seed
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import exact_total
 from discreet.privacy.unit import Bound, Neighbours, UnitName
+from discreet.strings import Strings
 from discreet.types import AnyArray, Doubles, Floats
 
 TOLERANCE = 1e-9
 """Sums of doubles round; noise is made for a little more than the bound (``FLOAT_MARGIN`` of the populations)."""
 
 ABSENT = -1
+
+MOST_USERS = 100
+"""Of a table that is checked: more take long and tell no more."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class CheckedBound:
         return self.furthest / self.bound.value
 
 
+@checked
 def check_sensitivity(
     contribution: Contribution,
     catalogue: Catalogue,
@@ -84,6 +90,8 @@ def check_sensitivity(
     discreet.errors.InputError: one user moves 'ratings' by 1.41421 in l2, beyond its declared bound of 1; \
 the user has 2 ratings
     """
+    require_seed(seed)
+    require(1 <= users <= MOST_USERS, f"users must be from 1 to {MOST_USERS}, got {users}")
     require(bool(contribution.bounds), f"{contribution.name!r} declares no bound that could be checked")
     require(users >= 1 and len(values) >= 1, "a universe needs at least 1 user and 1 value")
     size = users * len(catalogue)
@@ -136,7 +144,7 @@ class _Totals:
     def of(self, table: AnyArray, users: AnyArray) -> Doubles:
         """The total, with ``users`` the number of each row: whoever is left keeps their name."""
         user, item = np.nonzero(table != ABSENT)
-        names = Labels(users.astype(np.str_), what="user")
+        names = Labels(Strings.of(map(str, users.tolist())), what="user")
         ratings = Ratings.of_columns(self._catalogue, names, user, item, self._values[table[user, item]])
         return exact_total(self._contribution, ratings)
 

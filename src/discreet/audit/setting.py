@@ -13,11 +13,9 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
 from discreet.fitting.fit_on import check_terms
 from discreet.fitting.replay import fault_by_replay
-from discreet.populations.local import LocalDevices
 from discreet.populations.population import Population
 from discreet.populations.replayed import Recorded
 from discreet.populations.terms import Terms
-from discreet.populations.trusted import TrustedServer
 from discreet.privacy.guarantee import Loss
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
@@ -90,8 +88,7 @@ class Audited:
         return Seen(tuple(looked_at.looks), release, looked_at.spends, looked_at.unit, fault)
 
     def _default(self, ratings: Ratings, ledger: Ledger, randomness: Randomness) -> Population:
-        kind = LocalDevices if self.terms.trusted == "devices" else TrustedServer
-        return kind(ratings, ledger, randomness=randomness)
+        return self.terms.kind(ratings, ledger, randomness=randomness)
 
     @property
     def proves(self) -> bool:

@@ -1,11 +1,28 @@
 """What people type. Nothing heavy is imported before a command needs it, so that ``--help`` is quick."""
 
+import os
+import signal
+from typing import Any
+
 
 def main() -> None:
     """Run the ``discreet`` command; exits with 0, with 2 after a bad input, with 130 when interrupted."""
-    try:
-        from discreet.cli.app import app
+    leaves = callable(signal.getsignal(signal.SIGINT))  # it may be ignored, in the background for example
+    if leaves:
+        signal.signal(signal.SIGINT, _leave)  # while modules are imported nothing is begun that must be ended
+    from discreet.cli.app import app
 
+    if leaves:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
         app(prog_name="discreet")
     except KeyboardInterrupt:
         raise SystemExit(130) from None
+    finally:
+        if leaves:
+            signal.signal(signal.SIGINT, _leave)  # nor when all is done
+
+
+def _leave(_signal: int, _frame: Any) -> None:
+    """End at once and quietly: an exception that is raised in the middle of an import may be lost, or printed."""
+    os._exit(130)

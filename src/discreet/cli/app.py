@@ -1,13 +1,15 @@
 """The ``discreet`` command: the table of its subcommands, and what becomes of an error."""
 
+import json
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from discreet import __version__
 from discreet.cli import (
+    attack,
     audit,
     budget,
     certificate,
@@ -17,16 +19,20 @@ from discreet.cli import (
     evaluation,
     fitting,
     models,
+    party,
     perturb,
     published,
     recommending,
     reproduce,
     search,
 )
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, one_line
 
 UsageError: Any = typer.BadParameter.__bases__[0]
 """What the parser raises; typer carries it, and gives only this one of its descendants a name."""
+
+
+AS_JSON = "discreet: failures as JSON"
 
 
 class Commands(TyperGroup):
@@ -34,28 +40,35 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the subcommand: 2 after a bad input, 130 when interrupted, and no traceback for either."""
+        as_json = bool(ctx.meta.get(AS_JSON))
         try:
             return super().invoke(ctx)
         except UsageError as error:
-            explain_usage(error)
+            explain_usage(error, as_json=as_json)
         except DiscreetError as error:
-            fail(str(error))
+            fail(str(error), type(error).__name__, error.place, as_json=as_json)
         except BrokenPipeError:
             raise  # the reader of our output has left: typer ends quietly
         except OSError as error:
-            fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+            sentence = ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
+            fail(sentence, "OSError", error.filename and str(error.filename), as_json=as_json)
+        except MemoryError:
+            fail("there is not enough memory for this; take smaller settings, or fewer ratings", as_json=as_json)
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
 
-    def make_context(self, *given: Any, **named: Any) -> Any:
+    def make_context(self, info_name: Any, args: list[str], *given: Any, **named: Any) -> Any:
         """Read the options before the subcommand; what is wrong with them is one sentence too."""
+        as_json = "--json" in args
         try:
-            return super().make_context(*given, **named)
+            context = super().make_context(info_name, args, *given, **named)
         except UsageError as error:
-            explain_usage(error)
+            explain_usage(error, as_json=as_json)
+        context.meta[AS_JSON] = as_json
+        return context
 
 
-def explain_usage(error: Any) -> None:
+def explain_usage(error: Any, *, as_json: bool) -> NoReturn:
     """One sentence for a command that cannot be read, and where to find how it is written."""
     if not error.format_message() or type(error).__name__ == "NoArgsIsHelpError":
         raise error  # nothing was asked for, so the help is the answer
@@ -64,12 +77,16 @@ def explain_usage(error: Any) -> None:
     hint = "" if "did you mean" in sentence.lower() else f"; see `{command} --help`"
     if "extra argument" in sentence and any("--models" in option.opts for option in error.ctx.command.params):
         hint = "; models are named with --models, commas between them"  # elsewhere they come before the data
-    fail(f"{sentence[:1].lower()}{sentence[1:]}{hint}")
+    option = getattr(error, "param", None)
+    place = command if option is None else f"{command} {option.opts[0]}"
+    fail(f"{sentence[:1].lower()}{sentence[1:]}{hint}", "UsageError", place, as_json=as_json)
 
 
-def fail(sentence: str) -> None:
-    """Say what is wrong on stderr and end with 2."""
-    typer.echo(f"discreet: {sentence}", err=True)
+def fail(sentence: str, kind: str = "Error", place: str | None = None, *, as_json: bool = False) -> NoReturn:
+    """Say what is wrong on stderr, where asked for as one JSON document, and end with 2."""
+    sentence = one_line(sentence)
+    failure = {"kind": kind, "sentence": sentence, "place": place}
+    typer.echo(json.dumps(failure, ensure_ascii=False) if as_json else f"discreet: {sentence}", err=True)
     raise typer.Exit(2) from None
 
 
@@ -99,9 +116,11 @@ app.command()(fitting.show)
 app.command()(certificate.certificate)
 app.command()(certificate.keys)
 app.command()(audit.audit)
+app.add_typer(attack.app, name="attack")
 app.command()(budget.budget)
 app.command()(perturb.perturb)
 app.command()(perturb.collect)
+app.add_typer(party.app, name="party")
 reproduce.app.command()(published.tables)
 app.add_typer(reproduce.app, name="reproduce")
 app.command()(demo.demo)

@@ -180,8 +180,9 @@ def print_audit(found: "Audit", terms: "Terms") -> None:
     for sentence in found.sentences():
         say(sentence)
     how = f"{found.trials:,} runs on each side" if found.method == "runs" else f"one run with {found.trials:,} canaries"
+    trusted = found.trust.replace("-", " ")
     rows = [
-        ("audited", f"{found.model} on {found.data}, for {terms.ledger().unit}, trusting the {found.trust}"),
+        ("audited", f"{found.model} on {found.data}, for {terms.ledger().unit}, trusting the {trusted}"),
         ("measured", f"epsilon at least {found.epsilon_low:.3g} ({found.confidence:.4g} confidence, {how})"),
         ("proven", "nothing" if found.proven is None else str(found.proven)),
         ("claimed", "nothing" if found.claimed is None else str(found.claimed)),

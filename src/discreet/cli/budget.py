@@ -46,9 +46,11 @@ def budget(
     require(unit in (None, "rating", "user"), f"--unit must be rating or user, got {unit!r}")
     require(epsilon is not None or (delta is None and unit is None), "--delta and --unit go with --epsilon, the limit")
     from discreet.fitting.accounts import account_name, check_known, declare
+    from discreet.fitting.recovering import recover
     from discreet.privacy.budget import Budget
 
     kept = Budget(url)
+    recover(kept)  # what a killed run left behind
     name = account or account_name(str(data))
     shown, looks = kept.account(name), kept.looks(name)
     if data is not None and shown.epsilon is None and not shown.spendings and not looks:

@@ -103,7 +103,7 @@ def certificate(
             )
         say("Which array is made from which look:")
         for name in loaded.arrays:
-            say(f"  {name}: {'; '.join(loaded.sources[name])}")
+            say(f"  {name}: {'; '.join(loaded.sources.get(name, ())) or 'not said'}")
 
 
 def level_page(release: "Release", wish: str, *, as_json: bool) -> None:

@@ -43,9 +43,11 @@ def demo(
         )
         return
     ratings = found.ratings
-    say(f"{found.data}: {len(ratings):,} ratings of {ratings.n_items:,} items by {ratings.n_users:,} users.\n")
+    say(f"{found.data}: {len(ratings):,} ratings of {ratings.n_items:,} items by {ratings.n_users:,} users.")
+    say("")
     print_results(found.results)
-    say(f"\n{found.user}. To this user {RECOMMENDING} with epsilon {EPSILON:g} recommends:")
+    say("")
+    say(f"{found.user}. To this user {RECOMMENDING} with epsilon {EPSILON:g} recommends:")
     print_suggestions(found.suggestions, predicted)
     say(str(found.release.guarantee))
     say(f"The page is {page.absolute()}")

@@ -121,7 +121,12 @@ def fit(
     print_paid(done, run_id)
     more = ["show", "recommend"] if done.release.guarantee.proven is None else ["show", "certificate", "recommend"]
     commands = [f"`discreet {command} {output}`" for command in more]
-    say(f"The release is in {output}; see {', '.join(commands[:-1])} and {commands[-1]}.")
+    say(f"The release is in {named(output)}; see {', '.join(commands[:-1])} and {commands[-1]}.")
+
+
+def named(folder: Path) -> str:
+    """A folder as it was asked for; where that is a link, also where it leads: that is what was written."""
+    return f"{folder}, a link to {folder.resolve()}" if folder.is_symlink() else str(folder)
 
 
 def print_paid(done: "Fitted", run_id: str | None) -> None:

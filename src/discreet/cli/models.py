@@ -31,6 +31,7 @@ def models(json: Json = False) -> None:
             )
             for model in described
         ],
+        lines=True,
     )
 
 

@@ -26,7 +26,7 @@ ReleaseFolder = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", he
 BudgetUrl = Annotated[
     str | None, typer.Option("--budget", metavar="URL", help="Where the budget of DATA is kept (`discreet budget`).")
 ]
-Replace = Annotated[bool, typer.Option("--replace", help="Replace a private release in DIR, which was paid for.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace the release in DIR; one that was paid for is lost.")]
 Sign = Annotated[
     Path | None,
     typer.Option("--sign", metavar="KEY", help="Sign the release with this secret key (`discreet keys`)."),
@@ -98,6 +98,10 @@ class DataOptions:
         bool,
         typer.Option("--items-public", help="That table is public: it was made without looking at the ratings."),
     ] = False
+    users: Annotated[
+        Path | None,
+        typer.Option("--users", metavar="FILE", help="A second table, of the users: age, gender, occupation."),
+    ] = None
     repeats: Annotated[
         str | None,
         typer.Option(metavar="RULE", help="How to merge several ratings of one item: last, mean or recency."),
@@ -128,9 +132,13 @@ class DataOptions:
                 progress=progress,
             )
         except DataError as error:  # the library speaks of arguments, the command line of options
-            raise DataError(str(error).replace("repeats='last'", "--repeats last")) from None
+            raise DataError(str(error).replace("repeats='last'", "--repeats last"), place=error.place) from None
         except UnknownNameError as error:
             raise error.with_hint("`discreet data list` lists them") from None
+        if self.users is not None:
+            from discreet.data.user_file import read_users
+
+            ratings = read_users(self.users, self.user_column or "user").of(ratings)
         require(
             not (merged and ratings.has_repeats),
             f"{self.data} has several ratings of one item by one user: merge them with --repeats last, mean or recency",
@@ -247,7 +255,9 @@ UnitOption = Annotated[
 ]
 Trust = Annotated[
     str | None,
-    typer.Option(metavar="WHO", help="Who may see ratings: one server (default), or only the users' own devices."),
+    typer.Option(
+        metavar="WHO", help="Who sees ratings: one server (default); only devices; two-servers, which see noisy sums."
+    ),
 ]
 NoiseSeed = Annotated[
     int | None, typer.Option(metavar="SEED", help="Repeatable noise, for experiments: gives no privacy.")
@@ -312,7 +322,8 @@ def _terms(options: PrivacyOptions | SeveralPrivacyOptions, epsilon: float | Non
     )
     known = options.unit in (None, "rating", "user", "value")
     require(known, f"--unit must be rating, user or value, got {options.unit!r}")
-    require(options.trust in (None, "server", "devices"), f"--trust must be server or devices, got {options.trust!r}")
+    known = options.trust in (None, "server", "devices", "two-servers")
+    require(known, f"--trust must be server, devices or two-servers, got {options.trust!r}")
     return Terms(epsilon=epsilon, **given)
 
 

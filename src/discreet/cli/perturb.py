@@ -108,7 +108,7 @@ def perturb(
         public = items is not None  # as the option's help has it: the public list of items
         made = make_report(history, mechanism, output, scale=declared, items=items, items_public=public, again=again)
     except InputError as error:  # the library speaks of arguments, the command line of options
-        raise InputError(str(error).replace("again=True", "--again")) from None
+        raise InputError(str(error).replace("again=True", "--again"), place=error.place) from None
     report, own, sent, guarantee = made.report, made.ratings, made.sent, mechanism.guarantee
     together = None if guarantee.proven is None else guarantee.proven.for_group(own)
     risk = _risk(mechanism, declared)

@@ -105,6 +105,10 @@ def command_of(name: str, listed: Listed) -> Callable[..., None]:
         figure: Annotated[
             list[int], typer.Option(metavar="N", help="Which figure; repeatable (default: all of them).")
         ] = [],  # noqa: B006 (typer copies it)
+        tables: Annotated[
+            list[int],
+            typer.Option("--table", metavar="N", help="Which table; repeatable (default: all figures and tables)."),
+        ] = [],  # noqa: B006
         seeds: Annotated[
             int | None, typer.Option(metavar="N", help="Repetitions (default: as in the paper, a few with --quick).")
         ] = None,
@@ -133,10 +137,11 @@ def command_of(name: str, listed: Listed) -> Callable[..., None]:
         folder = Path(f"discreet-{name}") if output is None else output
         page = folder / "page.html"
         if stored is not None:
-            require(not figure and seeds is None and not quick, "--from runs nothing: leave out what is to be run")
+            asked = figure or tables or seeds is not None or quick
+            require(not asked, "--from runs nothing: leave out what is to be run")
             found = read_reproduction(paper, stored)
         else:
-            chosen = paper.figures_to_draw(figure)
+            chosen = paper.figures_to_draw(figure, tables)
             seeds = (paper.quick_seeds if quick else paper.seeds) if seeds is None else seeds
             require(seeds >= 1, f"seeds must be at least 1, got {seeds}")
             check_file(page)
@@ -204,7 +209,7 @@ def _print(found: "Reproduction") -> None:
             rows.append([*signs, "\n".join([f"{judged.at}: {judged.claim}", *numbers_of(paper, judged), *differ])])
         if rows:
             heads = [paper.readings[reading] for reading in counted] or ["verdict"]
-            table(title, (*heads, "claim, and the numbers"), rows)
+            table(title, (*heads, "claim, and the numbers"), rows, lines=True)
     words = in_words(paper, found.judged)
     say(f"{words[0].upper()}{words[1:]} on {outcome.data.title}, with {count_of(outcome.seeds, 'repetition')}.")
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.fitting import print_paid, to_json
+from discreet.cli.fitting import named, print_paid, to_json
 from discreet.cli.options import (
     AccountOption,
     AudienceOption,
@@ -87,4 +87,4 @@ def search(
     say(f"Of {len(candidates)} candidates {won} was chosen, in {done.seconds:.1f} s.")
     say(str(done.release.guarantee))
     print_paid(done, run_id)
-    say(f"The release is in {output}; see `discreet show {output}` and `discreet certificate {output}`.")
+    say(f"The release is in {named(output)}; see `discreet show {output}` and `discreet certificate {output}`.")

@@ -1,4 +1,7 @@
-"""What people see: tables and notes; and the one JSON document that machines get instead."""
+"""What people see: tables and notes; and the one JSON document that machines get instead.
+
+Text may come from a file or a release that a stranger made: everything that is printed here is made printable first.
+"""
 
 import json
 import math
@@ -7,23 +10,36 @@ from typing import Any, Literal
 
 import typer
 
+from discreet.printable import printable
+
 GAP = 3  # between two columns
+LONGEST = 5000  # characters in a cell: more would fill any terminal, and take minutes to break into lines
 TEXT = 16  # a column of text that is narrower than this, and than its words, cannot be read
 
 
-def table(title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Iterable[str] = ()) -> None:
+def table(
+    title: str | None,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Iterable[str] = (),
+    *,
+    lines: bool = False,
+) -> None:
     """Print a table on stdout; long text is broken into lines, the columns in ``right`` are aligned to the right.
 
-    Where the terminal is too narrow for its columns, each row becomes a few lines of names and values instead.
+    With ``lines`` cells may have several lines: for text of our own. Where the terminal is too narrow for its columns,
+    each row becomes a few lines of names and values instead.
     """
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
+    title, columns = title and printable(title), [printable(column) for column in columns]
+    rows = [[_cell(cell, lines) for cell in row] for row in rows]
     widths = [_width(line[0] for line in (columns, *rows))]  # the first column is never broken
     widths += [min(TEXT, _width(line[place] for line in (columns, *rows))) for place in range(1, len(columns))]
     if sum(widths) + GAP * (len(columns) - 1) > Console().width:
-        _blocks(title, columns, rows)
+        _blocks(title, columns, rows, lines)
         return
 
     aligned = set(right)
@@ -36,17 +52,22 @@ def table(title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str
     _print(drawn)
 
 
+def _cell(text: str, lines: bool) -> str:
+    text = printable(text, lines=lines)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+
+
 def _width(cells: Iterable[str]) -> int:
     return max(len(line) for cell in cells for line in (cell.splitlines() or [""]))
 
 
-def _blocks(title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _blocks(title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]], lines: bool) -> None:
     """The same table with a block of lines for each row."""
     if title:
         say(title)
     for row in rows:
         say("")
-        facts([(column, cell) for column, cell in zip(columns, row, strict=True) if cell])
+        facts([(column, cell) for column, cell in zip(columns, row, strict=True) if cell], lines=lines)
 
 
 def table_of_numbers(title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -79,7 +100,7 @@ def _packed(widths: Sequence[int], room: int) -> list[list[int]]:
     return tables
 
 
-def facts(pairs: Iterable[tuple[str, str]]) -> None:
+def facts(pairs: Iterable[tuple[str, str]], *, lines: bool = False) -> None:
     """Print names and values, two columns without a head."""
     from rich.table import Table
 
@@ -87,7 +108,7 @@ def facts(pairs: Iterable[tuple[str, str]]) -> None:
     drawn.add_column(style="bold")
     drawn.add_column(overflow="fold")
     for name, value in pairs:
-        drawn.add_row(name, value)
+        drawn.add_row(printable(name), _cell(value, lines))
     _print(drawn)
 
 
@@ -99,12 +120,12 @@ def _print(drawn: Any) -> None:
 
 def say(text: str) -> None:
     """Print a line of the result on stdout; paths and sentences are not broken into several lines."""
-    typer.echo(text)
+    typer.echo(printable(text))
 
 
 def note(text: str) -> None:
     """Print a remark on stderr, beside the result and not part of it."""
-    typer.echo(text, err=True)
+    typer.echo(printable(text), err=True)
 
 
 def document(value: Any) -> None:

@@ -5,16 +5,20 @@ out on the other side.
 """
 
 import csv
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from discreet.collect.sent import SentReports, count_report
 from discreet.data.catalogue import Catalogue, Scale
+from discreet.data.columns import require_once
 from discreet.data.history import History
 from discreet.data.report import UserReport
-from discreet.errors import DataError, InputError
+from discreet.data.sources import open_bytes
+from discreet.doors import checked_before
+from discreet.errors import DataError, InputError, require
 from discreet.privacy.randomness import Randomness
 
 
@@ -35,6 +39,7 @@ class MadeReport:
     sent: SentReports
 
 
+@checked_before
 def make_report(
     path: str | Path,
     mechanism: AtHome,
@@ -69,6 +74,7 @@ def make_report(
     >>> print(make_report(folder / "history.csv", how, folder / "report.json", scale=Scale(1, 5)).sent)
     1 report, which costs epsilon 2 for one rating
     """
+    require(hasattr(mechanism, "perturb"), f"mechanism must be one of discreet.collect, got {type(mechanism).__name__}")
     output = Path(output)
     if output.exists() and not again:
         raise InputError(
@@ -114,13 +120,13 @@ def read_own_ratings(
         try:
             value = float(text)
         except ValueError:
-            raise DataError(f"{path}, row {row}: the rating is missing or not a number") from None
+            raise DataError.at(f"{path}, row {row}", "the rating is missing or not a number") from None
         if not scale.low <= value <= scale.high:
-            raise DataError(f"{path}, row {row}: the rating is outside the scale {scale}")
+            raise DataError.at(f"{path}, row {row}", f"the rating is outside the scale {scale}")
         if name in ratings:
-            raise DataError(f"{path}, row {row}: this item was rated before in the same file")
+            raise DataError.at(f"{path}, row {row}", "this item was rated before in the same file")
         if public is not None and name not in public:
-            raise DataError(f"{path}, row {row}: the item is not in {items}")
+            raise DataError.at(f"{path}, row {row}", f"the item is not in {items}")
         ratings[name] = value
     if not ratings:
         raise DataError(f"{path} holds no rating")
@@ -130,29 +136,39 @@ def read_own_ratings(
 
 def _rows(path: Path, column: str | None = None) -> Iterator[tuple[int, str, str]]:
     """Row number, name of the item and the text of one more column, for every row that is not blank."""
+    with open_bytes(path) as file:
+        content = file.read()
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise DataError(f"{path} cannot be read: there is no such file") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from None
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DataError(f"{path} is not text in UTF-8") from None
-    records = csv.reader(text.splitlines(), delimiter="\t" if path.suffix.lower() in (".tsv", ".tab") else ",")
+    separator = "\t" if path.suffix.lower() in (".tsv", ".tab") else ","
+    records = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        yield from _named_rows(records, path, column)
+    except csv.Error:
+        raise DataError.at(
+            f"{path}, row {records.line_num}", "this is no row of a table: a quote is never closed"
+        ) from None
+
+
+def _named_rows(records: Any, path: Path, column: str | None) -> Iterator[tuple[int, str, str]]:
     header = [name.strip().lower() for name in next(records, [])]
     named = next((name for name in ("item", "title") if name in header), None)
     if named is None or (column is not None and column not in header):
         wanted = "item or title" + ("" if column is None else f", and {column}")
-        raise DataError(f"{path}, row 1: it needs the columns {wanted}; it has {', '.join(header) or 'none'}")
+        raise DataError.at(f"{path}, row 1", f"it needs the columns {wanted}; it has {', '.join(header) or 'none'}")
+    for name in filter(None, (named, column)):
+        require_once(header, name, f"{path}, row 1")
     for record in records:
         row = records.line_num
         if not any(field.strip() for field in record):
             continue
         if len(record) != len(header):
-            raise DataError(
-                f"{path}, row {row}: expected {len(header)} fields, got {len(record)}; quote titles with commas"
+            raise DataError.at(
+                f"{path}, row {row}", f"expected {len(header)} fields, got {len(record)}; quote titles with commas"
             )
         name = record[header.index(named)].strip()
         if not name or "\0" in name:
-            raise DataError(f"{path}, row {row}: the item has no name")
+            raise DataError.at(f"{path}, row {row}", "the item has no name")
         yield row, name, "" if column is None else record[header.index(column)]

@@ -26,6 +26,7 @@ from discreet.collect.windows import Windows
 from discreet.data.catalogue import Scale
 from discreet.data.history import History
 from discreet.data.report import UserReport
+from discreet.doors import checked, checked_methods
 from discreet.errors import require
 from discreet.privacy.guarantee import Guarantee, Loss
 from discreet.privacy.ledger import LARGEST_EPSILON, SMALLEST_EPSILON
@@ -40,6 +41,8 @@ STEPS = 720_720
 """Steps of the piecewise mechanism's scale. All of 2 … 16 divide it: up to 17 levels lie on it exactly."""
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, kw_only=True)
 class UniformNoise:
     """Randomised perturbation as published: the rating plus noise that is uniform on [−γ, γ].
@@ -108,6 +111,8 @@ class UniformNoise:
         return report_of(self, history, randomness)
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, kw_only=True)
 class RandomisedResponse:
     """k-ary randomised response on the levels of the scale: the level, or with lower odds any of the others.
@@ -161,6 +166,8 @@ class RandomisedResponse:
         return report_of(self, history, randomness)
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, kw_only=True)
 class Piecewise:
     """The piecewise mechanism: a number from a window around the rating, or with lower odds from anywhere.

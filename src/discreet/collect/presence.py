@@ -27,6 +27,7 @@ from discreet.collect.windows import Windows
 from discreet.data.catalogue import Scale
 from discreet.data.history import History
 from discreet.data.report import ReportForm, UserReport
+from discreet.doors import checked, checked_methods
 from discreet.errors import require
 from discreet.privacy.guarantee import Guarantee, Loss
 from discreet.privacy.randomness import Randomness
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from discreet.data.ratings import Ratings
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, kw_only=True)
 class HiddenItems:
     """Answer for every item of the catalogue, rated or not; the history's catalogue must be the public list.

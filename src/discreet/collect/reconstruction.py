@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.collect.channel import LocalRandomiser
 from discreet.data.catalogue import Scale
+from discreet.doors import checked
 from discreet.errors import require
 from discreet.types import AnyArray, Doubles
 
@@ -51,6 +52,7 @@ class Risk:
         return f"right about {shares}, and certain of {_percent(self.certain)}"
 
 
+@checked
 def risk_of(mechanism: LocalRandomiser, prior: Mapping[float, float] = MOVIELENS, scale: Scale | None = None) -> Risk:
     """What the best attack on a mechanism achieves, exactly.
 
@@ -63,6 +65,7 @@ def risk_of(mechanism: LocalRandomiser, prior: Mapping[float, float] = MOVIELENS
     scale
         The rating scale; from the lowest to the highest rating of ``prior`` if it is not given.
     """
+    require(hasattr(mechanism, "channel"), f"mechanism must be one of discreet.collect, got {type(mechanism).__name__}")
     levels, shares, scale = _of_prior(prior, scale)
     channel = mechanism.channel(scale)
     law, secrets = channel.law, channel.secrets(levels)
@@ -97,6 +100,7 @@ class Reconstruction:
     posterior: Doubles
 
 
+@checked
 def reconstruct(
     mechanism: LocalRandomiser,
     reported: AnyArray,
@@ -122,6 +126,7 @@ def reconstruct(
     >>> reconstruct(UniformNoise(gamma=0.4), np.array([3.812, 1.3])).guesses.tolist()
     [4.0, 1.0]
     """
+    require(hasattr(mechanism, "channel"), f"mechanism must be one of discreet.collect, got {type(mechanism).__name__}")
     levels, shares, scale = _of_prior(prior, scale)
     channel = mechanism.channel(scale)
     outputs = channel.outputs(reported)

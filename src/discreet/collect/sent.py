@@ -16,6 +16,7 @@ from typing import Any
 
 from discreet.collect.promise import promise_of
 from discreet.data.report import UserReport
+from discreet.doors import checked
 from discreet.errors import DataError, InputError
 from discreet.files import write_whole
 
@@ -74,6 +75,7 @@ def record_of(history: str | Path) -> Path:
     return path.with_name(path.name + SUFFIX)
 
 
+@checked
 def sent_reports(history: str | Path) -> SentReports:
     """The reports that were made of a file of ratings so far."""
     path = record_of(history)

@@ -8,6 +8,7 @@ import numpy as np
 from discreet.collect.channel import LocalRandomiser, form_of
 from discreet.data.ratings import Ratings
 from discreet.data.reports import in_32_bits
+from discreet.doors import checked
 from discreet.errors import require
 from discreet.privacy.randomness import Randomness
 from discreet.types import Floats
@@ -15,6 +16,7 @@ from discreet.types import Floats
 BLOCK = 1 << 18  # ratings at a time, so that a hundred million need little more memory than they occupy
 
 
+@checked
 def perturb_ratings(mechanism: LocalRandomiser, ratings: Ratings, randomness: Randomness) -> Ratings:
     """Perturb every rating on its own, and declare the scale of what comes out. For experiments.
 

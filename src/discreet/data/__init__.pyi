@@ -1,3 +1,5 @@
+from .construction import bound_users as bound_users
+from .construction import keep_popular_items as keep_popular_items
 from .datasets import available as available
 from .datasets import fetch as fetch
 from .description import describe as describe
@@ -9,5 +11,7 @@ from .netflix import read_netflix_probe as read_netflix_probe
 from .parts import RatingsInParts as RatingsInParts
 from .report import UserReport as UserReport
 from .reports import read_reports as read_reports
+from .user_file import read_users as read_users
+from .word_vectors import word_vectors as word_vectors
 
 __all__: list[str]

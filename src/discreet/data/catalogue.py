@@ -10,12 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.labels import Labels, counted, require_text
+from discreet.doors import checked, checked_methods
 from discreet.errors import InputError, UnknownNameError, require
-from discreet.types import AnyArray, Booleans, Names
+from discreet.strings import Strings
+from discreet.types import AnyArray, Booleans
 
 UNKNOWN_YEAR = 0
+LARGEST_RATING, SMALLEST_WIDTH = 1e9, 1e-9
+"""So sums, squares and quotients of ratings stay far from what a number can hold."""
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True)
 class Scale:
     """The range that ratings are declared to lie in; it is stated, never read off the data.
@@ -37,6 +43,15 @@ class Scale:
         require(
             math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high,
             f"a rating scale needs two finite numbers, low below high, got {self.low} and {self.high}",
+        )
+        largest = max(abs(self.low), abs(self.high))
+        require(
+            largest <= LARGEST_RATING,
+            f"the rating scale {self} goes too far: sums of such ratings overflow; at most {LARGEST_RATING:g}",
+        )
+        require(
+            self.width >= max(SMALLEST_WIDTH, largest * 2.0**-20),
+            f"the rating scale {self} is too narrow: seven digits of a rating are kept, too few to tell its ends apart",
         )
 
     @property
@@ -62,6 +77,8 @@ class Scale:
         return f"{self.low:g} to {self.high:g}"
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Catalogue:
     """The public list of items.
@@ -99,7 +116,7 @@ class Catalogue:
 
     items: Labels
     scale: Scale
-    titles: Names
+    titles: Strings
     genres: tuple[str, ...] = ()
     item_genres: Booleans = field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
     years: NDArray[np.int16] = field(default_factory=lambda: np.zeros(0, dtype=np.int16))
@@ -107,6 +124,10 @@ class Catalogue:
 
     def __post_init__(self) -> None:
         size = len(self.items)
+        object.__setattr__(self, "genres", tuple(self.genres))
+        for name in ("item_genres", "years"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name)))
+        object.__setattr__(self, "titles", Strings.of(self.titles))
         require(self.titles.shape == (size,), f"the catalogue has {size} items but {len(self.titles)} titles")
         if not self.genres:
             object.__setattr__(self, "item_genres", np.zeros((size, 0), dtype=np.bool_))
@@ -116,7 +137,7 @@ class Catalogue:
             self.item_genres.shape == (size, len(self.genres)) and self.years.shape == (size,),
             f"genres and years must have one row for each of the {size} items",
         )
-        for column in (self.titles, self.item_genres, self.years):
+        for column in (self.item_genres, self.years):
             column.setflags(write=False)
 
     @classmethod
@@ -132,15 +153,18 @@ class Catalogue:
     ) -> "Catalogue":
         """Build a catalogue from plain lists, one entry an item; ``declared`` says that the list is public."""
         labels = Labels.of(items, what="item")
-        names = tuple(sorted({genre for row in genres or () for genre in row}))
+        if genres is not None and len(genres) != len(labels):
+            raise InputError(f"genres must have one row for each of the {len(labels)} items, got {len(genres)}")
+        genres = () if genres is None else list(genres)
+        names = tuple(sorted({genre for row in genres for genre in row}))
         columns = {genre: column for column, genre in enumerate(names)}
         matrix = np.zeros((len(labels), len(names)), dtype=np.bool_)
-        for row, own in enumerate(genres or ()):
+        for row, own in enumerate(genres):
             matrix[row, [columns[genre] for genre in own]] = True
         return cls(
             items=labels,
             scale=scale,
-            titles=labels.names if titles is None else np.array(list(titles), dtype=np.str_),
+            titles=labels.names if titles is None else Strings.of(titles),
             genres=names,
             item_genres=matrix,
             years=np.zeros(0, dtype=np.int16) if years is None else np.array(years, dtype=np.int16),
@@ -172,12 +196,12 @@ class Catalogue:
     def fingerprint(self) -> str:
         """A checksum of what the catalogue says: equal catalogues have equal fingerprints, wherever they came from."""
         digest = hashlib.sha256(f"{self.scale.low}:{self.scale.high}:{self.genres}".encode())
-        for array in self.columns().values():
-            digest.update("\x1f".join(array.tolist()).encode() if array.dtype.kind == "U" else array.tobytes())
+        for column in self.columns().values():
+            digest.update("\x1f".join(column).encode() if isinstance(column, Strings) else column.tobytes())
         return digest.hexdigest()
 
-    def columns(self) -> dict[str, AnyArray]:
-        """The arrays that make up the catalogue, for saving."""
+    def columns(self) -> dict[str, Strings | AnyArray]:
+        """What makes up the catalogue, for saving."""
         return {
             "items": self.items.names,
             "titles": self.titles,

@@ -1,14 +1,20 @@
 """What users chose for themselves or for each rating, in a column of the ratings or in a small table of its own."""
 
 import csv
+import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from discreet.data.columns import SEPARATORS, ending
+from discreet.data.sources import decode, open_bytes
 from discreet.errors import DataError, require
-from discreet.types import AnyArray, Progress, no_progress
+from discreet.strings import Strings
+from discreet.types import Progress, no_progress
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,9 +24,9 @@ class Choices:
     ``texts`` is empty where nothing was chosen.
     """
 
-    users: AnyArray
-    items: AnyArray | None
-    texts: AnyArray
+    users: Strings
+    items: Strings | None
+    texts: Strings
 
 
 def read_choices(
@@ -36,7 +42,7 @@ def read_choices(
     """
     import polars as pl  # here, so that a server without it can load the models
 
-    from discreet.data.gather import identifiers, one_spelling
+    from discreet.data.gather import identifiers, one_spelling, to_strings
     from discreet.data.tables import table_batches
 
     columns = {"user": user, "choice": column} | ({} if item is None else {"item": item})
@@ -45,17 +51,27 @@ def read_choices(
         named = [
             identifiers(batch[name], name, where).cast(pl.String).alias(name) for name in columns if name != "choice"
         ]
-        choice = batch["choice"].cast(pl.String).fill_null("").str.strip_chars().alias("choice")
+        choice = _texts(batch["choice"], where).fill_null("").str.strip_chars().alias("choice")
         parts.append(pl.DataFrame([*named, choice]))
     if not parts:
         raise DataError(f"{path} is empty: it holds no row")
     rows = pl.concat(parts)
     texts = rows["choice"] if ending(Path(path)) in SEPARATORS else one_spelling(rows["choice"])
     return Choices(
-        np.array(rows["user"].to_list(), dtype=np.str_),
-        None if item is None else np.array(rows["item"].to_list(), dtype=np.str_),
-        np.array(texts.to_list(), dtype=np.str_),
+        to_strings(rows["user"]),
+        None if item is None else to_strings(rows["item"]),
+        to_strings(texts),
     )
+
+
+def _texts(column: "pl.Series", where: Callable[[int], str]) -> "pl.Series":
+    import polars as pl
+
+    from discreet.data.gather import kind_of
+
+    if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
+        raise DataError.at(where(0), f"the choice is of the type {kind_of(column)}: write a number, or text")
+    return column.cast(pl.String)
 
 
 def has_column(path: str | Path, column: str) -> bool:
@@ -73,8 +89,11 @@ def has_column(path: str | Path, column: str) -> bool:
 
 def read_own_choices(path: Path, column: str) -> dict[str, str]:
     """From a person's own file of ratings: what was chosen for each item, by its name; empty choices are left out."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = csv.DictReader(file, delimiter=SEPARATORS.get(ending(path), ","))
+    with open_bytes(path) as file:
+        content = file.read()
+    text = decode(content, str(path))
+    try:
+        rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=SEPARATORS.get(ending(path), ","))
         names = {name.strip().lower(): name for name in rows.fieldnames or ()}
         named = next((name for name in ("item", "title") if name in names), None)
         require(
@@ -83,7 +102,9 @@ def read_own_choices(path: Path, column: str) -> dict[str, str]:
         )
         assert named is not None
         return {
-            row[names[named]].strip(): wish
+            (row[names[named]] or "").strip(): wish
             for row in rows
             if (wish := (row[names[column.strip().lower()]] or "").strip())
         }
+    except csv.Error:
+        raise DataError(f"{path} cannot be read as a table: a quote is never closed") from None

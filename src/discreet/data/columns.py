@@ -4,9 +4,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from discreet.errors import DataError
+
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _SPOKEN = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 _DATA = re.compile(r"\s*[-+.]?\d")
+SHOWN, LONGEST_NAME = 12, 30  # columns that a message names, and letters of each
 
 
 def ending(path: Path) -> str:
@@ -28,7 +31,22 @@ def columns_there(names: Sequence[str]) -> str:
     """
     if any(_DATA.match(name) for name in names):
         return "the first row must name the columns"
-    return f"the columns are {', '.join(names)}"
+    if not names:
+        return "it has no columns"
+    shown = [name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…" for name in names[:SHOWN]]
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return f"the columns are {', '.join(shown)}{more}"
+
+
+def require_once(names: Sequence[str], wanted: str, place: str) -> None:
+    """Raise where a column is there twice: nobody could say which is meant.
+
+    >>> require_once(["user", "rating", "rating"], "rating", "mine.csv, row 1")
+    Traceback (most recent call last):
+    discreet.errors.DataError: mine.csv, row 1: 2 columns are named 'rating': keep one of them
+    """
+    if names.count(wanted) > 1:
+        raise DataError.at(place, f"{names.count(wanted)} columns are named {wanted!r}: keep one of them")
 
 
 def what_is_there(fields: Sequence[str], separator: str) -> str:

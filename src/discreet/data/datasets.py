@@ -20,7 +20,8 @@ from discreet.data.catalogue import Scale
 from discreet.data.fetching import Copy, copy_whole, download, unpack_copy
 from discreet.data.netflix import is_netflix
 from discreet.data.ratings import Ratings
-from discreet.data.sources import Source
+from discreet.data.sources import Source, is_there
+from discreet.doors import checked, checked_before
 from discreet.errors import DataError, FetchError, InputError, UnknownNameError
 from discreet.types import Progress, no_progress
 
@@ -169,6 +170,7 @@ def find_data_set(name: str) -> DataSet:
     return DATA_SETS[name]
 
 
+@checked
 def available(path: str | Path | None = None) -> list[Availability]:
     """Every data set that has a name, and whether it is already here. Nothing is fetched.
 
@@ -202,6 +204,7 @@ def available(path: str | Path | None = None) -> list[Availability]:
     return listed
 
 
+@checked_before
 def fetch(name: str, path: str | Path | None = None, progress: Progress = no_progress) -> Path | None:
     """Make sure that a data set is here, and say where; None for one that is made on the spot.
 
@@ -253,7 +256,7 @@ def fetch(name: str, path: str | Path | None = None, progress: Progress = no_pro
 
 def locate(entry: DataSet, path: str | Path | None = None) -> Path | None:
     """Where a data set already lies: in ``path``, in ``DISCREET_DATA`` or in the cache."""
-    if path is not None and not Path(path).exists():
+    if path is not None and not is_there(Path(path)):
         raise InputError(f"there is no folder {path}")
     for folder in (path, _own_folder(), cache_folder()):
         if folder is not None and (place := _in_folder(entry, Path(folder))) is not None:
@@ -264,7 +267,7 @@ def locate(entry: DataSet, path: str | Path | None = None) -> Path | None:
 def _own_folder() -> Path | None:
     """The folder that the variable names; that it is not there is worth a warning, and no more."""
     named = os.environ.get("DISCREET_DATA")
-    if named and not Path(named).exists():
+    if named and not is_there(Path(named)):
         _warn_once(named)
     return Path(named) if named else None
 
@@ -276,7 +279,7 @@ def _warn_once(named: str) -> None:
 
 def _in_folder(entry: DataSet, folder: Path) -> Path | None:
     for candidate in _candidates(entry, folder):
-        if candidate.exists() and _holds(entry, candidate):
+        if is_there(candidate) and _holds(entry, candidate):
             return candidate
     return None
 

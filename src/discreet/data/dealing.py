@@ -5,12 +5,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.data.handling import MergeRule
-from discreet.data.sorting import shuffled, stable_order
+from discreet.data.sorting import pair_starts, shuffled, stable_order
+from discreet.errors import require
 from discreet.types import AnyArray, Floats, Indices, Offsets
 
 
 def parts_of_each_user(indptr: Offsets, users: Indices, shares: Sequence[float], seed: int) -> AnyArray:
     """The part of every rating, where each user's are dealt by the same shares."""
+    require(
+        len(shares) >= 2 and min(shares) > 0 and abs(sum(shares) - 1) < 1e-9,
+        "shares must be at least two positive numbers that sum to 1, for example (0.8, 0.1, 0.1)",
+    )
     count = len(users)
     # Shuffle within users: sort by a random permutation, then stably by user.
     mixed = shuffled(count, seed)
@@ -50,3 +55,15 @@ def merged_runs(values: Floats, starts: Offsets, rule: MergeRule) -> tuple[Float
     turn = np.arange(len(values)) - np.repeat(starts, sizes) + 1
     weights = 1 / many if rule == "mean" else 2 * turn / (many * (many + 1))
     return np.add.reduceat(weights * values, starts).astype(np.float32), lasts
+
+
+def merged_pairs(
+    users: Indices, items: Indices, values: Floats, times: AnyArray | None, rule: MergeRule
+) -> tuple[Indices, Indices, Floats, AnyArray | None]:
+    """Each pair once, its one rating, and the time of its latest; ratings come sorted by user and item."""
+    if times is not None:
+        order = np.lexsort((times, items, users))
+        values, times = values[order], times[order]
+    starts = np.flatnonzero(pair_starts(users, items))
+    merged, lasts = merged_runs(values, starts, rule)
+    return users[starts], items[starts], merged, None if times is None else times[lasts]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.types import AnyArray
 
 
@@ -82,6 +83,7 @@ class Description:
         return plain
 
 
+@checked
 def describe(ratings: Ratings) -> Description:
     """Count users, items and ratings, and say how they are spread.
 

@@ -17,7 +17,9 @@ from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.data.sorting import sorting_order
 from discreet.errors import DataError
-from discreet.types import AnyArray, Indices, Names
+from discreet.processes import require_threads
+from discreet.strings import Strings
+from discreet.types import AnyArray, Indices
 
 Where = Callable[[int], str]
 """From the position of a row in its batch to ``file, row N``."""
@@ -26,6 +28,8 @@ Repeats = Literal["keep"] | MergeRule
 """What becomes of several ratings of one item by one user: all are kept, or they are merged by a rule."""
 
 LARGEST_EXACT = 2.0**53
+_NAMES = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
+JOINED = 2**22  # bytes of names that are copied at once
 FLOAT_TEXT = r"^([0-9]+)\.0+$"
 
 
@@ -50,6 +54,7 @@ class Numbering:
     """
 
     def __init__(self, known: Iterable[str] = ()) -> None:
+        require_threads("polars")
         names = list(known)
         self._known = len(names)
         self._table = pl.DataFrame(
@@ -72,21 +77,43 @@ class Numbering:
         found = column.join(self._table, on="name", how="left", maintain_order="left")["number"]
         return np.asarray(found.to_numpy(), dtype=np.int32)
 
-    def finish(self) -> tuple[Names, Indices]:
+    @property
+    def names(self) -> pl.Series:
+        """The names, in the order of their numbers so far."""
+        return self._table["name"]
+
+    def finish(self) -> tuple[Strings, Indices]:
         """All names in their final order, and from the number given so far to the final one.
 
         New names are put in order: by value when all are whole numbers, else by spelling.
         """
-        names = np.array(self._table["name"].to_list(), dtype=np.str_)
-        column, new = self._table["name"][self._known :], names[self._known :]
-        if bool(column.str.contains(r"^[0-9]{1,18}$").all()):
-            places = np.lexsort((new, column.cast(pl.Int64).to_numpy()))
+        new = self.names[self._known :]
+        if bool(new.str.contains(r"^[0-9]{1,18}$").all()):
+            ordered = pl.DataFrame({"name": new, "value": new.cast(pl.Int64)})
+            places = ordered.select(pl.arg_sort_by("value", "name")).to_series().to_numpy()
         else:
-            places = np.argsort(new, kind="stable")
+            places = new.arg_sort().to_numpy()  # by bytes in UTF-8, which is by characters
         order = np.concatenate([np.arange(self._known), self._known + places])
         renumber = np.empty(len(order), dtype=np.int32)
         renumber[order] = np.arange(len(order), dtype=np.int32)
-        return names[order], renumber
+        return to_strings(self.names.gather(order)), renumber
+
+
+def to_strings(column: pl.Series) -> Strings:
+    """A column of text without a gap as strings of our own; no Python object is made for any of them.
+
+    >>> to_strings(pl.Series(["a", "b\\0"])).tolist()
+    ['a', 'b\\x00']
+    """
+    bounds = np.zeros(len(column) + 1, dtype=np.int64)
+    np.cumsum(column.str.len_bytes().to_numpy(), out=bounds[1:])
+    utf8, first = np.empty(int(bounds[-1]), dtype=np.uint8), 0
+    while first < len(column):
+        end = max(first + 1, int(np.searchsorted(bounds, bounds[first] + JOINED, side="right")) - 1)
+        text = column.slice(first, end - first).str.join("").item().encode()
+        utf8[bounds[first] : bounds[end]] = np.frombuffer(text, dtype=np.uint8)
+        first = end
+    return Strings(utf8, bounds)
 
 
 @dataclass(frozen=True)
@@ -141,8 +168,8 @@ class Gatherer:
         numbers = self._items.encode(items)
         if self._listed and self._items.size > listed:
             first = int((numbers >= listed).argmax())
-            raise DataError(
-                f"{where(first)}: the item is not in the list of items; add it there, or leave out its ratings"
+            raise DataError.at(
+                where(first), "the item is not in the list of items; add it there, or leave out its ratings"
             )
         return numbers
 
@@ -150,10 +177,10 @@ class Gatherer:
         values = _numbers(ratings, pl.Float32)
         wrong = values.is_null() | ~values.is_finite()
         if bool(wrong.any()):
-            raise DataError(f"{where(_first(wrong))}: the rating is missing or not a number")
+            raise DataError.at(where(_first(wrong)), "the rating is missing or not a number")
         outside = (values < self._scale.low) | (values > self._scale.high)
         if bool(outside.any()):
-            raise DataError(f"{where(_first(outside))}: the rating is outside the declared scale {self._scale}")
+            raise DataError.at(where(_first(outside)), f"the rating is outside the declared scale {self._scale}")
         return values.to_numpy()
 
     def finish(
@@ -188,10 +215,10 @@ class Gatherer:
     ) -> tuple[Ratings, AnyArray | None]:
         if self.size == 0:
             raise DataError(f"{label} is empty: it holds no rating")
+        for numbering, what in ((self._users, "user"), (self._items, "item")):
+            refuse_two_spellings(numbering.names, what, label)
         users, renumber_users = self._users.finish()
         items, renumber_items = self._items.finish()
-        for names, what in ((users, "user"), (items, "item")):
-            refuse_two_spellings(names, what, label)
         user_index = self._column("user", renumber_users)
         item_index = self._column("item", renumber_items)
         values = self._column("rating")
@@ -246,9 +273,10 @@ class Gatherer:
             places = order[places]
         earlier, later = np.sort(places[places.max(axis=1).argmin()]).tolist()
         when = "" if times is None else " at the same time"
-        raise DataError(
-            f"{self._where(later)}: this user rated this item{when} before, at {self._where(earlier)}; "
-            "remove one, or choose a rule to merge them, for example repeats='last'"
+        raise DataError.at(
+            f"{self._where(later)}",
+            f"this user rated this item{when} before, at {self._where(earlier)}; "
+            "remove one, or choose a rule to merge them, for example repeats='last'",
         )
 
     def _where(self, position: int) -> str:
@@ -271,15 +299,29 @@ def identifiers(column: pl.Series, what: str, where: Where) -> pl.Series:
         column = column.cast(pl.Float64).fill_nan(None)
         wrong = ~((column == column.round()) & (column.abs() <= LARGEST_EXACT)).fill_null(True)
         if bool(wrong.any()):
-            raise DataError(
-                f"{where(_first(wrong))}: the {what} is a number in floating point that is not whole, or too large to "
-                "be exact: name users and items by text or whole numbers"
+            raise DataError.at(
+                where(_first(wrong)),
+                f"the {what} is a number in floating point that is not whole, or too large to "
+                "be exact: name users and items by text or whole numbers",
             )
         column = column.cast(pl.Int64)
+    elif not (column.dtype.is_integer() or column.dtype in _NAMES):
+        raise DataError.at(where(0), f"the {what} is of the type {kind_of(column)}: name it by text or a whole number")
     missing = column.is_null()
+    if column.dtype == pl.String:
+        missing = missing | (column == "")
     if bool(missing.any()):
-        raise DataError(f"{where(_first(missing))}: the {what} is missing")
+        raise DataError.at(where(_first(missing)), f"the {what} is missing")
     return column
+
+
+def kind_of(column: pl.Series) -> str:
+    """The type of a column in a word; what a list or a struct holds stays out.
+
+    >>> kind_of(pl.Series([[1]])), kind_of(pl.Series([b"a"]))
+    ('list', 'binary')
+    """
+    return str(column.dtype.base_type()).lower()
 
 
 def one_spelling(names: pl.Series) -> pl.Series:
@@ -287,12 +329,12 @@ def one_spelling(names: pl.Series) -> pl.Series:
     return names.str.replace(FLOAT_TEXT, "$1")
 
 
-def refuse_two_spellings(names: Names, what: str, label: str) -> None:
+def refuse_two_spellings(names: pl.Series, what: str, label: str) -> None:
     """Raise where text names one user or item in two ways, 1 and 1.0: they would count as two."""
-    column = pl.Series(names.tolist(), dtype=pl.String)
-    as_floats = column.filter(column.str.contains(FLOAT_TEXT))
-    if len(as_floats) and one_spelling(column).n_unique() < len(column):
-        raise DataError(f"{label}: the same {what} is written as 1 and as 1.0, or the like: write each in one way")
+    if bool(names.str.contains(FLOAT_TEXT).any()) and one_spelling(names).n_unique() < len(names):
+        raise DataError.at(
+            f"{label}", f"the same {what} is written as 1 and as 1.0, or the like: write each in one way"
+        )
 
 
 def seconds(times: pl.Series, where: Where) -> AnyArray:
@@ -301,14 +343,20 @@ def seconds(times: pl.Series, where: Where) -> AnyArray:
         numbers = times.cast(pl.Float64, strict=False)
         dates = _dates(times) if numbers.null_count() == len(times) else None
         times = numbers if dates is None else dates
-    if times.dtype in (pl.Date, pl.Datetime):
-        times = times.cast(pl.Datetime("us")).dt.epoch("s")
+    if times.dtype == pl.Date:
+        times = times.to_physical().cast(pl.Int64) * 86_400
+    elif isinstance(times.dtype, pl.Datetime):  # as numbers: far from 1970 polars cannot change their unit
+        times = times.to_physical() // {"ms": 10**3, "us": 10**6, "ns": 10**9}[times.dtype.time_unit]
+    elif times.dtype.is_decimal():
+        times = times.cast(pl.Float64)
     if not times.dtype.is_numeric():
-        raise DataError(f"{where(0)}: the time is neither a number of seconds nor a date")
+        raise DataError.at(where(0), "the time is neither a number of seconds nor a date")
     wrong = times.is_null() if times.dtype.is_integer() else times.is_null() | ~times.is_finite()
     if bool(wrong.any()):
-        raise DataError(f"{where(_first(wrong))}: the time is missing or neither a number of seconds nor a date")
-    whole = times.cast(pl.Int64)
+        raise DataError.at(where(_first(wrong)), "the time is missing or neither a number of seconds nor a date")
+    whole = times.cast(pl.Int64, strict=False)
+    if whole.null_count():
+        raise DataError.at(where(_first(whole.is_null())), "the time is too far from 1970 to be a number of seconds")
     narrow = int(whole.min()) >= -(2**31) and int(whole.max()) < 2**31  # type: ignore[arg-type]
     return whole.cast(pl.Int32).to_numpy() if narrow else whole.to_numpy()
 
@@ -337,7 +385,7 @@ def _padded(column: AnyArray, size: int) -> AnyArray:
     return np.concatenate([column, np.zeros(size - len(column), dtype=column.dtype)])
 
 
-def _catalogue(names: Names, scale: Scale, facts: ItemFacts | None) -> Catalogue:
+def _catalogue(names: Strings, scale: Scale, facts: ItemFacts | None) -> Catalogue:
     """The catalogue of the list of items, or, without one, of the items that the ratings name."""
     if facts is None:
         return Catalogue(Labels(names, what="item"), scale, names, declared=False)

@@ -3,10 +3,14 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from discreet.doors import checked, checked_methods
+
 MergeRule = Literal["last", "mean", "recency"]
 """How several ratings of one item by one user become one."""
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, kw_only=True)
 class Handling:
     """What was done to ratings. A guarantee is about ratings as they were given, so it has to know.
@@ -27,13 +31,19 @@ class Handling:
         Whether the users were listed by somebody, whatever they rated. Else they are those who have a rating.
     nameless
         Whether the users came without names, and have random ones.
+    least, most
+        Bounds on how many ratings a user contributes, by that user's own ratings alone: who had fewer has none, and of
+        more only so many were kept; None without.
+    popular_items
+        Whether items were left out by how many users rated them: others' ratings decide that.
 
     Examples
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     >>> ratings.merge("last").split(test=0.2, seed=1)[0].handling
-    Handling(merged='last', split=True, selected=False, users_listed=True, nameless=False)
+    Handling(merged='last', split=True, selected=False, users_listed=True, nameless=False, least=None, most=None,
+    popular_items=False)
     """
 
     merged: MergeRule | None = None
@@ -41,6 +51,9 @@ class Handling:
     selected: bool = False
     users_listed: bool = False
     nameless: bool = False
+    least: int | None = None
+    most: int | None = None
+    popular_items: bool = False
 
     def merged_by(self, rule: MergeRule) -> "Handling":
         """After merging. What was merged before is not merged again: there is one rating of each pair."""
@@ -57,3 +70,12 @@ class Handling:
     def with_listed_users(self) -> "Handling":
         """After somebody listed the users."""
         return replace(self, users_listed=True)
+
+    def bounded_by(self, least: int, most: int | None) -> "Handling":
+        """After every user's ratings were bounded; of several floors the highest counts, and of caps the lowest."""
+        floor = max(least, self.least or least)
+        return replace(self, least=floor, most=min(filter(None, (most, self.most)), default=None))
+
+    def filtered_by_popularity(self) -> "Handling":
+        """After items were left out because few users rated them."""
+        return replace(self, popular_items=True)

@@ -2,17 +2,20 @@
 
 import csv
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
-from discreet.data.columns import SEPARATORS, ending, what_is_there
+from discreet.data.columns import SEPARATORS, ending, require_once, what_is_there
 from discreet.data.history import History
 from discreet.data.sources import check_text, open_bytes
+from discreet.doors import checked
 from discreet.errors import DataError, UnknownNameError
 
 
+@checked
 def read_history(path: str | Path, catalogue: Catalogue) -> History:
     """Read one user's own ratings: a CSV or TSV file with the columns ``item`` or ``title``, and ``rating``.
 
@@ -31,35 +34,47 @@ def read_history(path: str | Path, catalogue: Catalogue) -> History:
         content = file.read().removeprefix(b"\xef\xbb\xbf")
     check_text(content, str(path), 1)
     separator = SEPARATORS.get(ending(path), ",")
-    rows = csv.reader(io.StringIO(content.decode("utf-8"), newline=""), delimiter=separator)
+    rows = _records(content.decode("utf-8"), separator, str(path))
     header = [name.strip().lower() for name in next(rows, [])]
     if not header:
         raise DataError(f"{path} is empty: it needs the columns item or title, and rating")
     named = next((name for name in ("item", "title") if name in header), None)
     if named is None or "rating" not in header:
         found = what_is_there(header, separator)
-        raise DataError(f"{path}, row 1: it needs the columns item or title, and rating; {found}")
+        raise DataError.at(f"{path}, row 1", f"it needs the columns item or title, and rating; {found}")
+    for name in (named, "rating"):
+        require_once(header, name, f"{path}, row 1")
     ratings: dict[int, float] = {}
     for row, record in enumerate(rows, start=2):
         if not any(record):
             continue
         if len(record) != len(header):
-            raise DataError(
-                f"{path}, row {row}: expected {len(header)} fields, got {len(record)}; quote titles with commas"
+            raise DataError.at(
+                f"{path}, row {row}", f"expected {len(header)} fields, got {len(record)}; quote titles with commas"
             )
         try:
             position = catalogue.find(record[header.index(named)].strip())
             value = float(record[header.index("rating")])
         except UnknownNameError as error:
-            raise DataError(f"{path}, row {row}: {error}") from None
+            raise DataError.at(f"{path}, row {row}", f"{error}") from None
         except ValueError:
-            raise DataError(f"{path}, row {row}: the rating is missing or not a number") from None
+            raise DataError.at(f"{path}, row {row}", "the rating is missing or not a number") from None
         if not catalogue.scale.low <= value <= catalogue.scale.high:
-            raise DataError(f"{path}, row {row}: the rating is outside the scale {catalogue.scale}")
+            raise DataError.at(f"{path}, row {row}", f"the rating is outside the scale {catalogue.scale}")
         if position in ratings:
-            raise DataError(f"{path}, row {row}: this item was rated before in the same file")
+            raise DataError.at(f"{path}, row {row}", "this item was rated before in the same file")
         ratings[position] = value
     if not ratings:
         raise DataError(f"{path} holds no rating")
     items = np.array(sorted(ratings), dtype=np.int32)
     return History(catalogue, items, np.array([ratings[int(item)] for item in items], dtype=np.float32))
+
+
+def _records(text: str, separator: str, label: str) -> Iterator[list[str]]:
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        yield from rows
+    except csv.Error:
+        raise DataError.at(
+            f"{label}, row {rows.line_num}", "this is no row of a table: a quote is never closed"
+        ) from None

@@ -6,8 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.doors import checked
 from discreet.errors import InputError, UnknownNameError, require
-from discreet.types import Indices, Names
+from discreet.strings import Strings
+from discreet.types import Indices
 
 
 def require_text(name: object, what: str) -> None:
@@ -42,7 +44,7 @@ class Labels:
     Parameters
     ----------
     names
-        The names, position by position.
+        The names, position by position: a list or an array of text becomes :class:`~discreet.strings.Strings`.
     what
         What one of them is called in messages, for example ``"item"``.
 
@@ -53,25 +55,25 @@ class Labels:
     (1, 2, 'a')
     """
 
-    names: Names
+    names: Strings
     what: str = "name"
 
     def __post_init__(self) -> None:
-        self.names.setflags(write=False)
+        object.__setattr__(self, "names", Strings.of(self.names))
 
     @classmethod
+    @checked
     def of(cls, names: Iterable[str], what: str = "name") -> "Labels":
         """Labels from any iterable of strings; a repeated one is an error."""
-        array = np.array(list(names), dtype=np.str_)
-        labels = cls(array, what)
-        if len(labels.positions) != len(array):
+        labels = cls(Strings.of(names), what)
+        if len(labels.positions) != len(labels):
             raise InputError(f"every {what} must be named once; the list has repeated names")
         return labels
 
     @cached_property
     def positions(self) -> dict[str, int]:
         """Position of every name."""
-        return {name: position for position, name in enumerate(self.names.tolist())}
+        return {name: position for position, name in enumerate(self.names)}
 
     def index(self, name: str) -> int:
         """Position of ``name``; an unknown name is an error that offers the nearest ones, unless they are users'."""
@@ -83,6 +85,7 @@ class Labels:
                 raise UnknownNameError("there is no user of that name") from None
             raise UnknownNameError.among(self.what, name, self.positions) from None
 
+    @checked
     def indices(self, names: Iterable[str]) -> Indices:
         """Positions of many names."""
         return np.array([self.index(name) for name in names], dtype=np.int32)
@@ -91,10 +94,10 @@ class Labels:
         return len(self.names)
 
     def __getitem__(self, position: int) -> str:
-        return str(self.names[position])
+        return self.names[position]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.names.tolist())
+        return iter(self.names)
 
     def __contains__(self, name: object) -> bool:
         return name in self.positions

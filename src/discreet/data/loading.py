@@ -9,13 +9,15 @@ from discreet.data.movielens import read_movielens, recognise
 from discreet.data.netflix import is_netflix, read_netflix
 from discreet.data.ratings import Ratings
 from discreet.data.reports import holds_reports
-from discreet.data.sources import Source
+from discreet.data.sources import Source, is_folder, is_there
 from discreet.data.synthetic import synthetic
 from discreet.data.tables import is_table, read_catalogue, read_table
+from discreet.doors import checked
 from discreet.errors import DataError, InputError, require
 from discreet.types import Progress, no_progress
 
 
+@checked
 def load(
     data: str | Path,
     *,
@@ -66,19 +68,20 @@ def load(
         repeats in ("keep", "last", "mean", "recency"),
         f"repeats must be 'keep', 'last', 'mean' or 'recency', got {repeats!r}",
     )
+    require(str(data) != "", "data must be the name of a data set or a path, got an empty text")
     declared = Scale(*scale) if isinstance(scale, tuple) else scale
     if isinstance(data, str) and data in DATA_SETS:
         _check_scale(data, DATA_SETS[data].scale, declared)
         return _load_named(data, path, repeats, progress)
     place = Path(data)
-    if not place.exists():
+    if not is_there(place):
         if isinstance(data, Path) or place.suffix or len(place.parts) > 1:
             raise DataError(f"there is no file or folder {place}")
         find_data_set(data)
     of_movielens = place.name == "ratings.csv" and declared is None and place.with_name("movies.csv").exists()
     if of_movielens or place.name in ("u.data", "ratings.dat"):
         place = place.parent
-    if place.is_file() and is_table(place):
+    if not is_folder(place) and is_table(place):
         if declared is None:
             raise InputError(f"{place} does not say its rating scale: declare it, for example scale=Scale(1, 5)")
         return read_table(
@@ -126,6 +129,7 @@ def _load_reports(
     return Ratings.from_reports(place, public_items(items, scale, item, items_public=items_public), progress)
 
 
+@checked
 def public_items(
     items: str | Path, scale: Scale | None = None, item: str = "item", *, items_public: bool = False
 ) -> Catalogue:

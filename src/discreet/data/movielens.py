@@ -29,6 +29,7 @@ from discreet.data.gather import Gatherer, ItemFacts, Repeats
 from discreet.data.ratings import Ratings
 from discreet.data.sources import Source
 from discreet.data.text import text_batches
+from discreet.doors import checked
 from discreet.errors import DataError
 from discreet.types import AnyArray, Progress, no_progress
 
@@ -111,6 +112,7 @@ def read_movielens(path: str | Path, *, repeats: Repeats = "keep", progress: Pro
     return gatherer.finish(label, facts=facts, user_facts=user_facts, repeats=repeats)
 
 
+@checked
 def read_movielens_split(path: str | Path, name: str) -> tuple[Ratings, Ratings]:
     """Read one of the official splits of MovieLens 100K, ``"u1"`` to ``"u5"``, ``"ua"`` or ``"ub"``: (train, test).
 
@@ -164,9 +166,9 @@ def item_facts(label: str, records: Iterator[tuple[int, str, str, Sequence[str]]
     found: dict[str, tuple[str, Sequence[str]]] = {}
     for row, item, title, genres in records:
         if not item:
-            raise DataError(f"{label}, row {row}: the item has no identifier")
+            raise DataError.at(f"{label}, row {row}", "the item has no identifier")
         if item in found:
-            raise DataError(f"{label}, row {row}: the item {item!r} is listed twice")
+            raise DataError.at(f"{label}, row {row}", f"the item {item!r} is listed twice")
         found[item] = (title.strip(), [genre for genre in genres if genre not in NO_GENRE])
     if not found:
         raise DataError(f"{label} is empty: it lists no item")
@@ -199,7 +201,7 @@ def _items_of_dat(source: Source) -> ItemFacts:
             item, mark, rest = line.partition("::")
             title, last, genres = rest.rpartition("::")
             if not (mark and last):
-                raise DataError(f"{source.label('movies.dat')}, row {row}: expected item::title::genres")
+                raise DataError.at(f"{source.label('movies.dat')}, row {row}", "expected item::title::genres")
             yield row, item, title, genres.split("|")
 
     return item_facts(source.label("movies.dat"), records())
@@ -210,14 +212,16 @@ def _items_of_csv(source: Source) -> ItemFacts:
     rows = csv.reader(io.StringIO(source.text("movies.csv"), newline=""))
     header = next(rows, [])
     if header[:3] != ["movieId", "title", "genres"]:
-        raise DataError(f"{label}, row 1: the columns must be movieId, title and genres")
+        raise DataError.at(f"{label}, row 1", "the columns must be movieId, title and genres")
 
     def records() -> Iterator[tuple[int, str, str, Sequence[str]]]:
         for row, record in enumerate(rows, start=2):
             if not record:
                 continue
             if len(record) < 3:
-                raise DataError(f"{label}, row {row}: expected movieId, title and genres, got {len(record)} fields")
+                raise DataError.at(
+                    f"{label}, row {row}", f"expected movieId, title and genres, got {len(record)} fields"
+                )
             yield row, record[0], record[1], record[2].split("|")
 
     return item_facts(label, records())
@@ -250,8 +254,10 @@ def _users_of_1m(source: Source) -> tuple[list[str], dict[str, AnyArray]]:
     label = source.label("users.dat")
     rows: list[Record] = []
     for row, (user, gender, age, code, place) in _records(source, "users.dat", "::", 5):
-        if not (code.isdigit() and int(code) < len(OCCUPATIONS)):
-            raise DataError(f"{label}, row {row}: the code of the occupation is not one of 0 to {len(OCCUPATIONS) - 1}")
+        if not (code.isdecimal() and len(code) <= 4 and int(code) < len(OCCUPATIONS)):
+            raise DataError.at(
+                f"{label}, row {row}", f"the code of the occupation is not one of 0 to {len(OCCUPATIONS) - 1}"
+            )
         rows.append((row, [user, age, gender, OCCUPATIONS[int(code)], place]))
     return _user_columns(label, rows)
 
@@ -266,10 +272,10 @@ def _user_columns(label: str, rows: list[Record]) -> tuple[list[str], dict[str, 
     """Columns from records of user, age, gender, occupation and zip code, in order of the users."""
     seen: set[str] = set()
     for row, (user, age, *_) in rows:
-        if not age.isdigit():
-            raise DataError(f"{label}, row {row}: the age is not a whole number")
+        if not (age.isdecimal() and len(age) <= 4):
+            raise DataError.at(f"{label}, row {row}", "the age is not a whole number")
         if user in seen:
-            raise DataError(f"{label}, row {row}: this user is listed twice")
+            raise DataError.at(f"{label}, row {row}", "this user is listed twice")
         seen.add(user)
     ordered = sorted((record for _, record in rows), key=lambda record: _natural(record[0]))
     return [record[0] for record in ordered], {
@@ -295,12 +301,12 @@ def _records(source: Source, name: str, separator: str, width: int, skip: int = 
             continue
         record = line.split(separator)
         if len(record) != width:
-            raise DataError(f"{source.label(name)}, row {row}: expected {width} fields, got {len(record)}")
+            raise DataError.at(f"{source.label(name)}, row {row}", f"expected {width} fields, got {len(record)}")
         yield row, record
 
 
 def _natural(name: str) -> tuple[int, str]:
-    return (int(name), "") if name.isascii() and name.isdigit() else (2**63, name)
+    return (int(name), "") if name.isascii() and name.isdigit() and len(name) <= 18 else (2**63, name)
 
 
 # ── The table of releases ──

@@ -15,7 +15,9 @@ from discreet.data.catalogue import UNKNOWN_YEAR, Scale
 from discreet.data.gather import Gatherer, ItemFacts, Repeats, Where, rows_of
 from discreet.data.ratings import Ratings
 from discreet.data.sources import BLOCK, Source, record_blocks
+from discreet.doors import checked
 from discreet.errors import DataError
+from discreet.strings import Strings
 from discreet.types import AnyArray, Booleans, Progress, no_progress
 
 SCALE = Scale(1, 5)
@@ -61,6 +63,7 @@ def read_netflix(path: str | Path, *, repeats: Repeats = "keep", progress: Progr
     return gatherer.finish(str(path), facts=facts, repeats=repeats)
 
 
+@checked
 def read_netflix_probe(path: str | Path, *, progress: Progress = no_progress) -> tuple[Ratings, Ratings]:
     """Read the Netflix Prize and hold out the pairs of ``probe.txt``: ``(train, probe)`` over the same users."""
     source = Source.of(Path(path))
@@ -76,7 +79,7 @@ def read_netflix_probe(path: str | Path, *, progress: Progress = no_progress) ->
         )
         if bool((rows < 0).any()):
             first = int(positions[int((rows < 0).argmax())])
-            raise DataError(f"{where(first)}: this pair is not among the ratings")
+            raise DataError.at(where(first), "this pair is not among the ratings")
         held_out[rows] = True
     return ratings.select(~held_out), ratings.select(held_out)
 
@@ -124,8 +127,8 @@ def _lines(block: bytes, where: Where, width: int) -> pl.DataFrame:
     except pl.exceptions.PolarsError:
         for number, line in enumerate(block.split(b"\n")):
             if line.count(b",") >= width:
-                raise DataError(f"{where(number)}: expected user,rating,date") from None
-        raise DataError(f"{where(0)}: the lines below are not of the form user,rating,date") from None
+                raise DataError.at(where(number), "expected user,rating,date") from None
+        raise DataError.at(where(0), "the lines below are not of the form user,rating,date") from None
 
 
 def _under_headings(lines: pl.DataFrame, movie: str | None, where: Where) -> tuple[pl.DataFrame, AnyArray, str | None]:
@@ -142,7 +145,7 @@ def _under_headings(lines: pl.DataFrame, movie: str | None, where: Where) -> tup
     positions = np.flatnonzero(keep)
     last = items[-1] if len(items) else movie
     if len(positions) and items[int(positions[0])] is None:
-        raise DataError(f"{where(int(positions[0]))}: a rating comes before the first heading, which names the film")
+        raise DataError.at(where(int(positions[0])), "a rating comes before the first heading, which names the film")
     return lines.with_columns(items.alias("item")).filter(pl.Series(keep)), positions, last
 
 
@@ -161,9 +164,9 @@ def _titles(source: Source) -> ItemFacts | None:
         item, _, rest = line.rstrip("\r").partition(",")
         year, comma, title = rest.partition(",")
         if not (comma and item.isdigit() and (year.isdigit() or year == "NULL")):
-            raise DataError(f"{source.label(name)}, row {row}: expected movie,year,title")
+            raise DataError.at(f"{source.label(name)}, row {row}", "expected movie,year,title")
         if item in found:
-            raise DataError(f"{source.label(name)}, row {row}: the item {item!r} is listed twice")
+            raise DataError.at(f"{source.label(name)}, row {row}", f"the item {item!r} is listed twice")
         found[item] = (title, UNKNOWN_YEAR if year == "NULL" else int(year))
     ordered = sorted(found, key=int)
     named = [found[item] for item in ordered]
@@ -171,7 +174,7 @@ def _titles(source: Source) -> ItemFacts | None:
     return ItemFacts(ordered, titles, [()] * len(ordered), [year for _, year in named], declared=True)
 
 
-def _numbers(names: pl.Series, known: AnyArray) -> AnyArray:
+def _numbers(names: pl.Series, known: Strings) -> AnyArray:
     """Position of each name among the known ones, -1 for others."""
     table = pl.DataFrame({"name": known.tolist(), "number": np.arange(len(known), dtype=np.int64)})
     column = names.alias("name").to_frame().join(table, on="name", how="left", maintain_order="left")["number"]

@@ -18,14 +18,19 @@ from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.handling import Handling
 from discreet.data.labels import Labels, counted
 from discreet.data.ratings import Ratings
+from discreet.data.sources import is_folder
+from discreet.doors import checked, checked_methods
 from discreet.errors import DataError, InputError, require
 from discreet.looks import Looks
+from discreet.processes import require_threads
 from discreet.types import AnyArray, Progress, no_progress
 
 if TYPE_CHECKING:
     from discreet.data.gather import Repeats
 
 
+@checked
+@checked_methods
 class RatingsInParts:
     """Ratings in several files, of which one at a time is in memory. Every user's ratings must be in one file.
 
@@ -77,6 +82,8 @@ class RatingsInParts:
     ) -> None:
         from discreet.data.tables import read_catalogue
 
+        known = isinstance(repeats, str) and repeats in ("keep", "last", "mean", "recency")
+        require(known, "repeats must be 'keep', 'last', 'mean' or 'recency'")
         self.looks = Looks()
         self._files = _files(data)
         self._columns = {"user": user, "item": item, "rating": rating} | ({} if time is None else {"time": time})
@@ -176,7 +183,9 @@ class RatingsInParts:
         for number, file in enumerate(self._files):
             part = self._read(file, scale, listed)
             if part.has_repeats:  # a pair that comes twice in one part is refused when it is read
-                raise DataError(f"{file}: some pairs are rated more than once; merge them, for example repeats='last'")
+                raise DataError.at(
+                    f"{file}", "some pairs are rated more than once; merge them, for example repeats='last'"
+                )
             both = np.concatenate([seen, _words(part.users)])
             seen = np.unique(both)
             if len(seen) < len(both):
@@ -186,8 +195,8 @@ class RatingsInParts:
             marks.append(_mark(part))
             progress(number + 1, len(self._files), "checking the parts")
         if listed is None:
+            refuse_two_spellings(numbering.names, "item", "these parts")
             names, _ = numbering.finish()
-            refuse_two_spellings(names, "item", "these parts")
             listed = Catalogue(Labels(names, what="item"), scale, names, declared=False)
         return listed, seen, tuple(marks)
 
@@ -206,8 +215,9 @@ def _files(data: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     from discreet.data.tables import is_table
 
     if isinstance(data, str | Path):
+        require(str(data) != "", "data must be a folder or a list of files, got an empty text")
         folder = Path(data)
-        if not folder.is_dir():
+        if not is_folder(folder):
             raise DataError(f"there is no folder {folder}")
         files = sorted(path for path in folder.iterdir() if is_table(path))
     else:
@@ -221,7 +231,7 @@ def _stamp(file: Path) -> tuple[int, int] | None:
     """Size of a file, and when it was last written to; None where it is not there."""
     try:
         found = file.stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     return found.st_size, found.st_mtime_ns
 
@@ -239,5 +249,7 @@ def _words(users: Labels) -> AnyArray:
     import polars as pl
 
     from discreet.data.gather import one_spelling
+
+    require_threads("polars")
 
     return one_spelling(pl.Series(users.names.tolist(), dtype=pl.String)).hash().to_numpy()

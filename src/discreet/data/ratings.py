@@ -10,14 +10,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
-from discreet.data.dealing import merged_runs, parts_of_each_user, rows_of_users
+from discreet.data.dealing import merged_pairs, parts_of_each_user, rows_of_users
 from discreet.data.handling import Handling, MergeRule
-from discreet.data.history import History
+from discreet.data.history import History, facts_of
 from discreet.data.labels import Labels, counted
 from discreet.data.report import ReportForm
-from discreet.data.sorting import Columns, narrow, pair_starts, placed, shuffled, sorting_order, stable_order
-from discreet.errors import InputError, library_for, require
+from discreet.data.sorting import (
+    Columns,
+    indices,
+    narrow,
+    numbers,
+    pair_starts,
+    placed,
+    shuffled,
+    sorting_order,
+    stable_order,
+)
+from discreet.doors import checked_methods
+from discreet.errors import library_for, require
 from discreet.looks import Looks
+from discreet.processes import require_threads
 from discreet.types import AnyArray, Floats, Indices, Offsets, Progress, no_progress
 
 if TYPE_CHECKING:
@@ -28,6 +40,7 @@ BLOCK = 1 << 15
 """Users who are summed over at once: what is made of their ratings on the way stays small beside the ratings."""
 
 
+@checked_methods
 @dataclass(frozen=True, eq=False)
 class Ratings:
     """Ratings of many users, immutable, sorted by user and then by item.
@@ -84,8 +97,7 @@ class Ratings:
     looks: Looks = field(default_factory=Looks, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        columns = [self.user_index, self.item_index, self.values, *self.user_facts.values()]
-        for column in (*columns, self.times, self.tags):
+        for column in (self.user_index, self.item_index, self.values, self.times, self.tags, *self.user_facts.values()):
             if column is not None:
                 column.setflags(write=False)
 
@@ -101,10 +113,11 @@ class Ratings:
         user_facts: Mapping[str, AnyArray] | None = None,
     ) -> "Ratings":
         """Sort columns in any order into ratings. Two linear passes, no more than a second copy in memory."""
-        user_index = np.asarray(user_index, dtype=np.int32)
-        item_index = np.asarray(item_index, dtype=np.int32)
-        values = np.asarray(values, dtype=np.float32)
-        times = None if times is None else narrow(np.asarray(times))
+        user_index = indices("user_index", user_index, len(users))
+        item_index = indices("item_index", item_index, len(catalogue))
+        require(len(user_index) == len(item_index), "user_index and item_index must have one entry for each rating")
+        values = numbers("values", values, len(user_index)).astype(np.float32, copy=False)
+        times = None if times is None else narrow(numbers("times", times, len(user_index)))
         order = sorting_order(user_index, item_index, len(users), len(catalogue))
         if order is not None:
             user_index, item_index, values = user_index[order], item_index[order], values[order]
@@ -130,10 +143,11 @@ class Ratings:
         lengths = [len(history) for history in histories]
         return cls(
             catalogue=catalogue,
-            users=Labels(np.array([secrets.token_hex(12) for _ in histories], dtype=np.str_), what="user"),
+            users=Labels.of((secrets.token_hex(12) for _ in histories), what="user"),
             user_index=np.repeat(np.arange(len(histories), dtype=np.int32), lengths),
             item_index=np.concatenate([history.items for history in histories]),
             values=np.concatenate([history.values for history in histories]),
+            user_facts=facts_of(histories),
             handling=Handling(users_listed=True, nameless=True),
         )
 
@@ -176,8 +190,7 @@ class Ratings:
         """Users by items, sharing memory with the columns."""
         with library_for("sparse matrices"):
             import scipy.sparse as sp
-        shape = (self.n_users, self.n_items)
-        return sp.csr_array((self.values, self.item_index, self.indptr), shape=shape, copy=False)
+        return sp.csr_array((self.values, self.item_index, self.indptr), shape=(self.n_users, self.n_items), copy=False)
 
     @cached_property
     def by_item(self) -> Columns:
@@ -190,7 +203,7 @@ class Ratings:
     @cached_property
     def has_repeats(self) -> bool:
         """Whether some user rated some item more than once."""
-        return not bool(pair_starts(self.user_index, self.item_index).all())
+        return not pair_starts(self.user_index, self.item_index).all()
 
     def history(self, user: str) -> History:
         """The own ratings of one user, named by label."""
@@ -200,10 +213,10 @@ class Ratings:
         """The own ratings of the user at a position."""
         there = isinstance(position, int | np.integer) and 0 <= position < self.n_users
         require(there, "there is no user at that position")
-        if self.has_repeats:
-            raise InputError("some pairs are rated more than once: call ratings.merge('last') first")
+        require(not self.has_repeats, "some pairs are rated more than once: call ratings.merge('last') first")
         rows = slice(self.indptr[position], self.indptr[position + 1])
-        return History(self.catalogue, self.item_index[rows], self.values[rows])
+        own = {name: column[position].item() for name, column in self.user_facts.items()}
+        return History(self.catalogue, self.item_index[rows], self.values[rows], own)
 
     def to_frame(self) -> "pl.DataFrame":
         """The ratings as a table of polars: ``user``, ``item``, ``rating`` and, where it is known, ``time``.
@@ -215,13 +228,12 @@ class Ratings:
         >>> frame.columns, frame.height
         (['user', 'item', 'rating', 'time'], 20)
         """
+        require_threads("polars")
         with library_for("tables"):
             import polars as pl
-        columns = {
-            "user": pl.Series(self.users.names.tolist(), dtype=pl.String).gather(pl.Series(self.user_index)),
-            "item": pl.Series(self.catalogue.items.names.tolist(), dtype=pl.String).gather(pl.Series(self.item_index)),
-            "rating": pl.Series(self.values),
-        }
+        users = pl.Series(self.users.names.tolist(), dtype=pl.String).gather(pl.Series(self.user_index))
+        items = pl.Series(self.catalogue.items.names.tolist(), dtype=pl.String).gather(pl.Series(self.item_index))
+        columns = {"user": users, "item": items, "rating": pl.Series(self.values)}
         return pl.DataFrame(columns if self.times is None else columns | {"time": pl.Series(self.times)})
 
     def select(self, rows: AnyArray) -> "Ratings":
@@ -233,6 +245,7 @@ class Ratings:
 
     def _kept(self, rows: AnyArray, handling: Handling) -> "Ratings":
         mask = np.asarray(rows, dtype=np.bool_)
+        require(mask.shape == self.values.shape, "rows must be a mask with one entry for each rating")
         return replace(
             self,
             user_index=self.user_index[mask],
@@ -247,7 +260,9 @@ class Ratings:
 
         A guarantee for what is left says that somebody chose it.
         """
-        return self._with_users_at(positions, self.handling.after_selection(of_users=True))
+        there = indices("positions", positions, self.n_users)
+        require(bool(np.all(there[1:] > there[:-1])), "positions must be increasing, each user once")
+        return self._with_users_at(there, self.handling.after_selection(of_users=True))
 
     def _with_users_at(self, positions: AnyArray, handling: Handling) -> "Ratings":
         positions = np.asarray(positions, dtype=np.int64)
@@ -334,7 +349,7 @@ class Ratings:
 
     def folds(self, count: int, seed: int) -> Iterator[tuple["Ratings", "Ratings"]]:
         """``count`` pairs ``(train, test)``; every rating is in exactly one test set."""
-        require(count >= 2, f"folds must be at least 2, got {count}")
+        require(2 <= count < 2**31, f"folds must be at least 2, got {count}")
         fold = np.empty(len(self), dtype=np.uint8 if count <= 256 else np.int32)
         fold[shuffled(len(self), seed)] = np.resize(np.arange(count, dtype=fold.dtype), len(self))
         both = self.of_split()
@@ -346,17 +361,14 @@ class Ratings:
 
         A user with ``n`` ratings gives ``round(n * share)`` to each part after the first, at random.
         """
-        require(
-            len(shares) >= 2 and min(shares) > 0 and abs(sum(shares) - 1) < 1e-9,
-            f"shares must be at least two positive numbers that sum to 1, got {tuple(shares)}",
-        )
         part = parts_of_each_user(self.indptr, self.user_index, shares, seed)
-        every = self.of_split()
-        return tuple(every._kept(part == number, every.handling) for number in range(len(shares)))
+        return tuple(self._kept(part == number, self.handling.after_split()) for number in range(len(shares)))
 
     def split_users(self, test: int | float, seed: int) -> tuple["Ratings", "Ratings"]:
         """Hold out whole users: a share of them, or a number. Users are renumbered in both parts."""
-        count = round(test * self.n_users) if isinstance(test, float) else test
+        share = not isinstance(test, int | np.integer)
+        require(not share or 0 < test < 1, f"test must be a share between 0 and 1, got {test}")
+        count = round(test * self.n_users) if share else int(test)
         require(0 < count < self.n_users, f"test must hold out at least one user, and not all of them, got {test}")
         held_out = np.zeros(self.n_users, dtype=np.bool_)
         held_out[shuffled(self.n_users, seed)[:count]] = True
@@ -384,17 +396,5 @@ class Ratings:
         handling = self.handling.merged_by(rule)
         if not self.has_repeats:
             return replace(self, handling=handling)
-        values, times = self.values, self.times
-        if times is not None:
-            order = np.lexsort((times, self.item_index, self.user_index))
-            values, times = values[order], times[order]
-        starts = np.flatnonzero(pair_starts(self.user_index, self.item_index))
-        merged, lasts = merged_runs(values, starts, rule)
-        return replace(
-            self,
-            user_index=self.user_index[starts],
-            item_index=self.item_index[starts],
-            values=merged,
-            times=None if times is None else times[lasts],
-            handling=handling,
-        )
+        user, item, values, times = merged_pairs(self.user_index, self.item_index, self.values, self.times, rule)
+        return replace(self, user_index=user, item_index=item, values=values, times=times, handling=handling)

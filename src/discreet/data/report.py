@@ -190,13 +190,15 @@ class RefusedReport(Exception):  # noqa: N818  (never leaves this package: it be
 def read_report(path: Path) -> UserReport:
     """The report in a file; raises :class:`RefusedReport` if it cannot be used."""
     try:
+        if path.exists() and not path.is_file():  # a pipe may be waited for forever
+            raise RefusedReport("unreadable file", "it is no plain file")
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
         text = content.decode("utf-8-sig")
-    except OSError as error:
-        raise RefusedReport("unreadable file", f"it cannot be opened ({error.strerror})") from None
     except UnicodeDecodeError:
         raise RefusedReport("unreadable file", "it is not text in UTF-8") from None
+    except (OSError, ValueError) as error:  # a zero byte in the name is a ValueError
+        raise RefusedReport("unreadable file", f"it cannot be opened ({getattr(error, 'strerror', error)})") from None
     if len(content) > LARGEST_FILE:
         raise RefusedReport("unreadable file", f"it is larger than {LARGEST_FILE >> 20} MiB")
     try:

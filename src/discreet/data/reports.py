@@ -17,6 +17,8 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.report import FORMAT, Reason, RefusedReport, ReportForm, read_report
+from discreet.data.sources import is_folder
+from discreet.doors import checked
 from discreet.errors import DataError, UnknownNameError
 from discreet.types import Doubles, Indices, Progress, no_progress
 
@@ -73,6 +75,7 @@ class ReadReports:
         return f"{used:,} {'report' if used == 1 else 'reports'} used, {_summary(self.rejected)}"
 
 
+@checked
 def read_reports(
     folder: str | Path,
     catalogue: Catalogue | None = None,
@@ -166,9 +169,11 @@ def ratings_of_reports(
 
 def holds_reports(folder: Path) -> bool:
     """Whether a folder has ``.json`` files and one of the first hundred says that it is a report."""
-    if not folder.is_dir():
+    if not is_folder(folder):
         return False
     for path in sorted(folder.glob("*.json"))[:100]:
+        if not path.is_file():
+            continue
         try:
             with path.open("rb") as file:
                 if FORMAT.encode() in file.read(1000):
@@ -204,7 +209,7 @@ class _Vocabulary:
 
 
 def _files(folder: Path) -> list[Path]:
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise DataError(f"{folder} is not a folder of reports")
     files = sorted(folder.glob("*.json"))
     if not files:
@@ -232,6 +237,7 @@ def _usable(path: Path, vocabulary: _Vocabulary) -> _Usable:
 def _gather(reports: list[_Usable], form: ReportForm, vocabulary: _Vocabulary) -> "Ratings":
     from discreet.data.labels import Labels
     from discreet.data.ratings import Ratings
+    from discreet.strings import Strings
 
     reports.sort(key=lambda report: report.id)  # the names of the files mean nothing, and nothing depends on them
     items = np.concatenate([report.items for report in reports])
@@ -247,7 +253,7 @@ def _gather(reports: list[_Usable], form: ReportForm, vocabulary: _Vocabulary) -
         catalogue = replace(vocabulary.catalogue, scale=scale)
     ratings = Ratings.of_columns(
         catalogue,
-        Labels(np.array([report.id for report in reports], dtype=np.str_), what="user"),
+        Labels(Strings.of(report.id for report in reports), what="user"),
         np.repeat(np.arange(len(reports)), [len(report.items) for report in reports]),
         items,
         np.concatenate([report.values for report in reports]),

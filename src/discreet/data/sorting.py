@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.errors import library_for
+from discreet.errors import library_for, require, require_seed
 from discreet.types import AnyArray, Booleans, Floats, Indices, Offsets
 
 
@@ -53,6 +53,30 @@ def sorting_order(user: AnyArray, item: AnyArray, users: int, items: int) -> Any
     return np.asarray(order[stable_order(user[order], users)])
 
 
+def indices(name: str, values: AnyArray, size: int) -> Indices:
+    """Positions below ``size`` as a column; anything else is refused, for kernels read where they point.
+
+    >>> indices("users", [0, 2], 3).tolist()
+    [0, 2]
+    >>> indices("users", [3], 3)
+    Traceback (most recent call last):
+    discreet.errors.InputError: users must be a column of positions from 0 to 2
+    """
+    column = np.asarray(values)
+    whole = column.ndim == 1 and (column.dtype.kind in "iu" or column.size == 0)
+    inside = whole and (column.size == 0 or (int(column.min()) >= 0 and int(column.max()) < size))
+    require(inside, f"{name} must be a column of positions from 0 to {size - 1}")
+    return column.astype(np.int32, copy=False)
+
+
+def numbers(name: str, values: AnyArray, size: int) -> AnyArray:
+    """A column of ``size`` finite numbers."""
+    column = np.asarray(values)
+    fits = column.shape == (size,) and column.dtype.kind in "biuf" and bool(np.isfinite(column).all())
+    require(fits, f"{name} must be a column of finite numbers, one for each rating")
+    return column
+
+
 def pair_starts(user: Indices, item: Indices) -> Booleans:
     """Where the ratings of another pair begin."""
     starts = np.ones(len(user), dtype=np.bool_)
@@ -75,6 +99,7 @@ def narrow(times: AnyArray) -> AnyArray:
 
 def shuffled(count: int, seed: int) -> AnyArray:
     """The numbers below ``count`` in random order."""
+    require_seed(seed)
     positions = np.arange(count, dtype=np.uint32)
     np.random.default_rng(seed).shuffle(positions)
     return positions

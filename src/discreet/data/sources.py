@@ -1,6 +1,7 @@
 """Files that lie in a folder or in a zip archive, opened alike, and read in blocks of whole records."""
 
 import gzip
+import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -36,10 +37,11 @@ class Source:
     @classmethod
     def of(cls, path: Path, *, nested: bool = True) -> "Source":
         """List a folder (and, if ``nested``, the folders just inside it) or an archive."""
-        if path.is_dir():
+        if is_folder(path):
             with _whole(path):
                 found = [*(path.glob("*/*") if nested else ()), *path.iterdir()]  # what lies higher up wins
                 return cls(path, {file.name.lower(): str(file) for file in sorted(found, key=_depth) if file.is_file()})
+        require_plain(path)
         with _whole(path), zipfile.ZipFile(path) as archive:
             members = [member for member in archive.namelist() if not member.endswith("/") and "__MACOSX" not in member]
             ordered = sorted(members, key=lambda member: (-member.count("/"), member))
@@ -81,11 +83,42 @@ class Source:
             return decode(file.read(), self.label(name))
 
 
+def require_plain(path: Path) -> None:
+    """Raise unless there is a file that ends: a pipe or a device may be waited for, or read, forever."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise DataError(f"{path} cannot be read: there is no such file") from None
+    except (OSError, ValueError) as error:  # a zero byte in the name is a ValueError
+        raise DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if stat.S_ISDIR(mode):
+        raise DataError(f"{path} cannot be read: Is a directory, where a file is expected")
+    if not stat.S_ISREG(mode):
+        raise DataError(f"{path} cannot be read: it is a pipe, a socket or a device; copy it into a file first")
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file or folder; a name that no file can have names none."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder; a name that no folder can have names none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 @contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     """Open a plain or gzipped file for reading bytes."""
+    require_plain(path)
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
             yield file  # type: ignore[misc]
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise DataError(f"{path} is damaged or cut off: it cannot be unpacked") from None
@@ -96,7 +129,7 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
 def decode(content: bytes, label: str) -> str:
     """Text in UTF-8, or else in Latin-1, as the older MovieLens files and the Netflix titles are."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in content:
-        raise DataError(f"{label}, row 1: this is not text in UTF-8 or Latin-1; save it as UTF-8")
+        raise DataError.at(f"{label}, row 1", "this is not text in UTF-8 or Latin-1; save it as UTF-8")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -116,12 +149,14 @@ def record_blocks(file: IO[bytes], label: str, *, quoted: bool, size: int = BLOC
     while chunk := file.read(size):
         if not carry and row == 1:
             chunk = chunk.removeprefix(b"\xef\xbb\xbf")
-        block = carry + chunk
+        if chunk.endswith(b"\r"):
+            chunk += file.read(1)  # the other half of a line end
+        block = _line_feeds(carry + chunk, quoted)
         end = _end_of_records(block, quoted)
         block, carry = block[:end], block[end:]
         if len(carry) > LONGEST_RECORD:
             what = "a quote that is opened here or further down is never closed" if quoted else "this row never ends"
-            raise DataError(f"{label}, row {row + block.count(BREAK)}: {what}")
+            raise DataError.at(f"{label}, row {row + block.count(BREAK)}", f"{what}")
         if block:
             check_text(block, label, row)
             row += block.count(BREAK)
@@ -142,7 +177,24 @@ def check_text(block: bytes, label: str, row: int) -> None:
         at = error.start
     if at >= 0:
         row += block.count(BREAK, 0, at)
-        raise DataError(f"{label}, row {row}: this is not text in UTF-8; save the file as UTF-8")
+        raise DataError.at(f"{label}, row {row}", "this is not text in UTF-8; save the file as UTF-8")
+
+
+def _line_feeds(block: bytes, quoted: bool) -> bytes:
+    """Lines that end with a carriage return alone, as on old Macs, end with a line feed; what is quoted stays.
+
+    >>> _line_feeds(b'a\\rb\\r\\n"\\r"\\r', quoted=True)
+    b'a\\nb\\r\\n"\\r"\\n'
+    """
+    if b"\r" not in block or block.count(b"\r") == block.count(b"\r\n"):
+        return block
+    content = np.frombuffer(block, dtype=np.uint8).copy()
+    alone = content == ord("\r")
+    alone[:-1] &= content[1:] != BREAK[0]
+    if quoted and b'"' in block:
+        alone &= np.cumsum(content == ord('"'), dtype=np.int32) & 1 == 0
+    content[alone] = BREAK[0]
+    return content.tobytes()
 
 
 def _end_of_records(block: bytes, quoted: bool) -> int:

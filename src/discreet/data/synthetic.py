@@ -26,8 +26,10 @@ from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.handling import Handling
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, require
-from discreet.types import AnyArray, Booleans, Doubles, Floats, Names, Offsets, Progress, no_progress
+from discreet.doors import checked
+from discreet.errors import InputError, require, require_seed
+from discreet.strings import Strings
+from discreet.types import AnyArray, Booleans, Doubles, Floats, Offsets, Progress, no_progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +115,7 @@ _FIRST_YEAR, _LAST_YEAR = 1931, 2000
 _SITE_OPENED, _SITE_SPAN = 874_000_000, 200 * 86_400  # seconds: ratings fall into some 200 days from late 1997
 
 
+@checked
 def synthetic(
     *,
     users: int = 1_000,
@@ -170,6 +173,7 @@ def synthetic(
     if ratings > users * items:
         raise InputError(f"{users} users and {items} items have {users * items} pairs, too few for {ratings} ratings")
     levels = _levels(scale, step)
+    require_seed(seed)
     rng = np.random.default_rng(seed)
     popularity = _popularity(items, popularity_power, making.head, rng)
     item_genres, years = _genres_and_years(items, rng)
@@ -189,7 +193,7 @@ def synthetic(
     indptr = np.concatenate([[0], np.cumsum(_activity(users, items, ratings, activity_power, rng))]).astype(np.int64)
     start = (_SITE_OPENED + rng.random(users) * _SITE_SPAN).astype(np.int64)
     catalogue = Catalogue(
-        items=Labels(np.arange(1, items + 1).astype(np.str_), what="item"),
+        items=Labels(Strings.of(map(str, range(1, items + 1))), what="item"),
         scale=scale,
         titles=_titles(years, rng),
         genres=tuple(GENRES),
@@ -212,7 +216,7 @@ def synthetic(
     )
     user_index, item_index, opinions, times = columns
     _cut(opinions, levels)
-    names = Labels(np.arange(1, users + 1).astype(np.str_), what="user")
+    names = Labels(Strings.of(map(str, range(1, users + 1))), what="user")
     return Ratings(catalogue, names, user_index, item_index, opinions, times, handling=Handling(users_listed=True))
 
 
@@ -276,7 +280,7 @@ def _with_deviation(user_factors: Doubles, item_factors: Floats, deviation: floa
     return np.asarray(user_factors * (deviation / present), dtype=np.float32)
 
 
-def _titles(years: AnyArray, rng: np.random.Generator) -> Names:
+def _titles(years: AnyArray, rng: np.random.Generator) -> Strings:
     """Invented titles, no two alike: 'Quiet Harbour (1987)'."""
     choices = len(_PATTERNS) * len(_FIRST) * len(_SECOND)
     rounds, titles = -(-len(years) // choices), []
@@ -288,7 +292,7 @@ def _titles(years: AnyArray, rng: np.random.Generator) -> Names:
         title = _PATTERNS[pattern].format(_FIRST[word // len(_SECOND)], _SECOND[word % len(_SECOND)])
         part = f", Part {position // choices + 1}" if rounds > 1 and position >= choices else ""
         titles.append(f"{title}{part} ({year})")
-    return np.array(titles, dtype=np.str_)
+    return Strings.of(titles)
 
 
 def _draw(

@@ -1,6 +1,7 @@
 """Any table with named columns: CSV, TSV, Parquet, Arrow, and frames of polars, pandas and pyarrow."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +9,16 @@ import numpy as np
 import polars as pl
 
 from discreet.data.catalogue import Catalogue, Scale
-from discreet.data.columns import SEPARATORS, columns_there, ending
-from discreet.data.gather import Gatherer, ItemFacts, Repeats, Where, identifiers, rows_of
+from discreet.data.columns import SEPARATORS, columns_there, ending, require_once
+from discreet.data.gather import Gatherer, ItemFacts, Repeats, Where, identifiers, kind_of, rows_of
 from discreet.data.history_file import read_history as read_history  # the command line looks for it here
 from discreet.data.movielens import NO_GENRE, year_of
 from discreet.data.ratings import Ratings
-from discreet.data.sources import open_bytes
+from discreet.data.sources import open_bytes, require_plain
 from discreet.data.text import text_batches
+from discreet.doors import checked
 from discreet.errors import DataError, InputError
+from discreet.processes import require_threads
 from discreet.types import Progress, no_progress
 
 PARQUET, ARROW = {".parquet", ".pq"}, {".arrow", ".feather", ".ipc"}
@@ -28,6 +31,7 @@ def is_table(path: Path) -> bool:
     return ending(path) in {*SEPARATORS, *PARQUET, *ARROW}
 
 
+@checked
 def read_table(
     path: str | Path,
     *,
@@ -80,6 +84,7 @@ def read_table(
     return gatherer.finish(str(path), facts=facts, repeats=repeats)
 
 
+@checked
 def from_frame(
     frame: Any,
     *,
@@ -121,8 +126,15 @@ def from_frame(
     scale = Scale(*scale) if isinstance(scale, tuple) else scale
     if not isinstance(scale, Scale):
         raise InputError(f"scale must be declared as a Scale, for example Scale(1, 5), got {type(scale).__name__}")
+    require_threads("polars")
     facts = None
     if items is not None:
+        if type(items).__module__.partition(".")[0] not in ("polars", "pandas", "pyarrow") or not (
+            hasattr(items, "columns") or hasattr(items, "column_names")
+        ):
+            raise InputError(f"items must be a frame of polars, pandas or pyarrow, got {type(items).__name__}")
+        if item not in items_columns(items):
+            raise DataError(f"the frame of items: there is no column {item!r}; {columns_there(items_columns(items))}")
         described = _to_polars(items, [name for name in (item, *FACTS) if name in items_columns(items)])
         facts = _facts_of(described, item, "the frame of items", 1, items_public)
     columns = {"user": user, "item": item, "rating": rating} | ({} if time is None else {"time": time})
@@ -134,6 +146,7 @@ def from_frame(
     return gatherer.finish("the frame", facts=facts, repeats=repeats)
 
 
+@checked
 def read_catalogue(path: str | Path, scale: Scale, item: str = "item", *, items_public: bool = False) -> Catalogue:
     """Read the list of items from a table: a column of identifiers, and any of ``title``, ``genres`` and ``year``.
 
@@ -160,6 +173,7 @@ def table_batches(
     path: Path, columns: dict[str, str], progress: Progress = no_progress
 ) -> Iterator[tuple[pl.DataFrame, Where]]:
     """The rows of a table, a bounded number at a time; ``columns`` is from what they mean to what they are called."""
+    require_threads("polars")
     kind = ending(path)
     if kind in SEPARATORS:
         with open_bytes(path) as file:
@@ -170,24 +184,32 @@ def table_batches(
                 yield batch, where
                 progress(min(file.tell(), size), size, f"reading {path.name}")
         return
-    lazy = _scan(path, kind)
-    try:
+    with _whole(path, kind):
+        lazy = _scan(path, kind)
         names = lazy.collect_schema().names()
         for name in columns.values():
             if name not in names:
-                raise DataError(f"{path}: there is no column {name!r}; {columns_there(names)}")
+                raise DataError.at(f"{path}", f"there is no column {name!r}; {columns_there(names)}")
         lazy = lazy.select(pl.col(name).alias(role) for role, name in columns.items())
         height = int(lazy.select(pl.len()).collect().item())
         for first in range(0, height, BATCH):
             yield lazy.slice(first, BATCH).collect(), rows_of(str(path), first + 1)
             progress(min(first + BATCH, height), height, f"reading {path.name}")
-    except (pl.exceptions.PolarsError, OSError) as error:
+
+
+@contextmanager
+def _whole(path: Path, kind: str) -> Iterator[None]:
+    """Say plainly that a file is damaged, however the reading of it fails: polars panics at some broken files."""
+    try:
+        yield
+    except pl.exceptions.DuplicateError:
+        raise DataError(f"{path} cannot be read: two of its columns have the same name") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise DataError(f"{path} cannot be read as {kind[1:]}: it is cut off or damaged ({_one_line(error)})") from None
 
 
 def _scan(path: Path, kind: str) -> pl.LazyFrame:
-    if not path.is_file():
-        raise DataError(f"{path} cannot be read: there is no such file")
+    require_plain(path)
     if path.stat().st_size == 0:
         raise DataError(f"{path} is empty: it holds no rating")
     if kind in PARQUET:
@@ -199,12 +221,17 @@ def _scan(path: Path, kind: str) -> pl.LazyFrame:
 
 def _read_small(path: Path, item: str) -> pl.DataFrame:
     """A table of items, whole."""
+    require_threads("polars")
     kind = ending(path)
     if kind not in SEPARATORS:
-        try:
-            return _scan(path, kind).collect()
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise DataError(f"{path} cannot be read as {kind[1:]} ({_one_line(error)})") from None
+        with _whole(path, kind):
+            lazy = _scan(path, kind)
+            names = lazy.collect_schema().names()
+            return (
+                lazy.select(name for name in (item, *FACTS) if name in names).collect()
+                if item in names
+                else lazy.head(0).collect()
+            )
     with open_bytes(path) as file:
         batches = text_batches(
             file,
@@ -233,27 +260,36 @@ def _facts_of_file(path: str | Path, item: str, declared: bool) -> ItemFacts:
 def _facts_of(frame: pl.DataFrame, item: str, label: str, first_row: int, declared: bool) -> ItemFacts:
     """Titles, genres and years out of a table of items, in the order of the table."""
     if item not in frame.columns:
-        raise DataError(f"{label}: there is no column {item!r}; {columns_there(frame.columns)}")
+        raise DataError.at(f"{label}", f"there is no column {item!r}; {columns_there(frame.columns)}")
     names = identifiers(frame[item], "item", rows_of(label, first_row)).cast(pl.String)
     twice = ~names.is_first_distinct()
     if bool(twice.any()):
-        raise DataError(f"{label}, row {first_row + int(twice.arg_max() or 0)}: this item is listed twice")
+        raise DataError.at(f"{label}, row {first_row + int(twice.arg_max() or 0)}", "this item is listed twice")
     items = names.to_list()
     titles = items
     if "title" in frame.columns:
-        given = frame["title"].cast(pl.String).to_list()
+        given = _text(frame["title"], label).to_list()
         titles = [title or name for title, name in zip(given, items, strict=True)]
     genres: list[list[str]] = [[] for _ in items]
     if "genres" in frame.columns:
         column = frame["genres"]
-        split = column.cast(pl.String).str.split("|") if column.dtype != pl.List else column
+        split = _text(column, label).str.split("|") if column.dtype != pl.List(pl.String) else column
         genres = [[genre for genre in own or [] if genre and genre not in NO_GENRE] for own in split.to_list()]
     if "year" in frame.columns:
-        numbers = frame["year"].cast(pl.Float64, strict=False).fill_null(0).fill_nan(0)
+        column = frame["year"]
+        numbers = column if column.dtype.is_numeric() else _text(column, label)
+        numbers = numbers.cast(pl.Float64, strict=False).fill_null(0).fill_nan(0)
         years = numbers.cast(pl.Int16, strict=False).fill_null(0).to_list()
     else:
         years = [year_of(title) for title in titles]
     return ItemFacts(items, titles, genres, years, declared)
+
+
+def _text(column: pl.Series, label: str) -> pl.Series:
+    """A column that describes items, as text."""
+    if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Date)):
+        raise DataError(f"{label}: the column {column.name!r} is of the type {kind_of(column)}, where text is expected")
+    return column.cast(pl.String)
 
 
 # ── Frames ──
@@ -276,6 +312,7 @@ def _to_polars(frame: Any, names: list[str]) -> pl.DataFrame:
     for name in names:
         if name not in known:
             raise DataError(f"the frame: there is no column {name!r}; {columns_there(known)}")
+        require_once(known, name, "the frame")
     if home == "polars":
         return pl.DataFrame(frame.select(names))
     if home == "pyarrow":

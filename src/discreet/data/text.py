@@ -8,11 +8,14 @@ from typing import IO
 import numpy as np
 import polars as pl
 
-from discreet.data.columns import what_is_there
+from discreet.data.columns import require_once, what_is_there
 from discreet.data.gather import Where, rows_of
 from discreet.data.sources import record_blocks
 from discreet.errors import DataError
 from discreet.types import AnyArray
+
+MOST_COLUMNS = 10_000
+"""Of a table: all are parsed, so that a row with too many fields is found, and each takes memory."""
 
 
 def text_batches(
@@ -51,7 +54,7 @@ def text_batches(
         text = block if mark == separator else block.replace(separator.encode(), mark.encode())
         if fields is None:
             head, _, text = text.partition(b"\n")
-            given = next(csv.reader([head.decode().rstrip("\r")], delimiter=mark), [])
+            given = _header(head.decode().rstrip("\r"), mark, label)
             fields = [field.strip() for field in given]
             padded = fields != given
             row += 1
@@ -60,9 +63,13 @@ def text_batches(
         if not text.strip():
             row += text.count(b"\n")
             continue
+        empty = 0
+        if text.endswith((b"\n\n", b"\n\r\n")):  # polars would make a row of every empty line
+            empty = text.count(b"\n", len(text.rstrip(b"\r\n"))) - 1
+            text = text.rstrip(b"\r\n")
         batch = _parse(text, label, row, mark, len(fields), quoted)
         where = rows_of(label, row)
-        row += batch.height
+        row += batch.height + empty
         blank = batch.select(pl.all_horizontal(pl.all().is_null())).to_series()
         if bool((batch.to_series(-1).is_null() & ~blank).any()):  # an empty last field, or none
             _refuse_short_rows(text, mark, len(fields), quoted, where)
@@ -75,13 +82,29 @@ def text_batches(
         yield batch, where
 
 
+def _header(line: str, mark: str, label: str) -> list[str]:
+    """The names of the columns."""
+    try:
+        names = next(csv.reader([line], delimiter=mark), []) if '"' in line else line.split(mark)
+    except csv.Error:
+        raise DataError.at(
+            f"{label}, row 1", "the names of the columns cannot be read: a quote is never closed, or a name is too long"
+        ) from None
+    if len(names) > MOST_COLUMNS:
+        raise DataError.at(
+            f"{label}, row 1", f"there are {len(names):,} columns, and at most {MOST_COLUMNS:,} are read"
+        )
+    return names
+
+
 def _wanted(
     fields: Sequence[str], columns: Mapping[str, str], optional: Sequence[str], label: str, separator: str
 ) -> dict[str, int]:
     """From the name of a column in the batches to the place of its field."""
     for field in columns.values():
         if field.strip() not in fields:
-            raise DataError(f"{label}, row 1: there is no column {field!r}; {what_is_there(fields, separator)}")
+            raise DataError.at(f"{label}, row 1", f"there is no column {field!r}; {what_is_there(fields, separator)}")
+        require_once(fields, field.strip(), f"{label}, row 1")
     places = {name: fields.index(field.strip()) for name, field in columns.items()}
     return places | {name: fields.index(name) for name in optional if name in fields and name not in places}
 
@@ -110,7 +133,7 @@ def _refuse_short_rows(text: bytes, separator: str, width: int, quoted: bool, wh
     short = (widths < width) & (lengths > 0)
     if short.any():
         first = int(short.argmax())
-        raise DataError(f"{where(first)}: {_widths(int(widths[first]), width)}")
+        raise DataError.at(where(first), f"{_widths(int(widths[first]), width)}")
 
 
 def _what_is_wrong(text: bytes, label: str, row: int, separator: str, width: int, quoted: bool) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import DiscreetError, InputError, require, require_type
 from discreet.evaluation.measuring import measure
 from discreet.evaluation.memory import peak_memory_mb, restart_peak_memory
@@ -34,6 +35,7 @@ logger = logging.getLogger("discreet")
 OVER_USERS = "95 % intervals over the users of one split (normal)"
 
 
+@checked
 def evaluate(
     release: Release,
     histories: Ratings,
@@ -95,6 +97,7 @@ def evaluate(
     return Results("ratings", "as given", (row,), OVER_USERS)
 
 
+@checked
 def compare(
     models: Mapping[str, Any],
     ratings: Ratings,

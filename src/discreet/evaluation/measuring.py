@@ -30,7 +30,7 @@ def measure(
 ) -> MetricEstimates:
     """Predict and rank for the users of ``test`` from their histories, and compare."""
     for part in (test,) if mask is None else (test, mask):
-        if part.users is not histories.users and not np.array_equal(part.users.names, histories.users.names):
+        if part.users is not histories.users and not part.users.names.equals(histories.users.names):
             raise InputError("histories and test must list the same users in the same order")
     require(len(test) > 0, "there is nothing to test on: no rating was held out")
     on_ratings = [name for name in names if not is_ranking(name)]

@@ -29,6 +29,7 @@ def check_metrics(names: Sequence[str]) -> tuple[str, ...]:
             require(_is_positive(number), f"'within' needs a positive number after it, got {name!r}")
         elif number:
             require(number.lstrip("-").isdecimal(), f"a metric's k must be a whole number, as in ndcg@10, got {name!r}")
+            require(len(number) <= 9, "a metric's k must be below 1,000,000,000")
             require(int(number) > 0, f"a metric's k must be at least 1, got {name!r}")
     return tuple(dict.fromkeys(names))
 

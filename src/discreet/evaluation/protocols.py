@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked, checked_methods
 from discreet.errors import is_number, require, require_seed, require_whole
 
 Task = Literal["ratings", "ranking"]
@@ -59,6 +60,8 @@ class SplitProtocol(Protocol):
         ...
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, kw_only=True)
 class Folds:
     """Cross-validation: every rating is held out once.
@@ -126,6 +129,8 @@ class _Repeated:
         return f"seed {self.seed}" if self.repeats == 1 else f"seeds {self.seeds[0]} to {self.seeds[-1]}"
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, kw_only=True)
 class HoldOut(_Repeated):
     """A share of all ratings is held out, ``repeats`` times with seeds ``seed``, ``seed + 1``, …
@@ -157,6 +162,8 @@ class HoldOut(_Repeated):
         return f"{self.test:.0%} of all ratings held out, {self._seeds()}"
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, kw_only=True)
 class EachUser(_Repeated):
     """The ratings of every user are divided by the same shares: train, (validation,) test.
@@ -201,6 +208,8 @@ class EachUser(_Repeated):
         return f"ratings of each user {shares}, {self._seeds()}"
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, kw_only=True)
 class HeldOutUsers(_Repeated):
     """A share of the users is unknown at training; their history is given, the rest must be foreseen.

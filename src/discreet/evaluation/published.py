@@ -22,11 +22,14 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked, checked_methods
 from discreet.errors import InputError, is_number, require, require_seed, require_whole
 from discreet.evaluation.protocols import Split, Task
 from discreet.types import Booleans
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, kw_only=True)
 class PublishedRatings:
     """The split of MovieLens 10M in the published tables: 80 % train, 10 % validation, 10 % test.
@@ -68,6 +71,8 @@ class PublishedRatings:
         return f"the published split of ratings 80:10:10, validation as further history, seed {self.seed}"
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, kw_only=True)
 class PublishedRanking:
     """The split of MovieLens 20M in the published tables: strangers whose likings must be foreseen.

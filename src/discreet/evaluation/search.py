@@ -39,6 +39,7 @@ import numpy as np
 from discreet.data.catalogue import Catalogue
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import DiscreetError, InputError, is_number, require
 from discreet.evaluation.measuring import ranks_of_users
 from discreet.evaluation.metric_names import check_metrics, is_ranking
@@ -49,6 +50,7 @@ from discreet.populations.contribution import Contribution
 from discreet.populations.local import LocalDevices
 from discreet.populations.mechanism import Drawn, Mechanism
 from discreet.populations.population import Population, exact_total
+from discreet.populations.secure_sums import SecureSums
 from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.bounding import clip_rows, hold_out
 from discreet.privacy.guarantee import Guarantee
@@ -65,6 +67,7 @@ PURPOSE = hashlib.sha256(b"discreet: what a search holds out").digest()
 """Public, to tell what is held out from what else is chosen by the users' secret tags."""
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Search:
     """Several candidates, of which a fit returns the release of the best.
@@ -118,7 +121,7 @@ class Search:
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Fit the candidates, each different question paid once, and return the release of the best one."""
         check_population(self, population)
-        if isinstance(innermost(population), LocalDevices):
+        if isinstance(innermost(population), LocalDevices | SecureSums):
             raise InputError("a search needs a trusted server: devices would pay for every candidate by themselves")
         classes, share, gaussian = self._classes(population)
         releases: list[Release | None] = [None] * len(self.candidates)

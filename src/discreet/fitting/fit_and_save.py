@@ -18,9 +18,8 @@ from discreet.fitting.accounts import account_name, check_tuning, paying_account
 from discreet.fitting.audience import audience_of
 from discreet.fitting.choosing import choose_for
 from discreet.fitting.fit_on import NO_PRIVACY, fit_on
-from discreet.fitting.outputs import check_release_folder
 from discreet.fitting.private_forms import check_private
-from discreet.fitting.spending import book, is_published, mark, spend_and_release
+from discreet.fitting.spending import book, mark, pay_and_publish, place_for, telling
 from discreet.populations.accounts import sketch_of
 from discreet.populations.terms import Terms
 from discreet.populations.wishes import Wishes
@@ -29,6 +28,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases.contract import check_settings
 from discreet.releases.release import Release
+from discreet.releases.storage import save
 from discreet.releases.tuning import DEFAULT_KIND, settings_hash
 from discreet.types import Progress, no_progress
 
@@ -112,7 +112,7 @@ def fit_and_save(
     run_id
         Names this run: tried again it is paid once.
     replace
-        Whether a private release in the folder, which was paid for, may be replaced.
+        Whether a release in the folder may be replaced.
     sign
         Key to sign it with.
     note
@@ -143,39 +143,49 @@ def fit_and_save(
     require(tuned_on is None or terms.epsilon is not None, "--tuned-on says nothing without --epsilon: leave it out")
     expected = account or account_name(data)
     before = budget.account(expected)  # a database that is down is found before the data are read
-    run_was_done = _is_done(folder, before, run_id)
-    if not run_was_done:
-        check_release_folder(folder, replace=replace)
-    if not has_privacy:
-        before.check_unlimited("a release" if model is None else repr(model))
-    elif list(candidates) == [model]:  # a search pays for its choice
-        check_tuning(model, budget.looks(expected), data, expected, tuned_on)
+    with place_for(budget, expected, folder, run_id=run_id, replace=replace) as place:
+        if not has_privacy:
+            before.check_unlimited("a release" if model is None else repr(model))
+        elif list(candidates) == [model]:  # a search pays for its choice
+            check_tuning(model, budget.looks(expected), data, expected, tuned_on)
 
-    ratings = ratings if isinstance(ratings, Ratings) else ratings()
-    started = time.perf_counter()
-    account = paying_account(budget, data, account, ratings, warn)
-    reason = ""
-    if model is None:
-        model, reason = choose_for(ratings.catalogue, users, terms)
-        if tuned_on is None and type(model).__name__ != DEFAULT_KIND:
-            tuned_on = CHOSEN_BY_RULE
-    note, place, booked = note or reason, place_of(data), None
-    if has_privacy:
-        wished = None if wishes is None else wishes()
-        paying: dict[str, Any] = {"account": account, "budget": budget, "place": place}
-        population = terms.population(ratings, tuning=tuned_on, wishes=wished, **paying)
-        _check_promise(population.guarantee)
-        release = spend_and_release(model, population, folder, note=note, sign=sign, run_id=run_id, progress=progress)
-    else:
-        release = changed(fit_on(model, ratings, terms, progress), note=note)
-        progress(1, 1, "writing the release")
-        purpose = repr(model) + ("" if terms.noise_seed is None else ", with noise from a seed")
-        # Nothing is out before it is written: it is booked only now.
-        booked = book(budget, account, purpose, release, settings=settings_hash(model), digest=ratings.report_digest)
-        budget.remember(account, sketch_of(ratings, budget.key()), place)
-        release.save(folder, sign=sign)
-        if booked is not None:
-            mark(booked, lambda sentence: warn(f"{sentence[:1].upper()}{sentence[1:]}."))
+        ratings = ratings if isinstance(ratings, Ratings) else ratings()
+        started = time.perf_counter()
+        account = paying_account(budget, data, account, ratings, warn)
+        reason = ""
+        if model is None:
+            model, reason = choose_for(ratings.catalogue, users, terms)
+            if tuned_on is None and type(model).__name__ != DEFAULT_KIND:
+                tuned_on = CHOSEN_BY_RULE
+        note, origin, booked = note or reason, place_of(data), None
+        if has_privacy:
+            wished = None if wishes is None else wishes()
+            paying: dict[str, Any] = {"account": account, "budget": budget, "place": origin}
+            population = terms.population(ratings, tuning=tuned_on, wishes=wished, **paying)
+            _check_promise(population.guarantee)
+            release = pay_and_publish(
+                model, population, folder, place, note=note, sign=sign, run_id=run_id, progress=progress
+            )
+        else:
+            assert place is not None  # only a private run has a name
+            release = changed(fit_on(model, ratings, terms, progress), note=note)
+            progress(1, 1, "writing the release")
+            purpose = repr(model) + ("" if terms.noise_seed is None else ", with noise from a seed")
+            # Nothing is out before it is written: it is booked only now.
+            booked = book(
+                budget,
+                account,
+                purpose,
+                release,
+                settings=settings_hash(model),
+                digest=ratings.report_digest,
+                folder=str(place.folder),
+            )
+            budget.remember(account, sketch_of(ratings, budget.key()), origin)
+            save(release, place, sign, None if booked is None else telling(booked, place))
+            if booked is not None:
+                mark(booked, lambda sentence: warn(f"{sentence[:1].upper()}{sentence[1:]}."))
+    run_was_done = place is None
     return Fitted(
         release=release,
         folder=folder,
@@ -185,12 +195,6 @@ def fit_and_save(
         run_was_done=run_was_done,
         paid_before=run_was_done or (release.guarantee.proven is not None and not has_privacy and booked is None),
     )
-
-
-def _is_done(folder: Path, account: Account, run_id: str | None) -> bool:
-    """Whether a run that was named is done and its release is in this folder."""
-    line = None if run_id is None else account.run(run_id)
-    return line is not None and line.arrays is not None and is_published(folder, line.arrays)
 
 
 def _check_promise(guarantee: Guarantee) -> None:

@@ -3,21 +3,18 @@
 import tempfile
 from pathlib import Path
 
-from discreet.errors import DiscreetError, InputError
+from discreet.errors import InputError
 
 
 def check_release_folder(folder: Path, *, replace: bool = False) -> None:
-    """Raise unless a release can be saved at ``folder``: nothing there yet, an empty folder, or a release.
+    """Raise unless a release can be saved at ``folder``: nothing there yet, an empty folder, or one to ``replace``.
 
-    A release that privacy was paid for can be made again only by paying again, so it is kept unless ``replace``.
+    A release that privacy was paid for can be made again only by paying again, so none is replaced without a word.
     """
-    from discreet.releases.storage import CARD
+    from discreet.releases.places import claimed
 
-    if folder.exists() and not (folder / CARD).exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} exists and is not a release; nothing was written")
-    if (folder / CARD).exists() and not replace:
-        _check_not_paid_for(folder)
-    check_writable(folder.absolute().parent)
+    with claimed(folder, replace=replace, outcome="nothing was written"):
+        pass
 
 
 def check_file(path: Path) -> None:
@@ -29,31 +26,15 @@ def check_file(path: Path) -> None:
 
 def check_writable(folder: Path) -> None:
     """Raise unless a folder can be made here, or in the nearest parent that exists; leaves nothing behind."""
+    from discreet.files import TEMPORARY
+
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent
     if not existing.is_dir():
         raise InputError(f"cannot write to {folder}: {existing} is not a folder; nothing was written")
     try:
-        with tempfile.TemporaryDirectory(prefix=".discreet-", dir=existing):
+        with tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=existing):
             pass
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror}; nothing was written") from None
-
-
-def _check_not_paid_for(folder: Path) -> None:
-    from discreet.privacy.guarantee import Guarantee
-    from discreet.releases.storage import read_card
-
-    try:
-        guarantee = Guarantee.from_json(read_card(folder)["guarantee"])
-    except (DiscreetError, KeyError, TypeError):
-        raise InputError(
-            f"{folder} holds a release that cannot be read: name another folder, or replace it with --replace; "
-            "nothing was written"
-        ) from None
-    if guarantee.proven is not None:
-        raise InputError(
-            f"{folder} holds a private release that was paid for (epsilon {guarantee.proven.epsilon:.3g}): "
-            "name another folder, or replace it with --replace; nothing was written"
-        )

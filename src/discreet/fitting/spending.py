@@ -1,34 +1,38 @@
 """A private fit that is paid for from a lasting budget, in the only order that is safe.
 
+    claim       the place where the release goes: what cannot be written is found now
     rehearse    what the fit will look at, and what that costs; no rating is touched
     reserve     book it, or refuse
     fit         look at the ratings, as planned
-    save        write the release
+    save        write the release beside its folder, note its checksum in the budget, and let it appear
     released    note that it was written
 
-Whoever stops after the second step has paid. A run with a name (``run_id``) may be tried again: it goes on with the
-line that is booked. Then the last two steps are one: the release is written beside its folder, the line is marked by
-whoever holds the claim on it, with the checksum of the arrays, and only then the folder appears. So of all who try the
-same run, one publishes: two draws of the noise would be two releases. Whoever dies between mark and folder has left the
-release beside it, where the next try finds it.
+Whoever stops after the third step has paid. A run with a name (``run_id``) may be tried again: it goes on with the
+line that is booked. Of all who try the same run, one may note a checksum, and only that one publishes: two draws of the
+noise would be two releases. Whoever dies between note and folder has left the release beside it, where the next command
+finds it (:mod:`discreet.fitting.recovering`).
 """
 
 import logging
-import shutil
-from collections.abc import Callable
-from dataclasses import replace
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace as replaced
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BudgetError, DiscreetError, InputError, OverspentError, require
+from discreet.doors import checked_before
+from discreet.errors import BudgetError, InputError, OverspentError, require
+from discreet.fitting.recovering import is_published, recover
 from discreet.fitting.replay import fit_and_replay
 from discreet.populations.paying import Paying
 from discreet.populations.population import Population
 from discreet.populations.rehearsal import follow, rehearse
 from discreet.privacy.budget import Budget, Reservation
 from discreet.privacy.ledger import Ledger
+from discreet.releases.places import Place, claimed, scratch_of
 from discreet.releases.release import Release
-from discreet.releases.storage import SCRATCH, load, read_card, save
+from discreet.releases.storage import Telling, load, save
 from discreet.releases.tuning import settings_hash, tuned
 from discreet.types import Progress, no_progress
 
@@ -37,7 +41,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("discreet")
 
+PATIENCE = 100
+"""Tenths of a second to wait for whoever is about to move a release to its place."""
 
+
+@checked_before
 def spend_and_release(
     model: Any,
     population: Population,
@@ -48,6 +56,7 @@ def spend_and_release(
     note: str = "",
     sign: "SigningKey | None" = None,
     run_id: str | None = None,
+    replace: bool = False,
     progress: Progress = no_progress,
 ) -> Release:
     """Fit a model and save its release, paid for from the budget of a data set.
@@ -71,6 +80,8 @@ def spend_and_release(
     run_id
         Names this run. Tried again under the same name, it pays no second time: it goes on where nothing was released,
         and finds the release where it was. Whatever the model or the plan differs in is refused.
+    replace
+        Whether a release in the folder may be replaced.
     progress
         Called while fitting.
 
@@ -88,22 +99,48 @@ def spend_and_release(
     0.5
     >>> folder.cleanup()
     """
-    promised = population.guarantee
-    if promised.proven is None:
-        raise InputError(f"a budget pays for what is private, and this is not: {promised.reason}")
-    if not isinstance(population, Paying):
-        raise InputError(f"{type(population).__name__} keeps no ledger that a budget could pay for")
-    require(not population.spends, "the ledger of this population was used before: start with a fresh one")
-    require(run_id is None or 0 < len(run_id) <= 200, "a run id is a name of 1 to 200 letters")
-    booking = population.book_on(data, budget)
+    booking = _check(population, run_id).book_on(data, budget)
+    with place_for(booking.budget, booking.account, folder, run_id=run_id, replace=replace) as place:
+        return pay_and_publish(model, population, folder, place, note=note, sign=sign, run_id=run_id, progress=progress)
+
+
+@contextmanager
+def place_for(
+    budget: Budget, account: str, folder: str | Path, *, run_id: str | None = None, replace: bool = False
+) -> Iterator[Place | None]:
+    """Claim the folder of a release before it is paid for; None for a run that is done, whose release is only found."""
+    recover(budget, folder)
+    line = None if run_id is None else budget.account(account).run(run_id)
+    if line is not None and line.arrays is not None:
+        yield None
+        return
+    with claimed(folder, replace=replace) as place:
+        yield place
+
+
+def pay_and_publish(
+    model: Any,
+    population: Population,
+    folder: str | Path,
+    place: Place | None,
+    *,
+    note: str = "",
+    sign: "SigningKey | None" = None,
+    run_id: str | None = None,
+    progress: Progress = no_progress,
+) -> Release:
+    """The same at a place that was claimed before: the steps from rehearsing on."""
+    booking = _check(population, run_id).book_on(None)
     plan = rehearse(model, population)
     if not any(spend.chooses for spend in plan.spends):  # a choice that is planned is paid for
         promised = tuned(model, population)
         if promised.proven is None:
             raise InputError(f"{promised.reason}; nothing was computed or spent")
-    reservation = booking.reserve(plan, repr(model), settings=settings_hash(model), run_id=run_id)
+    where = None if place is None else str(place.folder)
+    reservation = booking.reserve(plan, repr(model), settings=settings_hash(model), run_id=run_id, folder=where)
     if reservation.published is not None:
-        return _published(Path(folder), str(run_id), reservation.published, model)
+        return _published(booking.budget, Path(folder), str(run_id), reservation.published, model)
+    assert place is not None
     follow(plan, population)
     try:
         release = fit_and_replay(model, population, progress)
@@ -112,14 +149,39 @@ def spend_and_release(
                 f"{model!r} looked at the ratings in another way than was booked; nothing was released"
             )
         progress(1, 1, "writing the release")  # the last moment to be stopped
-        release = replace(release, note=note)
-        save(release, Path(folder), sign, None if run_id is None else reservation.released)
+        release = replaced(release, note=note)
+        save(release, place, sign, telling(reservation, place))
     except BaseException:
-        _log.warning("no release was written, and what was booked for it stays spent: there are no refunds")
+        if place.waiting() is None:
+            _log.warning("no release was written, and what was booked for it stays spent: there are no refunds")
         raise
-    if run_id is None:
-        mark(reservation, _log.warning)
+    mark(reservation, _log.warning)
     return release
+
+
+def _check(population: Population, run_id: str | None) -> Paying:
+    """Raise unless a budget can pay for what this population answers."""
+    require(hasattr(population, "guarantee"), f"population must be a population, got {type(population).__name__}")
+    promised = population.guarantee
+    if promised.proven is None:
+        raise InputError(f"a budget pays for what is private, and this is not: {promised.reason}")
+    if not isinstance(population, Paying):
+        raise InputError(f"{type(population).__name__} keeps no ledger that a budget could pay for")
+    require(not population.spends, "the ledger of this population was used before: start with a fresh one")
+    require(run_id is None or 0 < len(run_id) <= 200, "a run id is a name of 1 to 200 letters")
+    return population
+
+
+def telling(reservation: Reservation, place: Place) -> Telling:
+    """Lets the budget know which release is about to appear at a place."""
+
+    def tell(arrays: str) -> None:
+        place.booked = True  # if the answer is lost on the way, only the budget knows
+        if not reservation.publishing(arrays):
+            place.booked = False
+            raise BudgetError("another process has taken this run over, and publishes it; nothing was written here")
+
+    return Telling(reservation.budget.place, tell)
 
 
 def mark(reservation: Reservation, say: Callable[[str], None]) -> None:
@@ -131,7 +193,14 @@ def mark(reservation: Reservation, say: Callable[[str], None]) -> None:
 
 
 def book(
-    budget: Budget, account: str, purpose: str, release: Release, *, settings: str = "", digest: str | None = None
+    budget: Budget,
+    account: str,
+    purpose: str,
+    release: Release,
+    *,
+    settings: str = "",
+    digest: str | None = None,
+    folder: str | None = None,
 ) -> Reservation | None:
     """Book a release that no ledger limits: one without privacy, or one from reports that users had perturbed.
 
@@ -139,7 +208,7 @@ def book(
     was booked before. Reports are known by their digest: others, of the same users, are another spend.
     """
     if release.guarantee.proven is None or release.guarantee.unit is None:
-        return budget.expose(account, purpose, settings=settings)
+        return budget.expose(account, purpose, settings=settings, folder=folder)
     lines = budget.account(account).spendings
     if digest is not None:
         paid = any(line.digest == digest and set(release.spends) <= set(line.spends) for line in lines)
@@ -149,28 +218,20 @@ def book(
         return None
     reports = Ledger(release.guarantee.proven.epsilon, unit=release.guarantee.unit)
     reports.charge(*release.spends)
-    return budget.reserve(account, reports, purpose, settings=settings, digest=digest)
+    return budget.reserve(account, reports, purpose, settings=settings, digest=digest, folder=folder)
 
 
-def is_published(folder: Path, arrays: str) -> bool:
-    """Whether a folder holds the release whose arrays have this checksum."""
-    try:
-        return bool(read_card(folder).get("arrays_sha256") == arrays)
-    except DiscreetError:
-        return False
-
-
-def _published(folder: Path, run_id: str, arrays: str, model: Any) -> Release:
+def _published(budget: Budget, folder: Path, run_id: str, arrays: str, model: Any) -> Release:
     """The release of a run that is done. If it is lost it stays so: another draw of the noise is another spend."""
     own = [type(candidate) for candidate in getattr(model, "candidates", [model])]
-    if not is_published(folder, arrays):
-        left = [place for place in folder.parent.glob(f".{folder.name}.*/{SCRATCH}") if is_published(place, arrays)]
-        if not left or folder.exists():
-            raise InputError(
-                f"the run {run_id} was released before, and {folder} does not hold that release: find it where it was "
-                "written, or pay for a new run under another name; nothing was computed or spent"
-            )
-        load(left[0], own=own)  # raises if it is damaged
-        left[0].replace(folder)
-        shutil.rmtree(left[0].parent, ignore_errors=True)  # of whoever was killed before it got here
-    return load(folder, own=own)
+    for _ in range(PATIENCE):  # whoever publishes it may be about to move it there
+        recover(budget, folder)
+        if is_published(folder, arrays):
+            return load(folder, own=own)
+        if not scratch_of(folder.resolve()).exists():
+            break
+        time.sleep(0.1)
+    raise InputError(
+        f"the run {run_id} was released before, and {folder} does not hold that release: find it where it was "
+        "written, or pay for a new run under another name; nothing was computed or spent"
+    )

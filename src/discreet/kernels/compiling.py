@@ -4,13 +4,15 @@ One user's scores are made by numpy (:mod:`discreet.kernels.few_users`): compili
 answers one user at a time needs no compiler at all. Compiled kernels are for batches and for fits.
 """
 
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from discreet.errors import library_for
+from discreet.processes import require_threads
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -19,6 +21,8 @@ FEW_USERS = 16
 """Up to so many users are served by numpy: loading a compiled kernel takes longer than that."""
 
 _ALWAYS_COMPILED: ContextVar[bool] = ContextVar("always_compiled", default=False)
+
+_ONE_AT_A_TIME = threading.RLock()
 
 prange = range
 """Stands for numba's own, which takes its place when a kernel is compiled."""
@@ -60,6 +64,17 @@ def chosen(
     return few if by_numpy(users) else many
 
 
+def _shares_threads() -> bool:
+    """Whether several threads may run parallel kernels at once: numba's own workqueue ends the process then."""
+    import numba
+
+    layer: Callable[[], str] = numba.threading_layer  # type: ignore[attr-defined]
+    try:
+        return layer() != "workqueue"
+    except ValueError:  # it is not known before the first of them
+        return False
+
+
 class Kernel(Generic[Arguments, Result]):
     """A function that numba compiles when it is first called."""
 
@@ -70,16 +85,26 @@ class Kernel(Generic[Arguments, Result]):
     def compiled(self) -> Any:
         """Numba's own form of it."""
         if self._compiled is None:
+            require_threads("numba")
             with library_for("fitting, and for batches of users"):
                 import numba
             if "prange" in self._function.__globals__:
                 self._function.__globals__["prange"] = numba.prange
-            self._compiled = numba.njit(**self._options)(self._function)
+            try:
+                self._compiled = numba.njit(**self._options)(self._function)
+            except RuntimeError:  # no folder can be written to: it is compiled anew in every process
+                self._compiled = numba.njit(**{**self._options, "cache": False})(self._function)
         return self._compiled
 
     def __call__(self, *args: Arguments.args, **named: Arguments.kwargs) -> Result:
         """Compile it if need be, and call it."""
-        result: Result = self.compiled()(*args, **named)
+        kernel = self.compiled()
+        if not self._options.get("parallel"):
+            result: Result = kernel(*args, **named)
+            return result
+        require_threads("numba")
+        with nullcontext() if _shares_threads() else _ONE_AT_A_TIME:
+            result = kernel(*args, **named)
         return result
 
     @property

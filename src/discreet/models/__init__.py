@@ -1,1 +1,5 @@
 """How it learns: one file for each model, named after it."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

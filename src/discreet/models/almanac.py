@@ -29,6 +29,7 @@ the probability that the user rates them next: a conditional logit whose offset 
 sensitivities that their modules prove. A user's own fit is shown to that user alone, who knows those ratings already.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -46,6 +47,7 @@ from discreet.models.denoise.private_als import ALSQueries, refined
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums import almanac_plan
 from discreet.models.sums.almanac_plan import PURPOSES, Purpose, co_occurrence, next_looks
@@ -55,6 +57,7 @@ from discreet.models.sums.census import Census, census_of_users
 from discreet.models.sums.pair_sums import Weighting, weight_of_a_rating
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 
@@ -252,6 +255,17 @@ class Almanac:
         return found if self.features else found[:, :0]
 
     # ── Prediction, at home ──
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (
+            MEAN,
+            ITEM_BIAS,
+            UNKNOWN,
+            COUNTS,
+            Array("item_factors", "float32", ("items", self.factors)),
+            Array("taste_factors", "float32", ("items", self.taste_factors)),
+        )
 
     def prepare(self, release: Release) -> "Prepared":
         """What does not depend on a user."""

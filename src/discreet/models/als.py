@@ -20,22 +20,26 @@ for then follows from public facts, with the signal-to-noise ratio c = audience 
 what a user computes at home from the release and their own ratings says nothing about anybody else (joint privacy).
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from discreet.data.features import item_features
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
 from discreet.kernels.statistics import normal_equation_sums, packed_width, solve_items
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.denoise.private_als import ALSQueries, covariates, fit_private, sample_factor_sums
 from discreet.models.home.fold_in import FAINT_PENALTY, FoldIn, fixed, fold_in, rating_offsets, with_ones
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.factor_sums import Weighting
 from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Doubles, Floats, Indices, Progress, no_progress
 
@@ -67,6 +71,7 @@ class _Constants:
 CONSTANTS = _Constants()
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class ALS:
     """Matrix factorisation by alternating least squares, for ratings.
@@ -225,6 +230,12 @@ class ALS:
         )
 
     # ── At home ──
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        private = (UNKNOWN, COUNTS)
+        factors = Array("item_factors", "float32", ("items", "factors"))
+        return (MEAN, ITEM_BIAS, factors, *(private if "unknown" in names else ()))
 
     def prepare(self, release: Release) -> FoldIn | UserRegression:
         """The item side: with what is not known of it, where it was learned through noise."""

@@ -20,6 +20,7 @@ The expectations of products of p and b include their covariance. Ratings are co
 scale's width, so that nothing depends on the scale.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,9 +33,11 @@ from discreet.kernels.compiling import chosen
 from discreet.kernels.statistics import unpack
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.home.fold_in import fixed, predict_pairs, with_ones
+from discreet.models.home.item_arrays import MEAN
 from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
@@ -105,6 +108,17 @@ class BayesianMF:
             "user_precision": user_precision.astype(np.float32),
         }
         return Release.of(self, population, arrays)
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        size = self.factors + 1
+        return (
+            MEAN,
+            Array("noise", "float32", (1,), least=0),
+            Array("item_means", "float32", ("items", size)),
+            Array("item_covariances", "float32", ("items", size * (size + 1) // 2)),
+            Array("user_precision", "float32", (size, size)),
+        )
 
     def prepare(self, release: Release) -> "Prepared":
         """What is believed about the items, as users need it."""

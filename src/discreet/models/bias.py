@@ -10,6 +10,7 @@ The release is made of one sum over users, of counts and ratings of every item
 are posterior means (:mod:`~discreet.models.denoise.item_biases`).
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,9 +18,11 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import require_number
 from discreet.models.denoise.item_biases import item_biases
+from discreet.models.home.item_arrays import ITEM_BIAS, MEAN
 from discreet.models.home.user_bias import user_biases
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 
@@ -55,6 +58,10 @@ class Bias:
         mean, item_bias = item_biases(population, self.item_damping)
         arrays: dict[str, AnyArray] = {"mean": np.array([mean], dtype=np.float32), "item_bias": item_bias}
         return Release.of(self, population, arrays)
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (MEAN, ITEM_BIAS)
 
     def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """Mean plus item bias plus the user's own bias."""

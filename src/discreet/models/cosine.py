@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from discreet.doors import checked
 from discreet.errors import require_number
 from discreet.kernels.gram import PRODUCTS, PRODUCTS_AND_COUNTS
 from discreet.kernels.neighbours import cosine_rows
@@ -27,6 +28,7 @@ from discreet.releases.release import Release
 from discreet.types import Progress, no_progress
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Cosine:
     """Item-item neighbours by cosine similarity. The neighbour model to start with.
@@ -103,5 +105,5 @@ class Cosine:
             lambda sums, first: cosine_rows(sums, first, norms, float(self.shrinkage)),
         )
 
-    prepare, predict = neighbourhood.prepare, neighbourhood.predict
-    score, explain = neighbourhood.score, neighbourhood.explain
+    declared, prepare = neighbourhood.declared, neighbourhood.prepare
+    predict, score, explain = neighbourhood.predict, neighbourhood.score, neighbourhood.explain

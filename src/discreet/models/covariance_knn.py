@@ -31,6 +31,7 @@ part. If no eigenvalue then lies above the spectral threshold, there are no fact
 rating is looked at to decide this.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -39,6 +40,7 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError, require, require_number, require_whole
 from discreet.kernels import few_pairs
 from discreet.kernels.compiling import chosen
@@ -48,6 +50,7 @@ from discreet.models.denoise.item_biases import item_biases_and_weights
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.home import neighbourhood
 from discreet.models.home.fold_in import FoldIn, fixed, rating_offsets
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, LISTS, MEAN
 from discreet.models.home.user_bias import user_biases
 from discreet.models.sums.pair_sums import PairSums, Weighting, weight_of_a_rating
 from discreet.populations.asking import check_population
@@ -55,6 +58,7 @@ from discreet.populations.population import Population
 from discreet.populations.terms import DELTA_FOR_USERS
 from discreet.populations.trusted import TrustedServer
 from discreet.privacy.ledger import Ledger
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 
@@ -99,6 +103,7 @@ class _Constants:
 CONSTANTS = _Constants()
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class CovarianceKNN:
     """Covariances between items as one noisy sum over users, and neighbours or factors made from them.
@@ -250,31 +255,21 @@ class CovarianceKNN:
             return self.audience / (noise if weighting == "rating, l2" else noise * CONSTANTS.typical_length)
 
         wanted = min(size, self.items or CONSTANTS.most_items)
-        weighting: Weighting = "rating, l2"
-        if population.unit.name == "user":
-            weighting = "user, l2"
-        else:
-            try:
-                signal_to_noise(weighting, wanted)
-            except InputError:  # without a delta there is no Gaussian noise, and Laplace noise goes by another bound
-                weighting = "rating, l1"
-        ratio = signal_to_noise(weighting, wanted)
+        weighting: Weighting = "user, l2" if population.unit.name == "user" else "rating, l2"
+        try:
+            ratio = signal_to_noise(weighting, wanted)
+        except InputError:  # without a delta there is no Gaussian noise, and Laplace noise goes by another bound
+            if population.unit.name == "user":
+                raise
+            weighting, ratio = "rating, l1", signal_to_noise("rating, l1", wanted)
         if self.items is None:
             wanted = int(np.clip(CONSTANTS.items_per_ratio * ratio, min(CONSTANTS.fewest_items, size), wanted))
         share = self.covariance_share
-        if share is None:
-            share = (
-                0.0
-                if ratio < CONSTANTS.least_ratio
-                else 1
-                - float(
-                    np.clip(
-                        CONSTANTS.full_average_ratio / ratio,
-                        CONSTANTS.least_average_share,
-                        CONSTANTS.most_average_share,
-                    )
-                )
-            )
+        if share is None and ratio < CONSTANTS.least_ratio:
+            share = 0.0
+        elif share is None:
+            limits = CONSTANTS.least_average_share, CONSTANTS.most_average_share
+            share = 1 - float(np.clip(CONSTANTS.full_average_ratio / ratio, *limits))
         return weighting, wanted, share
 
     def _sums(self, population: Population, rows: Indices, base: Floats, weighting: Weighting) -> PairSums:
@@ -283,6 +278,13 @@ class CovarianceKNN:
         return PairSums(rows, base, clip, CONSTANTS.relative_weight, damping, weighting)
 
     # ── Prediction, at home ──
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        averages = MEAN, ITEM_BIAS, COUNTS
+        if self.form == "neighbours":
+            return (*averages, *LISTS)
+        return (*averages, Array("item_factors", "float32", ("items", "factors")))
 
     def prepare(self, release: Release) -> "Prepared":
         """What does not depend on a user."""

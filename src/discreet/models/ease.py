@@ -11,6 +11,7 @@ XᵀX, how many users rated both of two items, is one sum over users. B goes out
 own items, so each of them can be named as a reason.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,7 @@ from discreet.models.home.fold_in import row_sums
 from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Progress, no_progress
 
@@ -60,6 +62,10 @@ class EASE:
         gram = population.sum(pair_counts(items))
         weights = weights_of_others(gram, self.regularisation)
         return Release.of(self, population, {"weights": weights})
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (Array("weights", "float32", ("items", "items")),)
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """How strongly the rated items speak for each item."""

@@ -18,6 +18,7 @@ of their own level allows.
 with the μ that the filter keeps for everybody. Users' vectors are solved at home from the released items.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,9 +26,11 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.models.home.fold_in import fold_in, predict_pairs, with_ones
+from discreet.models.home.item_arrays import ITEM_BIAS, MEAN
 from discreet.models.sums.item_statistics import expected_rating
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
@@ -130,6 +133,10 @@ class FilteredMF:
     def _home(self, histories: Ratings, factors: Floats, base: Floats) -> Floats:
         none = np.zeros(factors.shape[1], dtype=np.float32)
         return fold_in(histories, factors, base, none, np.full(factors.shape[1], HOME_PENALTY, dtype=np.float32))
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (MEAN, ITEM_BIAS, Array("item_factors", "float32", ("items", self.factors + 1)))
 
     def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """Expected ratings, each user's own vector solved from their history."""

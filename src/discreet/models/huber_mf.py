@@ -17,6 +17,7 @@ squared loss, as published, has no such proof: a residual has no bound, and one 
 nobody else rated without any (docs/personal_privacy.md).
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,11 +28,13 @@ from discreet.data.features import item_features
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number
 from discreet.models.denoise.item_biases import posterior_biases, posterior_counts
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.item_statistics import expected_rating, item_counts
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.privacy.unit import Rating
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 
@@ -128,6 +131,10 @@ class HuberMF:
     def _features(self, catalogue: Catalogue) -> Floats:
         found = item_features(catalogue)
         return found if self.features else found[:, :0]
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (MEAN, ITEM_BIAS, UNKNOWN, COUNTS, Array("item_factors", "float32", ("items", "facts")))
 
     def prepare(self, release: Release) -> UserRegression:
         """The regression of everyone's own ratings, without any user."""

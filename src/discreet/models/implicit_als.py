@@ -11,6 +11,7 @@ Every pair that was not rated counts as a faint 0, with weight w. Each sweep:
     3. the model solves (w Σ_u p_u p_uᵀ + Σ_raters p_u p_uᵀ + λ (n_i + w·users)) q_i = Σ_raters p_u for each item.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,7 @@ from discreet.models.home.fold_in import fixed
 from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Doubles, Floats, Progress, no_progress
 
@@ -107,6 +109,10 @@ class ImplicitALS:
 
         shape = (len(item_factors) + 1, packed_width(self.factors))
         return Contribution(name="what users' own factors say about each item", shape=shape, total=total)
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (Array("item_factors", "float32", ("items", self.factors)),)
 
     def prepare(self, release: Release) -> "Prepared":
         """The item factors in the basis in which their Gram matrix is diagonal."""

@@ -23,6 +23,7 @@ chain having converged: how near S is to a sample of the posterior is a question
 Means and lists are paid for as in :class:`~discreet.NoisyPNBM`.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,17 +31,21 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import require, require_number, require_seed, require_whole
 from discreet.models.denoise.item_lists import Lists, ask_for_start, check_lists
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, LISTS, MEAN, UNKNOWN
 from discreet.models.home.lists import ListedNeighbours
 from discreet.models.noisy_pnbm import LEAST
 from discreet.models.sums.similarity_gradient import SimilarityGradient
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Floats, Indices, Progress, no_progress
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class LangevinPNBM:
     """Item-item neighbours with similarities drawn from their posterior.
@@ -156,6 +161,10 @@ class LangevinPNBM:
                 total, kept = total + state, kept + 1
             progress(number + 1, self.steps, "sampling similarities")
         return np.asarray(total / kept if self.averaged else state, dtype=np.float32)
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (MEAN, ITEM_BIAS, UNKNOWN, COUNTS, *LISTS)
 
     def prepare(self, release: Release) -> ListedNeighbours:
         """What does not depend on a user."""

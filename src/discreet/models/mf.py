@@ -12,6 +12,7 @@ Gradient steps look at one rating at a time, so this needs the raw ratings and n
 them: it is a reference, not a private model.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,7 +23,9 @@ from discreet.data.sorting import stable_order
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.sgd import deal, grid_for, sgd_epoch
 from discreet.models.home.fold_in import FoldIn, rating_offsets, with_ones
+from discreet.models.home.item_arrays import ITEM_BIAS, MEAN
 from discreet.populations.asking import check_ratings
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Floats, Indices, Offsets, Progress, no_progress
 
@@ -110,6 +113,10 @@ class MF:
         item_factors[np.bincount(ratings.item_index, minlength=ratings.n_items) == 0] = 0
         arrays = {"mean": np.array([mean]), "item_bias": item_bias, "item_factors": item_factors}
         return Release.of_ratings(self, ratings, arrays)
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (MEAN, ITEM_BIAS, Array("item_factors", "float32", ("items", self.factors)))
 
     def prepare(self, release: Release) -> FoldIn:
         """The item side."""

@@ -12,15 +12,18 @@ sensitivities that :mod:`~discreet.models.sums.item_statistics` and :mod:`~discr
 user computes at home from the release and their own ratings says nothing about anybody else.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number
 from discreet.models.denoise.item_lists import ask_for_lists, check_lists, list_queries, list_width
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, LISTS, MEAN, UNKNOWN
 from discreet.models.home.lists import ListedNeighbours
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Floats, Indices, Progress, no_progress
 
@@ -83,6 +86,10 @@ class NeighbourList:
         found = ask_for_lists(plan, population, width, self.factors, self.features)
         progress(1, 1, "similar items")
         return Release.of(self, population, found.released(found.similarities))
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (MEAN, ITEM_BIAS, UNKNOWN, COUNTS, *LISTS)
 
     def prepare(self, release: Release) -> ListedNeighbours:
         """What does not depend on a user."""

@@ -23,6 +23,7 @@ of which a private one cannot afford.
 **Guarantee.** The release is a function of the noisy sums, which are booked, and of public facts.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,12 +31,15 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import require, require_number, require_whole
 from discreet.models.denoise.item_lists import Lists, ask_for_start, check_lists
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, LISTS, MEAN, UNKNOWN
 from discreet.models.home.lists import ListedNeighbours
 from discreet.models.sums.similarity_gradient import SimilarityGradient
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Floats, Indices, Progress, no_progress
 
@@ -43,6 +47,7 @@ LEAST = 1e-6
 """Similarities that are learned stay above this: one of 0 would be no neighbour."""
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class NoisyPNBM:
     """Item-item neighbours with similarities learned by noisy gradient descent.
@@ -132,6 +137,10 @@ class NoisyPNBM:
             similarities = np.where(listed, moved, np.float32(0))
             progress(number + 1, self.steps, "learning similarities")
         return similarities
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (MEAN, ITEM_BIAS, UNKNOWN, COUNTS, *LISTS)
 
     def prepare(self, release: Release) -> ListedNeighbours:
         """What does not depend on a user."""

@@ -12,6 +12,7 @@ Nothing is asked of the population, so nothing is released and nothing is spent.
 its epsilon.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,6 +27,7 @@ from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.item_statistics import expected_rating
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Floats, Indices, Progress, no_progress
 
@@ -51,6 +53,10 @@ class OwnTaste:
         """Ask for nothing."""
         check_population(self, population)
         return Release.of(self, population, {})
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return ()
 
     def prepare(self, release: Release) -> "Prepared":
         """What does not depend on a user."""

@@ -20,6 +20,7 @@ is left of the others is c_j = G_j v_j + chance + noise, of covariance σ² G_j 
 rating it promises nothing.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,10 +30,12 @@ from discreet.data.features import item_features
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_whole
 from discreet.models.denoise.item_biases import posterior_biases
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.item_statistics import expected_rating
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
@@ -118,6 +121,10 @@ class PatternMF:
     def _features(self, catalogue: Catalogue) -> Floats:
         found = item_features(catalogue)
         return found if self.features else found[:, :0]
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (MEAN, ITEM_BIAS, UNKNOWN, COUNTS, Array("item_factors", "float32", ("items", self.factors)))
 
     def prepare(self, release: Release) -> UserRegression:
         """The regression of everyone's own ratings, without any user."""

@@ -15,6 +15,7 @@ mostly accidents.
 from dataclasses import dataclass
 from typing import Literal
 
+from discreet.doors import checked
 from discreet.kernels.gram import MOMENTS
 from discreet.kernels.neighbours import pearson_rows
 from discreet.models.denoise.item_biases import item_biases
@@ -25,6 +26,7 @@ from discreet.releases.release import Release
 from discreet.types import Progress, no_progress
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Pearson:
     """Item-item neighbours by correlation over the users who rated both.
@@ -95,5 +97,5 @@ class Pearson:
             lambda sums, first: pearson_rows(sums, first, float(self.shrinkage)),
         )
 
-    prepare, predict = neighbourhood.prepare, neighbourhood.predict
-    score, explain = neighbourhood.score, neighbourhood.explain
+    declared, prepare = neighbourhood.declared, neighbourhood.prepare
+    predict, score, explain = neighbourhood.predict, neighbourhood.score, neighbourhood.explain

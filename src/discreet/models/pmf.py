@@ -16,6 +16,7 @@ for each rating.
 The steps need everyone's factors on one machine, so this takes the raw ratings: it is a reference, not a private model.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -26,6 +27,7 @@ from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.gradients import residual_sums
 from discreet.models.home.fold_in import FoldIn
 from discreet.populations.asking import check_ratings
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 
@@ -97,6 +99,10 @@ class PMF:
             progress(step + 1, self.steps, "steps")
         items[np.diff(by_item.indptr) == 0] = 0
         return Release.of_ratings(self, ratings, {"item_factors": items})
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (Array("item_factors", "float32", ("items", self.factors)),)
 
     def prepare(self, release: Release) -> FoldIn:
         """The item side."""

@@ -21,6 +21,7 @@ every item as a neighbour.
 After Wang and Tang, arXiv 1701.02120, without the noise and with the derivative in full.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -29,6 +30,7 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError, require, require_number, require_whole
 from discreet.kernels import few_pairs
 from discreet.kernels.compiling import chosen
@@ -38,18 +40,21 @@ from discreet.kernels.pnbm import learned_means, similarity_gradient
 from discreet.models.cosine import Cosine
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.home import neighbourhood
+from discreet.models.home.item_arrays import ITEM_BIAS, LISTS, MEAN, NOISY_COUNTS
 from discreet.models.home.lists import check_width, means_over_lists
 from discreet.models.home.user_bias import user_biases
 from discreet.models.sums.item_statistics import item_counts
 from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
 MOST_ITEMS = 10_000  # similarities and gradient of more items would take over 2 GB
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class PNBM:
     """Item-item neighbours with learned similarities.
@@ -136,6 +141,12 @@ class PNBM:
         if self.neighbours is not None:
             arrays["neighbours"], arrays["similarities"] = nearest(similarities, self.neighbours)
         return Release.of(self, population, arrays)
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        if "neighbours" not in names:
+            return (MEAN, ITEM_BIAS, NOISY_COUNTS, Array("similarities", "float32", ("items", "items")))
+        return (MEAN, ITEM_BIAS, NOISY_COUNTS, *LISTS)
 
     def prepare(self, release: Release) -> "Prepared":
         """The similarities, and the weight of each item in a ranking."""

@@ -5,14 +5,17 @@
 The release is one sum over users.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.models.home.item_arrays import NOISY_COUNTS
 from discreet.models.sums.item_statistics import item_counts
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Floats, Progress, no_progress
 
@@ -35,6 +38,10 @@ class Popularity:
         check_population(self, population)
         counts = population.sum(item_counts(len(population.catalogue), population.unit)).astype(np.float32)
         return Release.of(self, population, {"counts": counts})
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (NOISY_COUNTS,)
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """The counts, the same for every user."""

@@ -8,6 +8,7 @@ The columns of V are the leading eigenvectors of XᵀX, how many users rated bot
 V goes out; projecting onto it needs nothing but the user's own row.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from discreet.models.ease import MOST_ITEMS, pair_counts
 from discreet.models.home.fold_in import row_sums
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Doubles, Floats, Progress, no_progress
 
@@ -55,6 +57,10 @@ class SVD:
         require(items <= MOST_ITEMS, f"SVD counts all pairs of items: at most {MOST_ITEMS} items, got {items}")
         vectors = leading_eigenvectors(population.sum(pair_counts(items)), min(self.factors, items))
         return Release.of(self, population, {"item_factors": vectors})
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (Array("item_factors", "float32", ("items", "factors")),)
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """The user's row, projected."""

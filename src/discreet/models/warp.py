@@ -13,6 +13,7 @@ Pairs are compared one at a time, so this needs the raw ratings: it is a referen
 at who rated what, not how high.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,7 +24,9 @@ from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.warp import warp_epoch
 from discreet.models.home.fold_in import row_sums
+from discreet.models.home.item_arrays import ITEM_BIAS
 from discreet.populations.asking import check_ratings
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Floats, Progress, no_progress
 
@@ -103,6 +106,14 @@ class WARP:
         inputs[np.bincount(ratings.item_index, minlength=ratings.n_items) == 0] = 0
         arrays = {"inputs": inputs, "outputs": outputs, "item_bias": bias}
         return Release.of_ratings(self, ratings, arrays)
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (
+            Array("inputs", "float32", ("items", self.factors)),
+            Array("outputs", "float32", ("items", self.factors)),
+            ITEM_BIAS,
+        )
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """Item bias plus the product with the sum of the user's own items."""

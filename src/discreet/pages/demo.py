@@ -63,7 +63,7 @@ class Demo:
 
     def write(self, folder: Path) -> Path:
         """The release, a page with everything and pictures of the data, and the page's first picture as a file too."""
-        self.release.save(folder / "release")
+        self.release.save(folder / "release", replace=True)  # whose it is was checked before
         page = folder / "page.html"
         write_page(
             page,

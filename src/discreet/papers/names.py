@@ -69,6 +69,16 @@ PAPERS = {
         {"personalised": "algorithm:PDPPMF", "dp-pmf": "algorithm:DPPMF"},
         "Matrix factorisation with a privacy level for every rating (2018).",
     ),
+    "untrusted": Listed(
+        "untrusted",
+        {"untrusted": "algorithm:UntrustedMF"},
+        "Matrix factorisation by an untrusted recommender and a third party (IJCAI 2015).",
+    ),
+    "dp-vae": Listed(
+        "dp_vae",
+        {"dp-vae": "algorithm:DPVAE"},
+        "A variational autoencoder with a privacy level for every user (2022).",
+    ),
 }
 
 

@@ -15,9 +15,13 @@ from discreet.populations.steps import Steps
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise import SAMPLER_DISTANCE, add_gaussian, add_laplace, grid_of
 from discreet.privacy.randomness import Randomness
+from discreet.privacy.slabs import add_many_gaussians
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Norm
 from discreet.types import Doubles
+
+MANY = 1 << 20
+"""Steps of so many cells get their noise from :mod:`discreet.privacy.slabs`."""
 
 Noise = Literal["laplace", "gaussian"]
 
@@ -38,7 +42,11 @@ class CalibratedNoise:
         finite = np.isfinite(total)
         if not finite.all():
             total = np.where(finite, total, 0.0)
-        add = add_laplace if self.spend.mechanism == "laplace" else add_gaussian
+        if self.spend.mechanism == "laplace":
+            return add_laplace(total, self.spend.scale, self.grid, randomness)
+        # Training asks for millions of numbers again and again: the same law, drawn in another way.
+        many = self.spend.times > 1 and np.size(total) >= MANY
+        add = add_many_gaussians if many else add_gaussian
         return add(total, self.spend.scale, self.grid, randomness)
 
     @property

@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError, require
 from discreet.populations.contribution import Contribution
 from discreet.populations.mechanism import Allowance, check_ratios
@@ -118,6 +119,7 @@ class Choice:
         return max(self.apart[kind] for kind in kinds)
 
 
+@checked
 def quantile_of_users(
     name: str, numbers: Callable[[Ratings], AnyArray], quantile: float, grid: AnyArray, *, chooses: bool = True
 ) -> Choice:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError
 from discreet.privacy.unit import Bound, Norm, UnitName
 from discreet.types import AnyArray
@@ -14,6 +15,7 @@ MOST_USERS = 1 << 23
 are refused, so this much is told about the number of users: that there are no more."""
 
 
+@checked
 @dataclass(frozen=True)
 class Contribution:
     """What a model asks a population for.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import require, require_number, require_seed
 from discreet.populations.level_names import lowered
 from discreet.populations.wishes import Wishes
@@ -20,6 +21,7 @@ from discreet.types import AnyArray
 NAMES = ("conservative", "moderate", "liberal")
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Groups:
     """Who is how careful, by chance: made-up wishes for real ratings.

@@ -33,6 +33,25 @@ event more or less.',)
     return tuple(found)
 
 
+def doubts_on(handling: Handling, unit: Unit) -> tuple[str, ...]:
+    """Why nothing could be proven of ratings that were handled so: see :mod:`discreet.data.construction`.
+
+    >>> from discreet.privacy.unit import Rating, User
+    >>> bounded = Handling().bounded_by(5, 100)
+    >>> len(doubts_on(bounded, User())), len(doubts_on(bounded, Rating()))
+    (0, 1)
+    """
+    found = []
+    if handling.popular_items:
+        found.append("items were left out by how many users rated them, so one user can bring back ratings of others")
+    if unit.name == "rating" and (handling.least is not None or handling.most is not None):
+        found.append(
+            "the ratings of each user were bounded, so one rating more or less can change others of that user: take "
+            "the unit user, for which bounds are free"
+        )
+    return tuple(found)
+
+
 def not_hidden(unit: Unit) -> tuple[str, ...]:
     """What a unit leaves unprotected.
 

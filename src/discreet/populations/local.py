@@ -6,6 +6,7 @@ import numpy as np
 
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
+from discreet.doors import checked, checked_methods
 from discreet.errors import InputError, require
 from discreet.populations.calibration import CalibratedNoise
 from discreet.populations.contribution import Contribution
@@ -18,6 +19,8 @@ from discreet.privacy.ledger import Ledger
 from discreet.types import Doubles
 
 
+@checked
+@checked_methods
 class LocalDevices(Paying):
     """Every device perturbs its own total, and the recommender sees only what was sent.
 

@@ -25,6 +25,7 @@ from discreet.privacy.ledger import ROUNDING, Ledger
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
+from discreet.strings import Strings
 from discreet.types import AnyArray, Doubles
 
 ABSENT = -1
@@ -205,5 +206,5 @@ def _changed(table: AnyArray, unit: Unit) -> Iterator[tuple[AnyArray, AnyArray]]
 
 def _ratings_of(catalogue: Catalogue, table: AnyArray, values: AnyArray, rows: AnyArray) -> Ratings:
     user, item = np.nonzero(table != ABSENT)
-    names = Labels(rows.astype(np.str_), what="user")
+    names = Labels(Strings.of(map(str, rows.tolist())), what="user")
     return Ratings.of_columns(catalogue, names, user, item, values[table[user, item]])

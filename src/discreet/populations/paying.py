@@ -16,7 +16,7 @@ from discreet.populations.calibration import CalibratedNoise, Noise, calibrate_n
 from discreet.populations.contribution import Contribution
 from discreet.populations.engine import Engine, check_engine, on_engine
 from discreet.populations.guarded import check_before_charging, check_users, nobody
-from discreet.populations.handled import not_hidden, notes_on
+from discreet.populations.handled import doubts_on, not_hidden, notes_on
 from discreet.populations.held import given_to, held_by, hold
 from discreet.populations.mechanism import Allowance, Mechanism
 from discreet.populations.population import InParts, check_ratings_of_population, exact_total
@@ -150,7 +150,8 @@ class Paying:
     @property
     def doubts(self) -> tuple[str, ...]:
         """Why nothing could be proven, whatever the ledger says."""
-        return () if self.catalogue.declared else (UNDECLARED,)
+        handled = doubts_on(held_by(self).handling, self.unit)
+        return handled if self.catalogue.declared else (UNDECLARED, *handled)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from discreet.collect.promise import promise_of, spends_of
 from discreet.data.catalogue import Catalogue
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
+from discreet.doors import checked, checked_methods
 from discreet.errors import InputError, require
 from discreet.kernels.compiling import always_compiled
 from discreet.looks import Look, Looks
@@ -104,6 +105,8 @@ class Population(Protocol):
         ...
 
 
+@checked
+@checked_methods
 class NoPrivacy:
     """Exact sums: whoever sees the release may learn anything about anyone, or all that users reported.
 

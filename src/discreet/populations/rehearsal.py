@@ -113,6 +113,17 @@ def rehearse(model: Any, population: Population) -> Ledger:
     return rehearsal.ledger
 
 
+def plan_whole_fit(model: Any, population: Population) -> None:
+    """Plan all looks of a fit together, where nobody did so yet: sampled steps beside other looks need it."""
+    around: Any = population
+    while isinstance(around, Around):
+        if isinstance(around, Rehearsal):
+            return
+        around = around._population
+    if isinstance(around, PayingPopulation) and around.ledger.planned is None and not around.ledger.spends:
+        follow(rehearse(model, around), around)
+
+
 def follow(plan: Ledger, population: Population) -> None:
     """Fix the plan of a rehearsal in the population's own ledger: it answers what was planned, in that order.
 

@@ -25,12 +25,14 @@ from dataclasses import dataclass
 from typing import Never, SupportsIndex
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError, OverspentError, require, require_whole
 from discreet.populations.contribution import Contribution
 from discreet.privacy.unit import Bound, Unit
 from discreet.types import AnyArray, Doubles
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Steps:
     """What a model asks a population for: so many sums of one shape, each over a fresh sample of the users.

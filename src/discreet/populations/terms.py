@@ -4,18 +4,24 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked, checked_methods
 from discreet.errors import require
 from discreet.populations.engine import Engine, check_engine
 from discreet.populations.local import LocalDevices
 from discreet.populations.population import NoPrivacy, Population
 from discreet.populations.trusted import TrustedServer
+from discreet.populations.untrusted import UntrustedServer
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.unit import Rating, Unit, UnitName, User
 
 DELTA_FOR_USERS = 1e-6
+Trust = Literal["server", "devices", "two-servers"]
+TRUST: tuple[Trust, ...] = ("server", "devices", "two-servers")
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True, kw_only=True)
 class Terms:
     """How much privacy a fit must give, and to whom.
@@ -31,6 +37,7 @@ class Terms:
         not which items were rated.
     trust
         ``server`` (the default): one server holds the ratings and adds noise. ``devices``: every device adds its own.
+        ``two-servers``: devices mask what they send, and two servers that do not collude see only noisy sums.
     noise_seed
         Makes the noise repeatable, for experiments; the guarantee is then none.
     engine
@@ -45,14 +52,15 @@ class Terms:
     epsilon: float | None = None
     delta: float | None = None
     unit: Literal["rating", "user", "value"] | None = None
-    trust: Literal["server", "devices"] | None = None
+    trust: Trust | None = None
     noise_seed: int | None = None
     engine: Engine = "numba"
 
     def __post_init__(self) -> None:
         known = self.unit in (None, "rating", "user", "value")
         require(known, f"unit must be 'rating', 'user' or 'value', got {self.unit!r}")
-        require(self.trust in (None, "server", "devices"), f"trust must be 'server' or 'devices', got {self.trust!r}")
+        known = self.trust in (None, *TRUST)
+        require(known, f"trust must be 'server', 'devices' or 'two-servers', got {self.trust!r}")
         check_engine(self.engine)
         if self.epsilon is not None:
             self.ledger()  # checks epsilon and delta
@@ -68,7 +76,7 @@ class Terms:
         return "user" if self.unit == "user" else "rating"
 
     @property
-    def trusted(self) -> Literal["server", "devices"]:
+    def trusted(self) -> Trust:
         """Who is trusted, the default put in."""
         return self.trust or "server"
 
@@ -82,10 +90,14 @@ class Terms:
         default = DELTA_FOR_USERS if self.unit == "user" else 0.0
         return Ledger(self.epsilon, default if self.delta is None else self.delta, unit)
 
+    @property
+    def kind(self) -> type[LocalDevices] | type[TrustedServer] | type[UntrustedServer]:
+        """Who is asked."""
+        return {"server": TrustedServer, "devices": LocalDevices, "two-servers": UntrustedServer}[self.trusted]
+
     def population(self, ratings: Ratings, **settings: Any) -> Population:
         """Someone to ask, with a fresh ledger; ``settings`` are those of a private population, such as ``account``."""
         if self.epsilon is None:
             return NoPrivacy(ratings, engine=self.engine)
-        kind = LocalDevices if self.trust == "devices" else TrustedServer
         randomness = Randomness(self.noise_seed)
-        return kind(ratings, self.ledger(), randomness=randomness, engine=self.engine, **settings)
+        return self.kind(ratings, self.ledger(), randomness=randomness, engine=self.engine, **settings)

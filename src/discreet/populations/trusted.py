@@ -2,6 +2,7 @@
 
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
+from discreet.doors import checked, checked_methods
 from discreet.populations.contribution import Contribution
 from discreet.populations.held import held_by
 from discreet.populations.mechanism import Drawn, Mechanism, check_on_nobody, draw_guarded
@@ -12,6 +13,8 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.types import Doubles
 
 
+@checked
+@checked_methods
 class TrustedServer(Paying):
     """Sums over everyone with noise added once.
 

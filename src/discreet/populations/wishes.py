@@ -24,6 +24,7 @@ import numpy as np
 
 from discreet.data.choice_file import Choices, has_column, read_choices
 from discreet.data.ratings import Ratings
+from discreet.doors import checked_methods
 from discreet.errors import DataError, InputError, is_number, require
 from discreet.populations.level_names import Levels, lowered, named, number_of
 from discreet.privacy.ledger import Ledger
@@ -31,6 +32,7 @@ from discreet.privacy.levels import By, Offer
 from discreet.privacy.personal import draw_sample
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.unit import UnitName
+from discreet.strings import Strings
 from discreet.types import AnyArray, Progress, no_progress
 
 LADDER = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -48,6 +50,7 @@ ALONE = 8
 """Of so many users or ratings with each wish a rule is asked by themselves."""
 
 
+@checked_methods
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Wishes:
     """A privacy level for every user, or for every rating.
@@ -101,9 +104,8 @@ class Wishes:
     @classmethod
     def of_users(cls, wishes: Mapping[str, float | str], *, levels: Levels = LADDER, by: By = "weights") -> "Wishes":
         """A wish for each user, by name: an epsilon, or the name of a level."""
-        names = np.array(list(wishes), dtype=np.str_)
-        texts = np.array([_text(wish) for wish in wishes.values()], dtype=np.str_)
-        return cls._of(Choices(names, None, texts), levels, "user", by, "the wishes")
+        texts = Strings.of(_text(wish) for wish in wishes.values())
+        return cls._of(Choices(Strings.of(wishes), None, texts), levels, "user", by, "the wishes")
 
     @classmethod
     def of_ratings(cls, wishes: Mapping[tuple[str, str], float | str], *, levels: Levels = LADDER) -> "Wishes":
@@ -113,9 +115,8 @@ class Wishes:
         >>> wishes.of, wishes.by
         ('rating', 'sampling')
         """
-        users = np.array([user for user, _ in wishes], dtype=np.str_)
-        items = np.array([item for _, item in wishes], dtype=np.str_)
-        texts = np.array([_text(wish) for wish in wishes.values()], dtype=np.str_)
+        users, items = Strings.of(user for user, _ in wishes), Strings.of(item for _, item in wishes)
+        texts = Strings.of(_text(wish) for wish in wishes.values())
         return cls._of(Choices(users, items, texts), levels, "rating", "sampling", "the wishes")
 
     @classmethod
@@ -277,11 +278,12 @@ def _text(wish: float | str | None) -> str:
     return wish if isinstance(wish, str) else repr(float(wish))
 
 
-def _positions(texts: AnyArray, names: list[str], epsilons: AnyArray, where: str) -> AnyArray:
+def _positions(texts: Strings, names: list[str], epsilons: AnyArray, where: str) -> AnyArray:
     """The level of each text: its name, an epsilon that is lowered to one, or nothing for the strictest."""
-    found, place = np.unique(texts, return_inverse=True)
-    positions = np.zeros(len(found), dtype=np.int64)
-    for number, text in enumerate(found.tolist()):
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    place = np.fromiter((numbers[text] for text in texts), dtype=np.int64, count=len(texts))
+    positions = np.zeros(len(numbers), dtype=np.int64)
+    for text, number in numbers.items():
         if text == "":
             continue
         if text in names:
@@ -321,10 +323,9 @@ def _chosen(ratings: Ratings, choices: Choices, positions: AnyArray, where: str)
     return np.where(keys[place] == wanted, about[place], 0)
 
 
-def _places(names: AnyArray, positions: Mapping[str, int]) -> AnyArray:
+def _places(names: Strings, positions: Mapping[str, int]) -> AnyArray:
     """Where each name is; −1 for a name that is not there."""
-    found, place = np.unique(names, return_inverse=True)
-    return np.array([positions.get(name, -1) for name in found.tolist()], dtype=np.int64)[place]
+    return np.fromiter((positions.get(name, -1) for name in names), dtype=np.int64, count=len(names))
 
 
 def _wished(rule: Callable[[Ratings], AnyArray], ratings: Ratings, of: UnitName) -> AnyArray:

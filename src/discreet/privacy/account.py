@@ -43,6 +43,7 @@ class Spending:
     run_id: str | None = None
     arrays: str | None = None
     digest: str | None = None
+    folder: str | None = None
 
     @property
     def state(self) -> Literal["reserved", "released"]:

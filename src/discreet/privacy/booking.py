@@ -54,14 +54,22 @@ class Booking:
         names = dict.fromkeys([self.account, *self._alike()])
         return tuple(look for name in names for look in self.budget.looks(name))
 
-    def reserve(self, plan: Ledger, purpose: str, *, settings: str = "", run_id: str | None = None) -> Reservation:
+    def reserve(
+        self,
+        plan: Ledger,
+        purpose: str,
+        *,
+        settings: str = "",
+        run_id: str | None = None,
+        folder: str | None = None,
+    ) -> Reservation:
         """Book a whole plan; raises where that would overspend."""
         with self._lock:
             require(
                 self._plan is None and not self._paid, "this population has booked before: make another for another fit"
             )
             self._look_at_users()
-            line = self.budget.reserve(self.account, plan, purpose, settings=settings, run_id=run_id)
+            line = self.budget.reserve(self.account, plan, purpose, settings=settings, run_id=run_id, folder=folder)
             self._plan = plan.spends
         self._remember()
         return line

@@ -10,10 +10,16 @@ import numpy as np
 from discreet.errors import require
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.unit import Norm
+from discreet.strings import Strings
 from discreet.types import AnyArray, Booleans, Doubles, Offsets
 
 _ROUNDING = 2.0**-30
 """Rows are scaled to this share below their bound: sums of up to 2**20 doubles err by less."""
+
+TAGGED_TOGETHER = 1 << 16
+"""Users who get their tags at once, so that what is made on the way stays small."""
+SHORT_NAME = 64
+"""Up to so many letters names are read letter by letter, all at once."""
 
 
 def centre(values: AnyArray, low: float, high: float) -> Doubles:
@@ -58,7 +64,7 @@ def clip_rows(indptr: Offsets, values: AnyArray, bound: float, norm: Norm) -> Do
     return np.asarray(values * shrink[owner])
 
 
-def user_tags(names: AnyArray, key: bytes) -> AnyArray:
+def user_tags(names: Strings | AnyArray, key: bytes) -> AnyArray:
     """A 64-bit word for each user, from the secret key and that user's name alone.
 
     Each name is read as 32-bit characters c and hashed to k₀ + Σ kⱼ·cⱼ modulo 2**64 with secret random words k: two
@@ -70,14 +76,27 @@ def user_tags(names: AnyArray, key: bytes) -> AnyArray:
     >>> bool(tags[1] == user_tags(np.array(["bob", "eve", "somebody else"]), key)[0])
     True
     """
-    names = np.ascontiguousarray(names, dtype=np.str_)
-    width = names.dtype.itemsize // 4
-    letters = names.view(np.uint32).reshape(len(names), width)
-    words = Randomness.of_key(key, "the tags of users").words(width + 1)
+    names = Strings.of(names)
+    # A character takes at least a byte, so there are words enough for the longest name.
+    words = Randomness.of_key(key, "the tags of users").words(int(np.diff(names.offsets).max(initial=0)) + 1)
     tags = np.full(len(names), words[0])
-    for column in range(width):
-        tags += words[column + 1] * letters[:, column].astype(np.uint64)
+    for first in range(0, len(names), TAGGED_TOGETHER):
+        some = names[first : first + TAGGED_TOGETHER]
+        _add_letters(tags[first : first + len(some)], some, words[1:])
     return tags
+
+
+def _add_letters(tags: AnyArray, names: Strings, words: AnyArray) -> None:
+    """Add Σ kⱼ·cⱼ of each name to its tag: letter by letter over all short names, name by name for long ones."""
+    letters, starts = names.code_points()
+    sizes = np.diff(starts)
+    short = np.flatnonzero(sizes <= SHORT_NAME)
+    for column in range(int(sizes[short].max(initial=0))):
+        short = short[sizes[short] > column]
+        tags[short] += words[column] * letters[starts[short] + column].astype(np.uint64)
+    for name in np.flatnonzero(sizes > SHORT_NAME):
+        own = letters[starts[name] : starts[name + 1]].astype(np.uint64)
+        tags[name : name + 1] += (words[: len(own)] * own).sum(dtype=np.uint64, keepdims=True)
 
 
 def keep_at_most(

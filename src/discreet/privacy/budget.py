@@ -19,31 +19,35 @@ The database holds mechanisms, settings, times, which models were looked at with
 set's users and items under a secret key (:mod:`discreet.privacy.fingerprint`); no rating and no name of a user.
 """
 
+import json
 import math
 import secrets
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import Connection, Row, insert, inspect, select, text, update
-
+from discreet.doors import checked, checked_methods
 from discreet.errors import BudgetError, InputError
 from discreet.looks import Look
 from discreet.privacy.account import Account, Spending
-from discreet.privacy.database import Database
+from discreet.privacy.connections import Connection, Row
+from discreet.privacy.database import Database, rows_of
 from discreet.privacy.database import default_path as default_path
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.schema import DATA_SETS, EXACT, LOOKS, SKETCHES, SPENDINGS, select_present
-from discreet.privacy.spend import Spend
-from discreet.privacy.unit import Rating, Unit, User
+from discreet.privacy.lines import account_of, look_of
+from discreet.privacy.schema import DATA_SETS, EXACT, LOOKS, SKETCHES, SPENDINGS
+from discreet.privacy.unit import Unit
 
 if TYPE_CHECKING:
     from discreet.privacy.fingerprint import Sketch
 
 PATIENCE = 60
 """Seconds to wait for others who are booking."""
+PAID_FOR = "the release is paid for all the same"
 
 
 @dataclass(frozen=True)
@@ -59,21 +63,38 @@ class Reservation:
     claim: str | None = None
     published: str | None = None
 
-    def released(self, arrays: str | None = None) -> None:
-        """Note that the release was written. It was paid for when it was reserved.
+    def publishing(self, arrays: str) -> bool:
+        """Write down the checksum of a release that is about to appear: whoever is killed now is found by it.
 
-        A run that may be tried again is noted before the release appears, with the checksum of its arrays: raises where
-        another process has taken it over or published it, and then nothing may appear.
+        False where another process has taken over a run that may be tried again, or published it: then nothing may
+        appear here.
         """
-        line = update(SPENDINGS).where(SPENDINGS.c.id == self.id, SPENDINGS.c.released_at.is_(None))
-        if self.claim is not None:
-            line = line.where(SPENDINGS.c.claim == self.claim)
-        with self.budget._writing(outcome="the release is paid for all the same") as connection:
-            changed = connection.execute(line.values(released_at=_now(), arrays=arrays)).rowcount
-        if self.claim is not None and changed != 1:
-            raise BudgetError("another process has taken this run over, and publishes it; nothing was written here")
+        own = "" if self.claim is None else " AND arrays IS NULL AND claim = :claim"
+        statement = f"UPDATE {SPENDINGS} SET arrays = :arrays WHERE id = :id AND released_at IS NULL{own}"
+        values = {"id": self.id, "arrays": arrays} | ({} if self.claim is None else {"claim": self.claim})
+        with self.budget._writing(outcome=PAID_FOR) as connection:
+            return connection.run(statement, **values) == 1 or self.claim is None
+
+    def released(self) -> None:
+        """Note that the release was written. It was paid for when it was reserved."""
+        with self.budget._writing(outcome=PAID_FOR) as connection:
+            connection.run(
+                f"UPDATE {SPENDINGS} SET released_at = :now WHERE id = :id AND released_at IS NULL",
+                id=self.id,
+                now=_now(),
+            )
 
 
+class Unfinished(NamedTuple):
+    """A line whose release was not noted as written: its process may be at it, or was killed."""
+
+    line: Reservation
+    folder: str
+    arrays: str | None
+
+
+@checked
+@partial(checked_methods, own_first=False)
 class Budget(Database):
     """The accounts of all data sets, in SQLite or PostgreSQL.
 
@@ -111,11 +132,14 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         with self._writing() as connection:
             account = self._lock(connection, data).limited(epsilon, delta, unit)
             assert account.unit is not None
-            limit = {"unit": account.unit.name, "neighbours": account.unit.neighbours}
-            connection.execute(
-                update(DATA_SETS)
-                .where(DATA_SETS.c.name == data)
-                .values(epsilon=account.epsilon, delta=account.delta, **limit)
+            connection.run(
+                f"UPDATE {DATA_SETS} SET epsilon = :epsilon, delta = :delta, unit = :unit, neighbours = :neighbours "
+                "WHERE name = :name",
+                name=data,
+                epsilon=account.epsilon,
+                delta=account.delta,
+                unit=account.unit.name,
+                neighbours=account.unit.neighbours,
             )
 
     def reserve(
@@ -127,6 +151,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         settings: str = "",
         digest: str | None = None,
         run_id: str | None = None,
+        folder: str | None = None,
     ) -> Reservation:
         """Book what ``plan`` holds, before anything is computed; raises where that would overspend.
 
@@ -145,6 +170,8 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
             Of the reports that are paid for, where users perturbed their ratings themselves.
         run_id
             Names the run: where it was booked before with the same plan and settings, that line is taken over.
+        folder
+            Where the release will be, so that what a killed process leaves there is found.
         """
         data = self.resolve(data)
         # Once without a lock: loading the accountant and composing are slow, and what is found is remembered.
@@ -156,10 +183,11 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         with self._writing() as connection:
             account = self._lock(connection, data)
             if run_id is not None and (line := account.run(run_id)) is not None:
-                return self._take_over(connection, line, plan, settings, claim)
+                return self._take_over(connection, line, plan, settings, claim, folder)
             total = account.total_with(plan, purpose)
-            number = _write_line(
-                connection,
+            number = connection.insert(
+                SPENDINGS,
+                reserved_at=_now(),
                 data_set=data,
                 unit=plan.unit.name,
                 neighbours=plan.unit.neighbours,
@@ -167,16 +195,23 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
                 epsilon=own,
                 delta=plan.delta,
                 total=total,
-                spends=[spend.to_json() for spend in plan.spends],
+                spends=json.dumps([spend.to_json() for spend in plan.spends]),
                 settings=settings or None,
                 digest=digest,
                 run_id=run_id,
                 claim=claim,
+                folder=folder,
             )
         return Reservation(self, number, claim)
 
     def _take_over(
-        self, connection: Connection, line: Spending, plan: Ledger, settings: str, claim: str | None
+        self,
+        connection: Connection,
+        line: Spending,
+        plan: Ledger,
+        settings: str,
+        claim: str | None,
+        folder: str | None,
     ) -> Reservation:
         """Go on with a line that is booked: from now on only the new claim may publish it."""
         if (line.settings or "") != settings or line.spends != plan.spends or line.delta != plan.delta:
@@ -184,11 +219,16 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
                 f"the run {line.run_id} was booked for something else ({line.purpose}): name this one otherwise; "
                 "nothing was computed or spent"
             )
-        if line.released_at is None:
-            connection.execute(update(SPENDINGS).where(SPENDINGS.c.id == line.id).values(claim=claim))
+        if line.arrays is None:
+            connection.run(
+                f"UPDATE {SPENDINGS} SET claim = :claim, folder = :folder WHERE id = :id",
+                id=line.id,
+                claim=claim,
+                folder=folder,
+            )
         return Reservation(self, line.id, claim, line.arrays)
 
-    def expose(self, data: str, purpose: str, *, settings: str = "") -> Reservation:
+    def expose(self, data: str, purpose: str, *, settings: str = "", folder: str | None = None) -> Reservation:
         """Book a release without privacy, before it is written; raises where a limit was declared.
 
         From then on no limit can be declared: no epsilon bounds what is out.
@@ -197,8 +237,9 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         self.account(data).check_unlimited(purpose)
         with self._writing() as connection:
             self._lock(connection, data).check_unlimited(purpose)
-            number = _write_line(
-                connection,
+            number = connection.insert(
+                SPENDINGS,
+                reserved_at=_now(),
                 data_set=data,
                 unit=EXACT,
                 neighbours=EXACT,
@@ -206,34 +247,45 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
                 epsilon=math.inf,
                 delta=0.0,
                 total=math.inf,
-                spends=[],
+                spends="[]",
                 settings=settings or None,
+                folder=folder,
             )
         return Reservation(self, number)
+
+    def unfinished(self) -> tuple[Unfinished, ...]:
+        """Every line of any data set whose release was not noted as written, and where it is written."""
+        with self._reading() as connection:
+            if connection is None or "folder" not in connection.columns(SPENDINGS):
+                return ()
+            rows = connection.rows(
+                f"SELECT id, arrays, folder FROM {SPENDINGS} "
+                "WHERE released_at IS NULL AND folder IS NOT NULL ORDER BY id"
+            )
+        return tuple(Unfinished(Reservation(self, row["id"]), row["folder"], row["arrays"]) for row in rows)
 
     def write_look(self, data: str, look: Look) -> None:
         """Write down an unpaid look at a data set, before it is taken."""
         data = self.resolve(data)
         with self._writing("nothing was computed") as connection:
             self._lock(connection, data)
-            models = [list(model) for model in look.models]
-            connection.execute(insert(LOOKS).values(data_set=data, at=look.at, what=look.what, models=models))
+            models = json.dumps([list(model) for model in look.models])
+            connection.insert(LOOKS, data_set=data, at=look.at, what=look.what, models=models)
 
     def looks(self, data: str) -> tuple[Look, ...]:
         """Every unpaid look at a data set, the oldest first."""
-        rows = self._rows(LOOKS, self.resolve(data))
-        return tuple(Look(what=row.what, models=tuple((k, s) for k, s in row.models), at=row.at) for row in rows)
+        return tuple(look_of(row, self.place) for row in self._rows(LOOKS, self.resolve(data)))
 
     def remember(self, data: str, sketch: "Sketch", place: str = "") -> None:
         """Keep what a data set looks like, and where it was read from, unless both are kept already."""
         data = self.resolve(data)
         kept = {"users": sketch.users, "tastes": sketch.tastes, "items": sketch.items, "key_id": sketch.key_id}
+        kept |= {"data_set": data, "place": place}
+        same = " AND ".join(f"{name} = :{name}" for name in kept)
         with self._writing() as connection:
             self._lock(connection, data)
-            same = [SKETCHES.c[name] == value for name, value in {**kept, "place": place}.items()]
-            known = connection.execute(select(SKETCHES.c.id).where(SKETCHES.c.data_set == data, *same)).first()
-            if known is None:
-                connection.execute(insert(SKETCHES).values(data_set=data, at=_now(), place=place, **kept))
+            if not connection.rows(f"SELECT id FROM {SKETCHES} WHERE {same}", **kept):
+                connection.insert(SKETCHES, at=_now(), **kept)
 
     def sketches(self) -> "dict[str, list[Sketch]]":
         """What every data set looks like, as far as that is kept."""
@@ -244,14 +296,15 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
 
         found: dict[str, list[Sketch]] = {}
         for row in rows:
-            found.setdefault(row.data_set, []).append(Sketch(row.key_id, row.users, row.tastes, row.items))
+            sketch = Sketch(row["key_id"], row["users"], row["tastes"], row["items"])
+            found.setdefault(row["data_set"], []).append(sketch)
         return found
 
     def key(self) -> bytes:
         """The secret key of the sketches; raises where there are some that were made under another."""
         from discreet.privacy.fingerprint import key_id
 
-        kept = {row.key_id for row in self._rows(SKETCHES)}
+        kept = {row["key_id"] for row in self._rows(SKETCHES)}
         if kept and not (self._has_key() and kept == {key_id(super().key())}):
             raise BudgetError(
                 f"the key in {self.key_place} is not the one under which the data sets of this budget are known: "
@@ -266,13 +319,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         >>> Budget("budget.sqlite").resolve(" Films")
         'films'
         """
-        if Path(data).is_absolute():
-            return data
-        name = _read_aloud(data)
-        kept = [row.name for row in self._rows(DATA_SETS)]
-        if data in kept or name in kept:
-            return data if data in kept else name
-        return next((other for other in kept if not Path(other).is_absolute() and _read_aloud(other) == name), name)
+        return data if Path(data).is_absolute() else _kept_name(data, self._rows(DATA_SETS))
 
     def knows(self, data: str) -> bool:
         """Whether there is an account of this name, with a limit, a spending or a look."""
@@ -281,61 +328,36 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
 
     def account(self, data: str) -> Account:
         """The account of a data set; an empty one where nothing is known of it."""
-        data = self.resolve(data)
-        if self._file is not None and not self._file_exists():
-            return Account(data=data)
-        with self._connected("nothing was spent") as connection:
-            if not inspect(connection).has_table(SPENDINGS.name):
-                return Account(data=data)
-            return self._read(connection, data)
+        with self._reading() as connection:
+            if connection is None:
+                return Account(data=_kept_name(data, []))
+            return self._read(connection, _kept_name(data, rows_of(connection, DATA_SETS, None)))
 
     def _lock(self, connection: Connection, data: str) -> Account:
         """The account as it is now, which nobody else can change before the transaction ends."""
-        row = text("INSERT INTO discreet_data_sets (name) VALUES (:name) ON CONFLICT (name) DO NOTHING")
-        connection.execute(row, {"name": data})
-        # SQLite has no locks on rows, and ignores this: its file is locked as a whole.
-        connection.execute(select(DATA_SETS.c.name).where(DATA_SETS.c.name == data).with_for_update())
+        connection.run(f"INSERT INTO {DATA_SETS} (name) VALUES (:name) ON CONFLICT (name) DO NOTHING", name=data)
+        connection.rows(f"SELECT name FROM {DATA_SETS} WHERE name = :name{self._backend.for_update}", name=data)
         return self._read(connection, data)
 
     def _read(self, connection: Connection, data: str) -> Account:
-        row = connection.execute(select(DATA_SETS).where(DATA_SETS.c.name == data)).one_or_none()
-        if row is None:
+        if not connection.columns(SPENDINGS):
             return Account(data=data)
-        lines = connection.execute(
-            select_present(connection, SPENDINGS).where(SPENDINGS.c.data_set == data).order_by(SPENDINGS.c.id)
-        )
-        spendings = tuple(
-            Spending(
-                id=line.id,
-                unit=None if line.unit == EXACT else _unit_of(line),
-                purpose=line.purpose,
-                reserved_at=line.reserved_at,
-                released_at=line.released_at,
-                epsilon=line.epsilon,
-                delta=line.delta,
-                total=line.total,
-                spends=tuple(Spend.from_json(spend) for spend in line.spends),
-                **{name: getattr(line, name, None) for name in ("settings", "run_id", "arrays", "digest")},
-            )
-            for line in lines
-        )
-        units = {spending.unit for spending in spendings if spending.unit} if row.epsilon is None else {_unit_of(row)}
-        unit = units.pop() if len(units) == 1 else None
-        return Account(data=data, unit=unit, epsilon=row.epsilon, delta=row.delta, spendings=spendings)
+        found = connection.rows(f"SELECT * FROM {DATA_SETS} WHERE name = :name", name=data)
+        lines = rows_of(connection, SPENDINGS, data)
+        return account_of(data, found[0] if found else None, lines, self.place)
+
+
+def _kept_name(data: str, rows: Sequence[Row]) -> str:
+    if Path(data).is_absolute():
+        return data
+    name, kept = _read_aloud(data), [row["name"] for row in rows]
+    if data in kept or name in kept:
+        return data if data in kept else name
+    return next((other for other in kept if not Path(other).is_absolute() and _read_aloud(other) == name), name)
 
 
 def _read_aloud(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()
-
-
-def _unit_of(row: Row[Any]) -> Unit:
-    unit: Unit = User(neighbours=row.neighbours) if row.unit == "user" else Rating(row.neighbours)
-    return unit
-
-
-def _write_line(connection: Connection, **values: Any) -> int:
-    line = insert(SPENDINGS).values(reserved_at=_now(), **values).returning(SPENDINGS.c.id)
-    return int(connection.execute(line).scalar_one())
 
 
 def _now() -> str:

@@ -3,19 +3,15 @@
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from platformdirs import user_data_path
-from sqlalchemy import Connection, Engine, Row, Table, create_engine, inspect, select, text
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
 
-from discreet.errors import BudgetError, InputError, require
-from discreet.extras import load_extra
-from discreet.privacy.schema import KEYS, LOCK, bring_up_to_date, is_current
+from discreet.errors import BudgetError
+from discreet.files import beside, sweep, sync_folder
+from discreet.privacy.connections import Connection, Row, backend_of
+from discreet.privacy.schema import KEYS, SCHEMA, TABLES, bring_up_to_date, version_of
 
 KEY_BYTES = 32
 
@@ -33,52 +29,52 @@ class Database:
 
     def __init__(self, url: str | Path | None, patience: float) -> None:
         place = url or os.environ.get("DISCREET_BUDGET")
-        self._url = _read_url(str(place or default_path()))
+        self._backend = backend_of(str(place or default_path()), patience)
+        self._file = self._backend.file
         if place and self._file is not None and not self._file.parent.is_dir():
             # A mistyped path must not become a new budget, in which nothing was ever spent.
             raise BudgetError(f"there is no folder {self._file.parent} to keep a budget in; nothing was spent")
-        self._patience = patience
-        self._engine = _connect_later(self._url, patience)
 
     @property
     def place(self) -> str:
         """Where it is kept, without a password."""
-        return str(self._file or self._url.set(drivername="postgresql").render_as_string(hide_password=True))
+        return self._backend.place
 
     def key(self) -> bytes:
         """The secret key of the sketches: in a file beside the database, or in PostgreSQL in a table."""
         if self._file is not None:
             return _key_beside(self._file)
         with self._writing() as connection:
-            row = text(f"INSERT INTO {KEYS.name} (id, key) VALUES (1, :key) ON CONFLICT (id) DO NOTHING")
-            connection.execute(row, {"key": secrets.token_hex(32)})
-            return _read_key(connection.execute(select(KEYS.c.key)).scalar_one(), self.place)
+            new = f"INSERT INTO {KEYS} (id, key) VALUES (1, :key) ON CONFLICT (id) DO NOTHING"
+            connection.run(new, key=secrets.token_hex(KEY_BYTES))
+            [row] = connection.rows(f"SELECT key FROM {KEYS}")
+            return _read_key(row["key"], self.place)
 
     @property
     def key_place(self) -> str:
         """Where the key is, or should be."""
-        return str(_key_file(self._file)) if self._file is not None else f"the table {KEYS.name} of {self.place}"
+        return str(_key_file(self._file)) if self._file is not None else f"the table {KEYS} of {self.place}"
 
     def _has_key(self) -> bool:
         return _key_file(self._file).exists() if self._file is not None else bool(self._rows(KEYS))
 
-    def _rows(self, table: Table, data: str | None = None) -> list[Row[Any]]:
+    def tidy(self) -> None:
+        """Remove what a killed process left beside a SQLite file: temporary folders, and a journal of nothing written.
+
+        SQLite removes such a journal itself when it writes, and leaves it where it only reads.
+        """
+        if self._file is None:
+            return
+        sweep(self._file.parent)
+        if self._file.with_name(self._file.name + "-journal").exists():
+            with self._writing() as connection:
+                for change in (+1, -1):  # SQLite writes nothing where nothing changes
+                    connection.run(f"UPDATE {SCHEMA} SET version = version + :change", change=change)
+
+    def _rows(self, table: str, data: str | None = None) -> list[Row]:
         """The rows of a table that an older database may not have yet."""
-        if self._file is not None and not self._file_exists():
-            return []
-        with self._connected("nothing was spent") as connection:
-            if not inspect(connection).has_table(table.name):
-                return []
-            wanted = select(table).order_by(*table.primary_key)
-            return list(connection.execute(wanted if data is None else wanted.where(table.c.data_set == data)))
-
-    @property
-    def _file(self) -> Path | None:
-        return Path(str(self._url.database)) if self._is_sqlite else None
-
-    @property
-    def _is_sqlite(self) -> bool:
-        return self._url.get_backend_name() == "sqlite"
+        with self._reading() as connection:
+            return [] if connection is None else rows_of(connection, table, data)
 
     def _file_exists(self) -> bool:
         assert self._file is not None
@@ -93,6 +89,16 @@ class Database:
         return True
 
     @contextmanager
+    def _reading(self) -> Iterator[Connection | None]:
+        """A connection; None where there is no database yet."""
+        if self._file is not None and not self._file_exists():
+            yield None
+            return
+        with self._sentences("nothing was spent"), self._backend.reading() as connection:
+            version_of(connection, self.place)
+            yield connection
+
+    @contextmanager
     def _writing(self, outcome: str = "nothing was spent") -> Iterator[Connection]:
         """A transaction that sees what all earlier ones wrote, and is written whole or not at all."""
         if self._file is not None:
@@ -100,71 +106,40 @@ class Database:
                 self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             except OSError as error:
                 raise BudgetError(f"cannot write to {self._file.parent}: {error.strerror}; {outcome}") from None
-        with self._connected(outcome) as connection:
-            # What is committed must survive a power cut, whatever defaults the database was given.
-            if self._is_sqlite:
-                connection.exec_driver_sql("PRAGMA synchronous = FULL")
-                connection.exec_driver_sql("BEGIN IMMEDIATE")  # locks the file now, and not at the first change
-            else:
-                connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
-                connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{self._patience}s'")
-            if not is_current(connection):
-                if not self._is_sqlite:
-                    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
-                bring_up_to_date(connection)
+        with self._sentences(outcome), self._backend.writing() as connection:
+            bring_up_to_date(connection, self._backend)
             yield connection
-            try:
+            unknown = "whether it was booked is not known, and nothing was computed"
+            with self._sentences(outcome if self._file is not None else unknown):
                 connection.commit()
-            except SQLAlchemyError as error:
-                lost = outcome if self._is_sqlite else "whether it was booked is not known, and nothing was computed"
-                raise self._sentence(error, lost) from None
 
     @contextmanager
-    def _connected(self, outcome: str) -> Iterator[Connection]:
-        """A connection; whatever is wrong with the database becomes one sentence."""
+    def _sentences(self, outcome: str) -> Iterator[None]:
+        """Whatever is wrong with the database becomes one sentence."""
+        raised: tuple[type[Exception], ...] = (OSError, *self._backend.errors)
         try:
-            with self._engine.connect() as connection:
-                yield connection
-        except SQLAlchemyError as error:
-            raise self._sentence(error, outcome) from None
+            yield
+        except raised as error:
+            words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            lines = words.splitlines() or [type(error).__name__]
+            raise BudgetError(f"the budget in {self.place} cannot be used: {lines[0].strip()}; {outcome}") from None
 
-    def _sentence(self, error: SQLAlchemyError, outcome: str) -> BudgetError:
-        lines = str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__]
-        return BudgetError(f"the budget in {self.place} cannot be used: {lines[0].strip()}; {outcome}")
+
+def rows_of(connection: Connection, table: str, data: str | None) -> list[Row]:
+    """The rows of a table, of one data set or all, with the columns that an older database has."""
+    present = connection.columns(table)
+    if not present:
+        return []
+    known = ", ".join(name for name in TABLES[table] if name in present)
+    chosen = "" if data is None else " WHERE data_set = :data"
+    order = next(iter(TABLES[table]))
+    values = {} if data is None else {"data": data}
+    return connection.rows(f"SELECT {known} FROM {table}{chosen} ORDER BY {order}", **values)
 
 
 def default_path() -> Path:
     """The SQLite file in the user's data folder of the operating system."""
     return user_data_path("discreet", appauthor=False) / "budget.sqlite"
-
-
-def _read_url(place: str) -> URL:
-    """The URL that a path or a URL means; one that names something else is refused, and never shown (passwords)."""
-    if "://" not in place:
-        return URL.create("sqlite", database=str(Path(place).expanduser().absolute()))
-    example = "for example postgresql://user@host/database, or the path of a SQLite file"
-    try:
-        url = make_url(place)
-    except (ArgumentError, ValueError):
-        raise InputError(f"the URL of the budget cannot be read; write {example}") from None
-    scheme = url.drivername.partition("+")[0]
-    if scheme in ("postgresql", "postgres"):
-        return url.set(drivername="postgresql+psycopg")
-    require(scheme == "sqlite", f"a budget is kept in SQLite or PostgreSQL, not in {scheme}: write {example}")
-    require(url.database not in (None, "", ":memory:"), f"a budget must outlive the process: write {example}")
-    return url.set(drivername="sqlite", database=str(Path(str(url.database)).absolute()))
-
-
-def _connect_later(url: URL, patience: float) -> Engine:
-    """One short connection for each use, so that nothing is shared with a process that is forked."""
-    if url.get_backend_name() == "sqlite":
-        # With isolation level None Python leaves transactions to us.
-        return create_engine(url, poolclass=NullPool, connect_args={"timeout": patience, "isolation_level": None})
-    load_extra("psycopg", "postgres", "a budget in PostgreSQL")
-    # Read committed, whatever the server's default: after waiting for a lock the next statement must see
-    # what the one before us booked, not how things were when we started.
-    options = {"connect_timeout": 10, "client_encoding": "utf8"}
-    return create_engine(url, poolclass=NullPool, isolation_level="READ COMMITTED", connect_args=options)
 
 
 def _key_file(file: Path) -> Path:
@@ -178,17 +153,18 @@ def _key_beside(file: Path) -> bytes:
     """
     place = _key_file(file)
     try:
+        sweep(file.parent)
         if not place.exists():
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            own = place.with_name(f"{place.name}.{os.getpid()}.{secrets.token_hex(4)}")
-            with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as written:
-                written.write(secrets.token_hex(KEY_BYTES) + "\n")
-            try:
-                os.link(own, place)
-            except FileExistsError:
-                pass
-            finally:
-                own.unlink()
+            with beside(place) as folder:
+                own = folder / "key"
+                with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as written:
+                    written.write(secrets.token_hex(KEY_BYTES) + "\n")
+                    written.flush()
+                    os.fsync(written.fileno())
+                with suppress(FileExistsError):
+                    os.link(own, place)
+            sync_folder(place.parent)
         return _read_key(place.read_text().strip(), str(place))
     except OSError as error:
         raise BudgetError(f"the key in {place} cannot be used: {error.strerror}; nothing was spent") from None

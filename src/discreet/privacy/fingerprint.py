@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.privacy.bounding import user_tags
+from discreet.strings import Strings
 from discreet.types import AnyArray
 
 BINS = 1024
@@ -84,7 +85,7 @@ class Sketcher:
     (1.0, 512)
     """
 
-    def __init__(self, key: bytes, items: AnyArray) -> None:
+    def __init__(self, key: bytes, items: Strings | AnyArray) -> None:
         self._key = key
         self._item_words = _words(items, key, "items")
         self._users, self._tastes = _empty(), _empty()
@@ -92,7 +93,7 @@ class Sketcher:
         self._ordered = np.sort(self._item_words)
         self._own_items = np.zeros(len(items), dtype=np.int64)
 
-    def add(self, names: AnyArray, indptr: AnyArray, item_index: AnyArray) -> None:
+    def add(self, names: Strings | AnyArray, indptr: AnyArray, item_index: AnyArray) -> None:
         """More users: their names, and where the items of each begin in ``item_index``."""
         words = _words(names, self._key, "users")
         _put(self._users, words)
@@ -103,9 +104,8 @@ class Sketcher:
             _put(self._tastes, _mixed(words[rated] ^ _mixed(own)))
         self._count += len(names)
         if self._numbered and len(names):
-            numbers = bool((np.char.isdecimal(names) & (np.char.str_len(names) <= 18)).all())
-            self._numbered = numbers
-            self._largest = max(self._largest, int(names.astype(np.int64).max())) if numbers else 0
+            self._numbered = all(name.isdecimal() and len(name) <= 18 for name in names)
+            self._largest = max(self._largest, *map(int, names)) if self._numbered else 0
 
     def finish(self) -> Sketch:
         """The sketch of all that were added."""
@@ -186,7 +186,7 @@ def _in_common(one: str, other: str) -> float:
     return max(0.0, (float((bins[0] == bins[1]).mean()) - chance) / (1 - chance))
 
 
-def _words(names: AnyArray, key: bytes, what: str) -> AnyArray:
+def _words(names: Strings | AnyArray, key: bytes, what: str) -> AnyArray:
     own = hashlib.sha256(what.encode() + b"\0" + key).digest()
     return _mixed(user_tags(names, own)) if len(names) else np.zeros(0, dtype=np.uint64)
 

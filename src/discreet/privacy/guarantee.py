@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from discreet.doors import checked, checked_methods
 from discreet.errors import InputError, require
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.unit import Unit, unit_from_json, unit_to_json
@@ -24,6 +25,8 @@ NEGLIGIBLE = 1e-15
 """A delta below this, which only the samplers leave, is not worth a word to people; it stays in the JSON."""
 
 
+@checked
+@checked_methods
 @dataclass(frozen=True)
 class Loss:
     """How far the odds of any outcome can differ between neighbours: by a factor e^epsilon, plus delta.
@@ -71,6 +74,7 @@ def _rounded_up(number: float) -> str:
     return f"{math.ceil(number / step * (1 - 1e-12)) * step:.3g}"
 
 
+@checked
 @dataclass(frozen=True)
 class LevelLoss:
     """What is proven for whoever chose a privacy level, or for each rating that it was chosen for.

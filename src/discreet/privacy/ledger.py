@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from discreet.doors import checked
 from discreet.errors import InputError, OverspentError, is_number, require, require_type
 from discreet.privacy.levels import Level, Offer
 from discreet.privacy.spend import Spend
@@ -16,6 +17,7 @@ SMALLEST_EPSILON, LARGEST_EPSILON = 1e-9, 1000.0
 """Below this noise would leave no digit of any sum; above it there is no promise left to speak of."""
 
 
+@checked
 class Ledger:
     """What may be spent on one data set, and what was.
 
@@ -236,6 +238,18 @@ nothing was computed
         """Let an account pay for every spend before it is charged, whoever charges it; the account may refuse."""
         require(self._payer is None, "another account pays for this ledger already: make a ledger for each account")
         self._payer = payer
+
+    def __copy__(self) -> "Ledger":
+        return self  # a limit is kept once: what was copied would be spent twice
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Ledger":
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise InputError(
+            "a ledger cannot be pickled, since its copy would be spent a second time: make one in each process, and "
+            "let a Budget keep count of all"
+        )
 
     def copy(self) -> "Ledger":
         """Another ledger with the same limit, plan and spends."""

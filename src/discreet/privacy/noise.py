@@ -163,11 +163,11 @@ def _threshold(candidate: int, sigma: float | Decimal, laplace_scale: float, rou
         odds = (-((abs(candidate) - centre) ** 2) / (2 * variance)).exp()
         if rounded:
             # Brought below 1 everywhere by a constant factor, which does not change the law.
-            odds *= _rounded_to_discrete(candidate, variance) * (1 - Decimal(2) ** -44)
+            odds *= rounded_to_discrete(candidate, variance) * (1 - Decimal(2) ** -44)
         return odds * 2**128
 
 
-def _rounded_to_discrete(x: int, variance: Decimal) -> Decimal:
+def rounded_to_discrete(x: int, variance: Decimal) -> Decimal:
     """∫ exp(−(2xt + t²)/2σ²) dt over |t| < ½: the rounded Gaussian's odds over exp(−x²/2σ²), as a power series."""
     slope_squared, curve = (Decimal(x) / variance) ** 2, 1 / (2 * variance)
     total, slope_term = Decimal(0), Decimal(1)

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from discreet.doors import checked
 from discreet.errors import require
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise import SAMPLER_DISTANCE, add_laplace, draw_discrete_laplace, grid_of
@@ -20,6 +21,7 @@ from discreet.privacy.spend import MechanismName, Spend
 from discreet.types import AnyArray, Doubles
 
 
+@checked
 def private_count(
     count: int,
     ledger: Ledger,
@@ -48,6 +50,7 @@ def private_count(
     return int(count) + int(draw_discrete_laplace(scale, 1, source)[0])
 
 
+@checked
 def private_mean(
     values: AnyArray,
     low: float,
@@ -84,6 +87,7 @@ def private_mean(
     return (low + high) / 2 + (high - low) / 2 * float(np.clip(total / max(count, moves / epsilon, 1.0), -1, 1))
 
 
+@checked
 def private_quantile(
     values: AnyArray,
     quantile: float,

@@ -9,6 +9,7 @@ from typing import Never, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.doors import checked
 from discreet.errors import InputError, library_for, require
 
 KEY_BYTES = 32
@@ -16,6 +17,7 @@ REKEY_AFTER = 1 << 30  # bytes; far below the 256 GiB after which ChaCha20's blo
 BLOCK = 1 << 20
 
 
+@checked
 class Randomness:
     """A stream of secret random words.
 
@@ -58,6 +60,17 @@ class Randomness:
         stream = cls()
         stream._repeatable = True
         stream._key(hmac.digest(key, purpose.encode(), "sha256"))
+        return stream
+
+    def split(self) -> "Randomness":
+        """A stream of its own, keyed by the next words of this one: as secret, and as repeatable.
+
+        >>> Randomness(seed=1).split().words(1) == Randomness(seed=1).split().words(1)
+        array([ True])
+        """
+        stream = Randomness()
+        stream._repeatable = self._repeatable
+        stream._key(self.words(KEY_BYTES // 8).tobytes())
         return stream
 
     @property

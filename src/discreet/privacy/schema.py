@@ -1,90 +1,111 @@
-"""The tables of a budget, and how an older database gets what it lacks."""
+"""The tables of a budget, their version, and how an older database gets what it lacks.
+
+version     what is new
+1           without a number: the tables of the first databases, and columns that were added one by one
+2           the table discreet_schema, which holds the version; where the release of a line is written
+"""
 
 from typing import Any
 
-from sqlalchemy import JSON, Column, Connection, Double, ForeignKey, Integer, MetaData, Select, String, Table, inspect
-from sqlalchemy import select as _select
+from discreet.errors import BudgetError
+from discreet.privacy.connections import Backend, Connection
 
+VERSION = 2
 EXACT = "none"
 """In place of a unit: whose secret a release without privacy keeps."""
-LOCK = 0x64697363
-"""Of PostgreSQL, held while tables are made: any number that is always the same."""
+SERIAL = "serial"
+"""A number that the database gives; each has its own word for it."""
+_OF_DATA_SET = "VARCHAR NOT NULL REFERENCES discreet_data_sets (name)"
 
-TABLES = MetaData()
-DATA_SETS = Table(
-    "discreet_data_sets",
-    TABLES,
-    Column("name", String, primary_key=True),
-    Column("unit", String),  # these four are the limit: null until it is declared
-    Column("neighbours", String),
-    Column("epsilon", Double),
-    Column("delta", Double),
-)
-SPENDINGS = Table(
-    "discreet_spendings",
-    TABLES,
-    Column("id", Integer, primary_key=True),
-    Column("data_set", ForeignKey(DATA_SETS.c.name), nullable=False, index=True),
-    Column("unit", String, nullable=False),  # EXACT, and an infinite epsilon, for a release without privacy
-    Column("neighbours", String, nullable=False),
-    Column("purpose", String, nullable=False),
-    Column("reserved_at", String, nullable=False),
-    Column("released_at", String),
-    Column("epsilon", Double, nullable=False),  # of this fit alone, at the delta that it was asked to meet
-    Column("delta", Double, nullable=False),
-    Column("total", Double, nullable=False),  # of everything until then, at the delta of the data set
-    Column("spends", JSON, nullable=False),
-    # From here on: what older databases lack.
-    Column("settings", String),  # hash of the model and its settings
-    Column("run_id", String),  # by which a retry is known
-    Column("claim", String),  # who may publish it: the last process that took the run over
-    Column("arrays", String),  # checksum of what was published under a run id
-    Column("digest", String),  # of the reports that were paid for
-)
-LOOKS = Table(
-    "discreet_looks",
-    TABLES,
-    Column("id", Integer, primary_key=True),
-    Column("data_set", ForeignKey(DATA_SETS.c.name), nullable=False, index=True),
-    Column("at", String, nullable=False),
-    Column("what", String, nullable=False),
-    Column("models", JSON, nullable=False),  # kinds, and hashes of their settings
-)
-SKETCHES = Table(
-    "discreet_sketches",
-    TABLES,
-    Column("id", Integer, primary_key=True),
-    Column("data_set", ForeignKey(DATA_SETS.c.name), nullable=False, index=True),
-    Column("at", String, nullable=False),
-    Column("place", String, nullable=False),  # the file or folder it was read from, where that is known
-    Column("key_id", String, nullable=False),
-    Column("users", String, nullable=False),
-    Column("tastes", String, nullable=False),
-    Column("items", String, nullable=False),
-)
-KEYS = Table("discreet_keys", TABLES, Column("id", Integer, primary_key=True), Column("key", String, nullable=False))
-"""The key of the sketches in PostgreSQL; beside a SQLite file it is a file of its own."""
+SCHEMA, DATA_SETS, SPENDINGS = "discreet_schema", "discreet_data_sets", "discreet_spendings"
+LOOKS, SKETCHES, KEYS = "discreet_looks", "discreet_sketches", "discreet_keys"
 
-
-def is_current(connection: Connection) -> bool:
-    """Whether every table and column is there."""
-    known = inspect(connection)
-    return all(known.has_table(table.name) for table in TABLES.sorted_tables) and not _missing(connection)
+TABLES: dict[str, dict[str, str]] = {
+    SCHEMA: {"id": "INTEGER NOT NULL PRIMARY KEY", "version": "INTEGER NOT NULL"},
+    DATA_SETS: {
+        "name": "VARCHAR NOT NULL PRIMARY KEY",
+        "unit": "VARCHAR",  # these four are the limit: null until it is declared
+        "neighbours": "VARCHAR",
+        "epsilon": "DOUBLE PRECISION",
+        "delta": "DOUBLE PRECISION",
+    },
+    SPENDINGS: {
+        "id": SERIAL,
+        "data_set": _OF_DATA_SET,
+        "unit": "VARCHAR NOT NULL",  # EXACT, and an infinite epsilon, for a release without privacy
+        "neighbours": "VARCHAR NOT NULL",
+        "purpose": "VARCHAR NOT NULL",
+        "reserved_at": "VARCHAR NOT NULL",
+        "released_at": "VARCHAR",
+        "epsilon": "DOUBLE PRECISION NOT NULL",  # of this fit alone, at the delta that it was asked to meet
+        "delta": "DOUBLE PRECISION NOT NULL",
+        "total": "DOUBLE PRECISION NOT NULL",  # of everything until then, at the delta of the data set
+        "spends": "JSON NOT NULL",
+        # From here on: what older databases lack.
+        "settings": "VARCHAR",  # hash of the model and its settings
+        "run_id": "VARCHAR",  # by which a retry is known
+        "claim": "VARCHAR",  # who may publish it: the last process that took the run over
+        "arrays": "VARCHAR",  # checksum of what is published, written down just before it appears
+        "digest": "VARCHAR",  # of the reports that were paid for
+        "folder": "VARCHAR",  # where its release is written
+    },
+    LOOKS: {
+        "id": SERIAL,
+        "data_set": _OF_DATA_SET,
+        "at": "VARCHAR NOT NULL",
+        "what": "VARCHAR NOT NULL",
+        "models": "JSON NOT NULL",  # kinds, and hashes of their settings
+    },
+    SKETCHES: {
+        "id": SERIAL,
+        "data_set": _OF_DATA_SET,
+        "at": "VARCHAR NOT NULL",
+        "place": "VARCHAR NOT NULL",  # the file or folder it was read from, where that is known
+        "key_id": "VARCHAR NOT NULL",
+        "users": "VARCHAR NOT NULL",
+        "tastes": "VARCHAR NOT NULL",
+        "items": "VARCHAR NOT NULL",
+    },
+    # The key of the sketches in PostgreSQL; beside a SQLite file it is a file of its own.
+    KEYS: {"id": "INTEGER NOT NULL PRIMARY KEY", "key": "VARCHAR NOT NULL"},
+}
 
 
-def bring_up_to_date(connection: Connection) -> None:
+def version_of(connection: Connection, place: str) -> int:
+    """The version of the tables, 0 where there are none; a newer one than this is refused."""
+    if not connection.columns(SCHEMA):
+        return 1 if connection.columns(SPENDINGS) else 0
+    found: list[Any] = [row["version"] for row in connection.rows(f"SELECT version FROM {SCHEMA}")]
+    if len(found) != 1 or not isinstance(found[0], int) or found[0] < 1:
+        raise BudgetError(
+            f"the budget in {place} does not say which version its tables have ({SCHEMA} is damaged): "
+            "put it back from a backup; nothing was spent"
+        )
+    if found[0] > VERSION:
+        raise BudgetError(
+            f"the budget in {place} was written by a newer Discreet: its tables have version {found[0]}, and this one "
+            f"knows {VERSION}; install the newer one; nothing was spent"
+        )
+    return found[0]
+
+
+def bring_up_to_date(connection: Connection, backend: Backend) -> None:
     """Make what is missing, in the transaction of whoever writes; nothing that is there is changed."""
-    TABLES.create_all(connection)
-    for column in _missing(connection):
-        connection.exec_driver_sql(f"ALTER TABLE {SPENDINGS.name} ADD COLUMN {column} VARCHAR")
-
-
-def select_present(connection: Connection, table: Table) -> Select[Any]:
-    """All columns of a table that an older database has."""
-    present = {column["name"] for column in inspect(connection).get_columns(table.name)}
-    return _select(*(column for column in table.c if column.name in present))
-
-
-def _missing(connection: Connection) -> list[str]:
-    present = {column["name"] for column in inspect(connection).get_columns(SPENDINGS.name)}
-    return [column.name for column in SPENDINGS.c if column.name not in present]
+    if version_of(connection, backend.place) == VERSION:
+        return
+    if lock := getattr(connection, "lock_tables", None):
+        lock()  # of two who make them at once, one waits, and then finds them
+    for table, columns in TABLES.items():
+        present = connection.columns(table)
+        if not present:
+            kinds = (f"{name} {backend.serial if kind == SERIAL else kind}" for name, kind in columns.items())
+            connection.run(f"CREATE TABLE {table} ({', '.join(kinds)})")
+        for name in columns:
+            if present and name not in present:
+                connection.run(f"ALTER TABLE {table} ADD COLUMN {name} VARCHAR")
+        if "data_set" in columns:
+            connection.run(f"CREATE INDEX IF NOT EXISTS ix_{table}_data_set ON {table} (data_set)")
+    statement = (
+        f"INSERT INTO {SCHEMA} (id, version) VALUES (1, :version) ON CONFLICT (id) DO UPDATE SET version = :version"
+    )
+    connection.run(statement, version=VERSION)

@@ -33,6 +33,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from discreet.doors import checked
 from discreet.errors import InputError, require
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
@@ -46,6 +47,7 @@ WORST = 1e300
 """Minus this stands for a score that is no finite number."""
 
 
+@checked
 def choose(
     candidates: Sequence[Candidate],
     score: Callable[[Candidate], float],
@@ -105,7 +107,10 @@ def choose(
     A model is fitted with the choice on what is left: ``dc.TrustedServer(ratings, ledger, share=…, tuning="paid")``.
     """
     require(len(candidates) > 0, "there must be at least one candidate to choose from")
-    require(np.isfinite(sensitivity) and sensitivity > 0, f"sensitivity must be positive and finite, got {sensitivity}")
+    require(
+        np.isfinite(float(sensitivity)) and sensitivity > 0,
+        f"sensitivity must be positive and finite, got {sensitivity}",
+    )
     # How far two scores can move apart: this is what the proof calls 2D, or D where all move the same way.
     apart = (
         sensitivity * (1 + FLOAT_MARGIN) * (1 if monotone else 2) * (2 if ledger.unit.neighbours == "replace" else 1)

@@ -23,12 +23,14 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_public_key,
 )
 
+from discreet.doors import checked_methods
 from discreet.errors import InputError
 
 ALGORITHM = "ed25519"
 PUBLIC_SUFFIX = ".pub"
 
 
+@checked_methods
 @dataclass(frozen=True)
 class PublicKey:
     """Who signed: the key to check signatures with.
@@ -84,6 +86,7 @@ class PublicKey:
         return self.fingerprint
 
 
+@checked_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class SigningKey:
     """A secret key to sign releases with. It is not encrypted: keep its file to yourself."""

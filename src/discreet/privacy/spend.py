@@ -5,12 +5,14 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from discreet.doors import checked
 from discreet.errors import InputError, require
 from discreet.privacy.unit import Norm
 
 MechanismName = Literal["laplace", "gaussian", "pure"]
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Spend:
     """What was looked at, and how it was hidden.

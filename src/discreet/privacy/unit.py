@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from discreet.doors import checked
 from discreet.errors import require
 
 Neighbours = Literal["add-or-remove", "replace"]
@@ -12,6 +13,7 @@ Norm = Literal["l1", "l2"]
 UnitName = Literal["rating", "user"]
 
 
+@checked
 @dataclass(frozen=True)
 class Rating:
     """Neighbouring data sets differ in one rating.
@@ -35,6 +37,7 @@ class Rating:
         return "one rating, present or absent"
 
 
+@checked
 @dataclass(frozen=True)
 class User:
     """Neighbouring data sets differ in everything that one user gave.
@@ -104,6 +107,7 @@ def unit_from_json(data: dict[str, Any]) -> Unit:
     return kinds[settings.pop("name")](**settings)
 
 
+@checked
 @dataclass(frozen=True)
 class Bound:
     """Adding or removing one unit moves a statistic by at most ``value`` in ``norm``, in at most ``cells`` cells.

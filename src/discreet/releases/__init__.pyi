@@ -1,3 +1,4 @@
+from .declared import Array as Array
 from .promises import PersonalPromise as PersonalPromise
 from .promises import promised_to as promised_to
 from .recommendations import Recommendations as Recommendations

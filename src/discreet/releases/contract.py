@@ -9,6 +9,8 @@ A model is a frozen dataclass of settings. Its methods are all there is to write
     explain(prepared, history, item)      what each rating of the history adds to the score of the item
     prepare(release)                      what does not depend on a user, made once; whatever it returns is what the
                                           three above get. Without this method they get the release itself.
+    declared(names)                       which arrays its releases hold, of what type and shape: checked whenever one
+                                          is built or read (:mod:`discreet.releases.declared`)
 
 ``score``, ``predict`` and ``explain`` depend on their arguments alone and store nothing: so they can run on a user's
 own device, and a new user is no special case. They are called by :class:`~discreet.releases.scorer.Scorer`, which

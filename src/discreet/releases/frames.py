@@ -8,6 +8,7 @@ import polars as pl
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, UnknownNameError, require, require_whole
+from discreet.processes import require_threads
 from discreet.releases.recommendations import best_items
 from discreet.releases.scorer import Scorer
 from discreet.types import Indices
@@ -22,6 +23,7 @@ def predict_frame(scorer: Scorer, histories: Ratings, pairs: Any, user: str, ite
         frame = pairs if isinstance(pairs, pl.DataFrame) else pl.DataFrame(pairs)
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         raise InputError(wanted) from None
+    require_threads("polars")
     users = _positions_of(frame, user, histories.users)
     items = _positions_of(frame, item, scorer.catalogue.items)
     return frame.with_columns(pl.Series("predicted", scorer.predict(histories, users, items)))
@@ -29,6 +31,7 @@ def predict_frame(scorer: Scorer, histories: Ratings, pairs: Any, user: str, ite
 
 def recommend_many(scorer: Scorer, histories: Ratings, k: int) -> pl.DataFrame:
     """See :meth:`discreet.Release.recommend_many`."""
+    require_threads("polars")
     require_whole("k", k, least=1)
     scorer.check_histories(histories)
     require(not histories.has_repeats, "some pairs are rated more than once: call ratings.merge('last') first")

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from discreet.data.history import History
+from discreet.doors import checked
 from discreet.errors import InputError, require
 from discreet.privacy.guarantee import NEGLIGIBLE, Guarantee, LevelLoss, Loss, _rounded_up
 from discreet.privacy.levels import Level, group_of
@@ -152,6 +153,7 @@ class PersonalPromise:
         return [*lines, f"All of them together are protected at {spoken(self.together)}."]
 
 
+@checked
 def promised_to(
     guarantee: Guarantee, history: History, wishes: Wish | Mapping[str, Wish] | None = None
 ) -> PersonalPromise:

@@ -10,6 +10,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import library_for, require_whole
 from discreet.kernels import few_users, ranking
 from discreet.kernels.compiling import chosen
+from discreet.printable import printable
 from discreet.types import Floats, Indices
 
 if TYPE_CHECKING:
@@ -91,8 +92,8 @@ class Recommendations(Sequence[Suggestion]):
     def __repr__(self) -> str:
         lines = []
         for place, suggestion in enumerate(self._suggestions, start=1):
-            why = ", ".join(f"{reason.title} ({reason.share:.0%})" for reason in suggestion.because)
-            lines.append(f"{place:3}. {suggestion.title}" + (f"  because of {why}" if why else ""))
+            why = ", ".join(f"{printable(reason.title)} ({reason.share:.0%})" for reason in suggestion.because)
+            lines.append(f"{place:3}. {printable(suggestion.title)}" + (f"  because of {why}" if why else ""))
         return "\n".join(lines)
 
 

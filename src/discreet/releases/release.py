@@ -10,12 +10,14 @@ from discreet.collect.promise import promise_of, spends_of
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, ReleaseError, library_for
+from discreet.doors import checked_methods
+from discreet.errors import InputError, ReleaseError, library_for, require
 from discreet.looks import Looks
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
 from discreet.releases.contract import Model, RatingModel
+from discreet.releases.declared import check_declared
 from discreet.releases.promises import level_cost
 from discreet.releases.read_only import ReadOnly
 from discreet.releases.recommendations import Reason as Reason
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from discreet.privacy.signing import PublicKey, SigningKey
 
 
+@checked_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
     """The outcome of a fit: item-side arrays, the public catalogue and the guarantee. It holds no user.
@@ -81,6 +84,7 @@ class Release:
         object.__setattr__(self, "arrays", ReadOnly(self.arrays))
         object.__setattr__(self, "sources", ReadOnly(self.sources))
         self.require_covered()
+        check_declared(self.model, self.arrays, self.catalogue)
 
     def require_covered(self) -> None:
         """Raise if the guarantee is proven and some array was made from something that the ledger does not list."""
@@ -273,8 +277,8 @@ class Release:
         """
         return self.scorer().recommend_many(histories, k)
 
-    def save(self, folder: str | Path, *, sign: "SigningKey | str | Path | None" = None) -> None:
-        """Write the release into a folder, whole or not at all; an existing release there is replaced.
+    def save(self, folder: str | Path, *, sign: "SigningKey | str | Path | None" = None, replace: bool = False) -> None:
+        """Write the release into a folder, whole or not at all; a release that is there is kept, unless ``replace``.
 
         ``sign`` is a key, or its file (``discreet keys``): its signature of the card is then written beside the card.
         """
@@ -284,7 +288,8 @@ class Release:
             from discreet.privacy.signing import SigningKey
 
             sign = SigningKey.read(sign)
-        save(self, Path(folder), sign)
+        require(sign is None or hasattr(sign, "sign"), f"sign must be a key, or its file, got {type(sign).__name__}")
+        save(self, Path(folder), sign, replace=replace)
 
     @staticmethod
     def load(
@@ -295,6 +300,7 @@ class Release:
         What it promises is recomputed from its ledger, and a signature must fit. ``key`` is a public key, or its file:
         a release that this very key did not sign is refused. ``model`` is the class of a model that is not Discreet's.
         """
+        from discreet.releases.places import settle
         from discreet.releases.storage import load
 
         if isinstance(key, str | Path):
@@ -302,6 +308,8 @@ class Release:
                 from discreet.privacy.signing import PublicKey
 
             key = PublicKey.read(key)
+        require(model is None or isinstance(model, type), "model must be the class of a model")
+        settle(folder)  # what a killed process left there
         release = load(Path(folder), key, () if model is None else (model,))
         if model is not None and type(release.model) is not model:
             raise ReleaseError(f"{folder} holds a model {type(release.model).__name__}, not {model.__name__}")

@@ -1,6 +1,7 @@
 """A release made ready to serve: what does not depend on a user is prepared once, then any number of users may ask."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,8 @@ import numpy as np
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, library_for, require, require_type, require_whole
+from discreet.errors import DiscreetError, InputError, library_for, require, require_type, require_whole
+from discreet.printable import printable
 from discreet.releases.contract import ExplainingModel, Model, PreparingModel, RatingModel
 from discreet.releases.recommendations import Reason, Recommendations, Suggestion, best_items
 from discreet.types import AnyArray, Floats, Indices
@@ -55,7 +57,8 @@ class Scorer:
     def of(cls, release: "Release") -> "Scorer":
         """Prepare a release."""
         model = release.model
-        prepared = model.prepare(release) if isinstance(model, PreparingModel) else release
+        with _computing(model):
+            prepared = model.prepare(release) if isinstance(model, PreparingModel) else release
         return cls(model, release.catalogue, prepared)
 
     def __repr__(self) -> str:
@@ -114,7 +117,8 @@ class Scorer:
         self._require_explaining()
         require(0 <= item < len(self.catalogue), "there is no item at that position")
         assert isinstance(self.model, ExplainingModel)
-        return self.model.explain(self.prepared, history, item)
+        with _computing(self.model):
+            return self.model.explain(self.prepared, history, item)
 
     # ── Many users ──
 
@@ -124,7 +128,10 @@ class Scorer:
         The result is dense: pass a batch of users (see :meth:`batches`) when there are many.
         """
         self.check_histories(histories)
-        return self.model.score(self.prepared, histories)
+        with _computing(self.model):
+            scores = self.model.score(self.prepared, histories)
+        self._require_scores(scores)
+        return scores
 
     def batches(self, histories: Ratings) -> Iterator[tuple[int, Floats]]:
         """Scores of all users, a bounded block at a time: ``(position of the first user, scores)``."""
@@ -143,7 +150,9 @@ class Scorer:
         items = _positions("items", items, len(self.catalogue), "the catalogue")
         require(users.shape == items.shape, "predict needs as many users as items")
         scale = self.catalogue.scale
-        predicted = self.model.predict(self.prepared, histories, users, items)
+        with _computing(self.model):
+            predicted = self.model.predict(self.prepared, histories, users, items)
+        self._require_scores(predicted)
         return np.clip(predicted, scale.low, scale.high).astype(np.float32)
 
     def recommend_many(self, histories: Ratings, k: int = 10) -> "pl.DataFrame":
@@ -175,6 +184,15 @@ class Scorer:
         require_type(history, History, f"{method} takes the History of one user, for example ratings.history('42')")
         self.catalogue.require_same(history.catalogue)
 
+    def _require_scores(self, scores: Floats) -> None:
+        """Raise where a score is not a number or infinitely high: numbers in a release may be finite and too large."""
+        highest = scores.max() if scores.size else 0.0
+        if not highest < np.inf:
+            raise InputError(
+                f"{type(self.model).__name__} computes what is no finite number from this release: its arrays or "
+                "settings are too large, or damaged"
+            )
+
     def _require_explaining(self) -> None:
         if not isinstance(self.model, ExplainingModel):
             raise InputError(
@@ -195,6 +213,21 @@ class Scorer:
             for row in order
             if carried[row] > 0
         )
+
+
+@contextmanager
+def _computing(model: Model) -> Iterator[None]:
+    """Within, what goes wrong because of a release's numbers is one sentence; the cause stays with it."""
+    try:
+        with np.errstate(all="ignore"):  # what comes out is checked
+            yield
+    except DiscreetError:
+        raise
+    except Exception as error:  # also of numba, where an array is of a type that a kernel does not take
+        why = printable(str(error).partition("\n")[0]) or type(error).__name__
+        raise InputError(
+            f"{type(model).__name__} cannot compute with the settings and arrays of this release: {why:.300}"
+        ) from error
 
 
 def _positions(what: str, values: Any, size: int, where: str) -> Indices:

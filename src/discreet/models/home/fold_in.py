@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.errors import require
 from discreet.kernels import few_pairs, few_users, pairs, ridge
 from discreet.kernels.compiling import by_numpy, chosen
 from discreet.releases.release import Release
@@ -49,13 +50,20 @@ def solve_rows(
     histories: Ratings, targets: Floats, factors: Floats, base: Floats, penalty_of_a_rating: Floats
 ) -> Floats:
     """Every user's own ridge regression of ``targets``, one for each rating, on the factors of the rated items."""
+    require_rows(factors, histories.n_items)
     solve = chosen(histories.n_users, few_users.solve_rows, ridge.solve_rows)
     indptr, items = histories.indptr, histories.item_index
     return np.asarray(solve(indptr, items, targets, fixed(factors), base, 1.0, penalty_of_a_rating))
 
 
+def require_rows(matrix: Floats, items: int) -> None:
+    """Raise unless there is a row for each item: kernels read memory by the positions of items."""
+    require(matrix.ndim == 2 and len(matrix) == items, f"there must be one row of factors for each of {items:,} items")
+
+
 def row_sums(histories: Ratings, matrix: Floats) -> Floats:
     """For each user the sum of the rows of ``matrix``, one an item, over the items that the user rated."""
+    require_rows(matrix, histories.n_items)
     if by_numpy(histories.n_users):
         return few_users.row_sums(histories.indptr, histories.item_index, matrix)
     rated = histories.csr.copy()

@@ -20,7 +20,7 @@ of how many users rated the item:
 Every rating adds its own term, so the terms are the explanation.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal, Protocol
@@ -34,10 +34,12 @@ from discreet.kernels import few_pairs, few_users
 from discreet.kernels.compiling import chosen
 from discreet.kernels.gram import gram_rows
 from discreet.kernels.neighbours import nearest, neighbour_means, similar_sums
+from discreet.models.home.item_arrays import ITEM_BIAS, LISTS, MEAN, NOISY_COUNTS
 from discreet.models.home.user_bias import user_biases
 from discreet.models.sums.item_statistics import item_counts
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
+from discreet.releases.declared import Array, check_inside
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices, Offsets, Progress
 
@@ -201,6 +203,11 @@ def release_of(
 # ── The methods of the neighbour models: each takes them as its own ──
 
 
+def declared(model: NeighbourModel, names: Collection[str]) -> tuple[Array, ...]:
+    """The arrays of a release."""
+    return (MEAN, ITEM_BIAS, NOISY_COUNTS, *LISTS)
+
+
 def prepare(model: NeighbourModel, release: Release) -> "Neighbourhood":
     """The lists of neighbours, ready for any user."""
     return Neighbourhood.of(release, model.user_damping)
@@ -276,7 +283,8 @@ class Neighbourhood:
     @classmethod
     def of(cls, release: Release, user_damping: float) -> "Neighbourhood":
         """From the released lists."""
-        arrays = release.arrays
+        arrays, size = release.arrays, len(release.catalogue)
+        require_lists(arrays["neighbours"], arrays["similarities"], size)  # also where the model declares nothing
         return cls(
             base=arrays["mean"] + arrays["item_bias"],
             neighbours=arrays["neighbours"],
@@ -317,6 +325,16 @@ class Neighbourhood:
     def rating_weights(self, histories: Ratings) -> Floats:
         """1 + x_uj / width of the scale, of each rating."""
         return 1 + self.residuals(histories)[1] / np.float32(self.width)
+
+
+def require_lists(neighbours: Indices, similarities: Floats, size: int) -> None:
+    """Raise unless every item lists items: kernels read memory by these positions."""
+    fits = neighbours.ndim == 2 and neighbours.shape == similarities.shape and neighbours.dtype.kind in "iu"
+    require(
+        fits and len(neighbours) == size,
+        f"there must be positions of neighbours and similarities for each of the {size:,} items, equally many",
+    )
+    check_inside("neighbours", neighbours, size)
 
 
 def ranking_weights(release: Release) -> Floats:

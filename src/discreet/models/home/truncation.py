@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from discreet.doors import checked
 from discreet.errors import InputError, require_whole
 from discreet.kernels.neighbours import nearest
 from discreet.models.home.lists import check_width
@@ -11,6 +12,7 @@ from discreet.releases.releasable import UNCHECKED, with_note_on_replay
 from discreet.releases.release import Release
 
 
+@checked
 def truncated(release: Release, neighbours: int) -> Release:
     """The same release with only the ``neighbours`` most similar items of each item.
 

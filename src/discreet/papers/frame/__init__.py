@@ -8,6 +8,7 @@
 :mod:`.judges`            whether a line rises, is flat, is close …: pure functions of numbers, each with its tolerance
 :mod:`.claims`            what the paper says, of which data, and whether it holds here
 :mod:`.figures`           its figures, drawn again
+:mod:`.printed`           its tables, theirs beside ours
 :mod:`.report`            all of it as one JSON document, and back
 :mod:`.pages`             as an HTML page, and as a page of the documentation
 ========================  ==========================================================================================

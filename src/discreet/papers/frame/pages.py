@@ -60,6 +60,7 @@ def page_of(
         ),
         *verdicts,
         Pictures(title="The figures", pictures=pictures),
+        *_printed(paper, outcome),
         *paper.tables(outcome),
         _data(paper, outcome),
         _numbers(paper, outcome),
@@ -87,7 +88,8 @@ def document_of(paper: Paper, outcome: Outcome, judged: Sequence[Judged], pictur
             parts += [f"## {title}", text.format(counted=in_words(paper, judged)), _claims_table(paper, chosen)]
     parts += [paper.notes.strip()] if paper.notes else []
     contents = [table_of(paper.contents)] if paper.contents else []
-    for rows in (*paper.tables(outcome), _data(paper, outcome), _numbers(paper, outcome, shown=True), *contents):
+    made = (*_printed(paper, outcome), *paper.tables(outcome), _data(paper, outcome))
+    for rows in (*made, _numbers(paper, outcome, shown=True), *contents):
         parts += [f"## {rows.title}", rows.text, _table(rows.columns, rows.rows)]
     again = f"discreet reproduce {paper.name} --from docs/papers/{paper.name}.json --document docs/papers"
     head = f"<!-- Written by `{again}`: change the paper, not this page. -->"
@@ -149,6 +151,12 @@ def _counts(paper: Paper, judged: Sequence[Judged]) -> dict[str, str]:
     if len(found) == 1:
         return {"claims that reproduce": next(iter(found.values()))}
     return {f"reproduce {paper.readings[reading]}": text for reading, text in found.items()}
+
+
+def _printed(paper: Paper, outcome: Outcome) -> list[Rows]:
+    """Its tables that were run, theirs beside ours."""
+    chosen = [table for table in paper.printed(outcome.grid) if table.number in outcome.figures]
+    return [table.beside(outcome, paper.readings) for table in chosen]
 
 
 def _data(paper: Paper, outcome: Outcome) -> Rows:

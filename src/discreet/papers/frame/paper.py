@@ -11,6 +11,7 @@ from discreet.papers.frame.claims import Claim, RunOn
 from discreet.papers.frame.contents import Entry
 from discreet.papers.frame.figures import Figure
 from discreet.papers.frame.outcome import Outcome
+from discreet.papers.frame.printed import PrintedTable
 from discreet.papers.frame.sets import Sets
 
 
@@ -23,6 +24,10 @@ class Repetition(Protocol):
 
 
 def _nothing(outcome: Outcome) -> Sequence[Rows]:
+    return ()
+
+
+def _none_printed(grid: Grid) -> Sequence[PrintedTable]:
     return ()
 
 
@@ -52,8 +57,8 @@ class Paper:
         The readings in which claims are judged.
     counted
         Those of them whose verdicts are counted; the first if none is named.
-    claims, figures
-        For a grid.
+    claims, figures, printed
+        For a grid; printed are its tables with results, whose numbers are not those of figures.
     tables
         What else belongs on a page.
     shown, aside
@@ -85,6 +90,7 @@ class Paper:
     counted: Sequence[str] = ()
     claims: Callable[[Grid], Sequence[Claim]]
     figures: Callable[[Grid], Sequence[Figure]]
+    printed: Callable[[Grid], Sequence[PrintedTable]] = _none_printed
     tables: Callable[[Outcome], Sequence[Rows]] = _nothing
     shown: Callable[[Grid], Sequence[Case]]
     aside: Sequence[str] = ()
@@ -100,17 +106,35 @@ class Paper:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Of its figures."""
-        return tuple(sorted({figure.number for figure in self.figures(self.grid)}))
+        """Of its figures and tables."""
+        return tuple(sorted({*self._figure_numbers, *self._table_numbers}))
 
-    def figures_to_draw(self, chosen: Sequence[int] = ()) -> tuple[int, ...]:
-        """The chosen figures in order, or all; raises for one that there is not."""
-        unknown = sorted(set(chosen) - set(self.numbers))
-        listed = ", ".join(map(str, self.numbers))
-        require(not unknown, f"the figures with results are {listed}, got {', '.join(map(str, unknown))}")
-        return tuple(sorted(set(chosen))) or self.numbers
+    @property
+    def _figure_numbers(self) -> set[int]:
+        return {figure.number for figure in self.figures(self.grid)}
+
+    @property
+    def _table_numbers(self) -> set[int]:
+        return {table.number for table in self.printed(self.grid)}
+
+    def figures_to_draw(self, chosen: Sequence[int] = (), tables: Sequence[int] = ()) -> tuple[int, ...]:
+        """The chosen figures and tables in order, or all; raises for one that there is not."""
+        for what, asked, known in (
+            ("figures", chosen, self._figure_numbers),
+            ("tables", tables, self._table_numbers),
+        ):
+            unknown = ", ".join(map(str, sorted(set(asked) - known)))
+            require(bool(known) or not asked, f"this paper has no {what} with results, got {unknown}")
+            require(not unknown, f"the {what} with results are {', '.join(map(str, sorted(known)))}, got {unknown}")
+        return tuple(sorted({*chosen, *tables})) or self.numbers
+
+    def numbers_to_run(self, chosen: Sequence[int] = ()) -> tuple[int, ...]:
+        """The same by numbers alone: those of tables are theirs, and all others of figures."""
+        tables = [number for number in chosen if number in self._table_numbers]
+        return self.figures_to_draw([number for number in chosen if number not in tables], tables)
 
     def cases(self, grid: Grid, figures: Sequence[int]) -> list[Case]:
-        """What must be run to draw these figures, each case once."""
-        wanted = (case for figure in self.figures(grid) if figure.number in figures for case in figure.cases)
+        """What must be run for these figures and tables, each case once."""
+        shown: list[Figure | PrintedTable] = [*self.figures(grid), *self.printed(grid)]
+        wanted = (case for one in shown if one.number in figures for case in one.cases)
         return list(dict.fromkeys(wanted))

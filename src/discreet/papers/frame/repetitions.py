@@ -29,7 +29,7 @@ SECONDS_BETWEEN = 5.0
 """A file is written at most this often, and at the end."""
 NO_NUMBERS = ("cli", "pages", "evaluation", "audit", "papers")
 """Folders of the package that no measured number comes from; a paper's own is added."""
-ONLY_READ = ("claims.py", "contents.py", "figures.py", "paper.py", "looks.py")
+ONLY_READ = ("claims.py", "contents.py", "figures.py", "printed.py", "paper.py", "looks.py")
 """Files of a paper's folder that read the numbers and do not make them."""
 
 
@@ -48,7 +48,7 @@ def run(
     sets = Sets(sets) if isinstance(sets, Ratings) else sets
     seeds = paper.seeds if seeds is None else seeds
     require(seeds >= 1, f"seeds must be at least 1, got {seeds}")
-    grid, chosen = paper.grid if grid is None else grid, paper.figures_to_draw(figures)
+    grid, chosen = paper.grid if grid is None else grid, paper.numbers_to_run(figures)
     cases = paper.cases(grid, chosen)
     kept = Kept(folder, fingerprint(paper, sets, grid) if folder is not None else "")
     numbers: dict[Case, dict[str, list[float]]] = {case: {} for case in cases}

@@ -39,6 +39,7 @@ formula. That one has weights that are derived jointly; what is mostly called kN
     damped    as shrunk, with damping 20: next to nothing is left where neighbours are only noise
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -48,6 +49,7 @@ from discreet.collect.mechanisms import UniformNoise
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import require
 from discreet.kernels import few_pairs
 from discreet.kernels.compiling import chosen
@@ -58,6 +60,7 @@ from discreet.papers.hybrid_knn.privacy import SHARES, Sensitivities, guarantee
 from discreet.populations.asking import check_ratings
 from discreet.privacy.noise import add_laplace, grid_of
 from discreet.privacy.randomness import Randomness
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
@@ -91,6 +94,7 @@ class PerturbedStatistics:
     item_averages: Doubles
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class HybridKNN:
     """Published hybrid: users perturb, the recommender publishes noisy averages and covariances. Claimed, not proven.
@@ -242,6 +246,12 @@ class HybridKNN:
             mean=mean,
             item_averages=averages,
         )
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        items: dict[str, tuple[int | str, ...]] = {"mean": (1,), "item_average": ("items",), "user_damping": (1,)}
+        pairs: dict[str, tuple[int | str, ...]] = dict.fromkeys(("products", "weights"), ("items", "items"))
+        return tuple(Array(name, "float32", shape) for name, shape in (items | pairs).items())
 
     def prepare(self, release: Release) -> Prepared:
         """What does not depend on a user."""

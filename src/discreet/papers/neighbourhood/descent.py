@@ -207,4 +207,5 @@ class DPSGDPNBM:
         weights[np.argsort(randomness.words(count))[: max(1, round(self.batch * count))]] = 1
         return weights
 
+    declared = shared.declared
     predict, score, explain = shared.predict, shared.score, shared.explain

@@ -20,6 +20,7 @@ What is released is the items' side. ``factors`` gives both, as the recommender 
 At home a user solves for their own side, as of any factor model here.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -35,6 +36,7 @@ from discreet.populations.asking import check_ratings
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.noise import add_gaussian, add_laplace, grid_of
 from discreet.privacy.randomness import Randomness
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Doubles, Floats, Indices, Progress, no_progress
 
@@ -121,6 +123,10 @@ class DPSGDMF:
             )
             progress(iteration + 1, self.iterations, "passes")
         return users, items
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (Array("item_factors", "float32", ("items", self.factors)),)
 
     def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """Expected ratings, each user's own side solved from their history."""
@@ -212,6 +218,10 @@ class DPPSMF:
                 )
             progress(iteration, self.iterations, "sampling factors")
         return users, items
+
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (Array("item_factors", "float32", ("items", self.factors)),)
 
     def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """Expected ratings, each user's own side solved from their history."""

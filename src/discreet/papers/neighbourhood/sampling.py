@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import require, require_number, require_seed, require_whole
 from discreet.kernels.gram import gram_rows
 from discreet.kernels.published_pnbm import published_gradient
@@ -49,6 +50,7 @@ CODE_CONSTANT, CODE_LEAST = 40, 1e-12
 """Steps of the same length in the released code, and its shortest step."""
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class DPPSPNBM:
     """Published: a sample of the similarities' posterior, by Langevin dynamics. Claimed for a user, not proven.
@@ -245,6 +247,7 @@ class DPPSPNBM:
         drawn = (randomness.words(size) % np.uint64(count)).astype(np.int64)
         return np.bincount(drawn, minlength=count).astype(np.float32), count / size
 
+    declared = shared.declared
     predict, score, explain = shared.predict, shared.score, shared.explain
 
 

@@ -12,6 +12,7 @@ only that they are initialised, so there are three starts:
 and a fourth, the folder of a saved release whose similarities are taken on.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Protocol
 
@@ -24,6 +25,7 @@ from discreet.kernels import few_pairs
 from discreet.kernels.compiling import chosen
 from discreet.kernels.gram import gram_rows
 from discreet.kernels.pnbm import learned_means
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Doubles, Floats, Indices
 
@@ -160,6 +162,11 @@ def nearest_only(similarities: Floats, neighbours: int | None) -> Floats:
 
 
 # ── The methods of both: each takes them as its own ──
+
+
+def declared(model: object, names: Collection[str]) -> tuple[Array, ...]:
+    """The arrays of a release."""
+    return (Array("item_mean", "float32", ("items",)), Array("similarities", "float32", ("items", "items")))
 
 
 def predict(model: object, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:

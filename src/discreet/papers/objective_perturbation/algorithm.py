@@ -36,12 +36,14 @@ the one reading whose numbers look like the figures.
 Corrected misprints: (3) steps from v_j, not from v_i; (7) sums over rated pairs; (9) descends.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
 from discreet.kernels import few_users, objective_perturbation_torch
 from discreet.kernels.compiling import chosen
@@ -52,6 +54,7 @@ from discreet.populations.engine import Engine, check_engine
 from discreet.privacy.noise import add_laplace, grid_of
 from discreet.privacy.noise_ball import draw_balls
 from discreet.privacy.randomness import Randomness
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
@@ -83,6 +86,7 @@ class Trained:
         return float(np.sqrt((self.users**2).sum(axis=1).max(initial=0.0)))
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class ObjectivePerturbedMF:
     """Matrix factorisation with noise in the objective of the item factors. Claimed, not proven.
@@ -240,6 +244,10 @@ class ObjectivePerturbedMF:
 
     # ── At home ──
 
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (Array("item_factors", "float32", ("items", self.factors)),)
+
     def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """u_iᵀv_j, the user's own vector solved from their own ratings."""
         own, factors = self._at_home(release, histories)
@@ -251,14 +259,7 @@ class ObjectivePerturbedMF:
         return np.asarray(own @ factors.T, dtype=np.float32)
 
     def _at_home(self, release: Release, histories: Ratings) -> tuple[Doubles, Doubles]:
-        """Ridge regression of a user's ratings on V, with λ M; M is the user's number of ratings where W is unknown."""
-        factors = release.arrays["item_factors"].astype(np.float64)
-        counts = np.maximum(np.diff(histories.indptr), 1)
-        ridge = self.user_penalty * (np.ones(len(counts)) if self.divisor == "none" else counts)
-        nothing = np.zeros((histories.n_users, self.factors))
-        columns = histories.indptr, histories.item_index, histories.values
-        solve = chosen(histories.n_users, few_users.minimise_rows, minimise_rows)
-        return np.asarray(solve(*columns, factors, ridge.astype(np.float64), nothing)), factors
+        return own_vectors(release, histories, self.user_penalty, self.divisor)
 
     # ── Their parts ──
 
@@ -294,6 +295,17 @@ class ObjectivePerturbedMF:
         if self.divisor == "row":
             return np.maximum(counts, 1).astype(np.float64)
         return np.full(len(counts), float(max(len(ratings), 1)) if self.divisor == "ratings" else 1.0)
+
+
+def own_vectors(release: Release, histories: Ratings, penalty: float, divisor: str) -> tuple[Doubles, Doubles]:
+    """Ridge regression of users' ratings on V, with λ M, and V; M is a user's number of ratings where W is unknown."""
+    factors = release.arrays["item_factors"].astype(np.float64)
+    counts = np.maximum(np.diff(histories.indptr), 1)
+    ridge = penalty * (np.ones(len(counts)) if divisor == "none" else counts)
+    nothing = np.zeros((histories.n_users, factors.shape[1]))
+    columns = histories.indptr, histories.item_index, histories.values
+    solve = chosen(histories.n_users, few_users.minimise_rows, minimise_rows)
+    return np.asarray(solve(*columns, factors, ridge.astype(np.float64), nothing)), factors
 
 
 def unit_rows(rng: np.random.Generator, rows: int, columns: int) -> Doubles:

@@ -2,8 +2,8 @@
 
 from discreet.papers.frame.contents import Entry
 
-UNTRUSTED = "S2 and S3, the untrusted recommender: not here yet"
-S1_ONLY = "the curve of S1 alone; S2 and S3 are not here yet"
+UNTRUSTED = "S2 and S3, the untrusted recommender: the paper `untrusted`"
+S1_ONLY = "the curve of S1 alone; those of S2 and S3 are in the paper `untrusted`"
 ITERATIONS = "precision increases with the number of iterations"
 EPSILON = "precision increases with epsilon"
 CLOSE = "with epsilon .05 it is extremely close to the baseline after 40 iterations"

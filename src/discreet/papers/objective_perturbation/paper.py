@@ -94,7 +94,7 @@ PAPER = Paper(
     title="A noisy objective for item factors",
     citation="Hua, Xia and Zhong, Differentially private matrix factorization, IJCAI 2015",
     summary="A trusted recommender factorises the ratings, keeps the user factors, and publishes item factors that "
-    "minimise an objective with a random linear term. (The paper's untrusted recommender, S2 and S3, is not here yet.)",
+    "minimise an objective with a random linear term. (Its untrusted recommender, S2 and S3, is `untrusted`.)",
     run_on=RUN_ON,
     grid=FULL,
     quick=QUICK,

@@ -34,12 +34,14 @@ The paper's recommender predicts from U and V̄. A release holds no user: at hom
 k₂ is not given, and is k₁ here.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
+from discreet.doors import checked
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
 from discreet.kernels import few_users
 from discreet.kernels.compiling import chosen
@@ -51,6 +53,7 @@ from discreet.populations.asking import check_ratings
 from discreet.privacy.noise_ball import draw_balls
 from discreet.privacy.personal import draw_sample, rates_for
 from discreet.privacy.randomness import Randomness
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
@@ -73,6 +76,7 @@ class Trained:
     rate: float
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class DPPMF:
     """Matrix factorisation with noise in the objective and one privacy level. Claimed, not proven.
@@ -209,6 +213,10 @@ class DPPMF:
 
     # ── At home ──
 
+    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
+        """The arrays of a release."""
+        return (Array("item_factors", "float32", ("items", self.factors)),)
+
     def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """u_iᵀv̄_j, the user's own vector solved from their own ratings."""
         own, factors = self._at_home(release, histories)
@@ -227,6 +235,7 @@ class DPPMF:
         return np.asarray(solve(*columns, factors, ridge, nothing)), factors
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class PDPPMF(DPPMF):
     """DP-PMF on a sample of the ratings, each kept as often as its own privacy level allows. Claimed, not proven.

@@ -1,0 +1,15 @@
+"""Arrays that several models release, as they are declared (:mod:`discreet.releases.declared`)."""
+
+from discreet.releases.declared import Array
+
+MEAN = Array("mean", "float32", (1,))
+ITEM_BIAS = Array("item_bias", "float32", ("items",))
+UNKNOWN = Array("unknown", "float32", ("items",), least=0)
+"""The posterior variance of each item's bias."""
+COUNTS = Array("counts", "float32", ("items",), least=0)
+NOISY_COUNTS = Array("counts", "float32", ("items",))
+"""As they were answered: noise may have made some of them negative."""
+LISTS = (
+    Array("neighbours", "int32", ("items", "k"), below="items"),
+    Array("similarities", "float32", ("items", "k")),
+)

@@ -1,0 +1,1 @@
+"""A variational autoencoder with a privacy level for every user, as published (Fang, Du, Wu 2022)."""

@@ -1,0 +1,49 @@
+"""One user in a program, or many: whose files there are, and where each keeps what it keeps."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from discreet.data.catalogue import Catalogue
+from discreet.data.history import History
+from discreet.data.history_file import read_history
+from discreet.errors import InputError, library_for, require
+from discreet.parties.credentials import read_tokens
+
+
+def history_files(place: Path) -> list[Path]:
+    """The file of one user, or those of many in a folder."""
+    if place.is_file():
+        return [place]
+    require(place.is_dir(), f"{place} does not exist: name a file with your ratings, or a folder of such files")
+    files = sorted(path for path in place.iterdir() if path.suffix.lower() in (".csv", ".tsv") and path.is_file())
+    require(len(files) > 0, f"{place} holds no .csv or .tsv file")
+    return files
+
+
+def default_state(place: Path) -> Path:
+    """Where the program of these users keeps what it keeps."""
+    with library_for("your own state folder"):
+        import platformdirs
+    return Path(platformdirs.user_state_path("discreet")) / "party" / _hashed(str(place.absolute()))
+
+
+def hosted_users(
+    files: Sequence[Path], state: Path, token: Path | None
+) -> list[tuple[Path, Callable[[Catalogue], History], bytes | None]]:
+    """For each user a folder of their own, how to read their ratings, and their token."""
+    tokens: list[bytes | None] = [None] * len(files) if token is None else [*read_tokens(token, len(files))]
+    return [(state / _hashed(path.name), partial(_read, path), tokens[place]) for place, path in enumerate(files)]
+
+
+def _read(path: Path, catalogue: Catalogue) -> History:
+    try:
+        return read_history(path, catalogue)
+    except InputError as error:
+        # Whose file it is may be somebody's name, and messages end up in logs.
+        raise InputError(str(error).replace(str(path), "a file of ratings")) from None
+
+
+def _hashed(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:16]
