@@ -1,5 +1,7 @@
 """What an almanac asks for after its first look: the census, the rules, and that nothing is lost by looking twice."""
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from discreet.models.denoise.private_als import NoisyCounts
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.sums.almanac_plan import CONSTANTS, PURPOSES, factors_for, item_sums, items_in_pairs, next_looks
 from discreet.models.sums.census import BINS, MIDDLES, Census, census_of_users
+from discreet.models.sums.item_statistics import item_counts
 
 SCALE = dc.Scale(1, 5)
 CATALOGUE = dc.Catalogue.of(["a", "b", "c"], SCALE, declared=True)
@@ -122,9 +125,57 @@ def test_every_look_is_booked_and_the_limit_is_what_is_promised(purpose, epsilon
     assert np.isfinite(release.scores(RATINGS)).all()
 
 
+def test_a_budget_books_the_whole_limit_for_looks_that_are_still_to_be_chosen(tmp_path):
+    budget = dc.Budget(tmp_path / "budget.sqlite")
+    budget.declare("made up", epsilon=2.5, delta=1e-5, unit=dc.User())
+    population = dc.TrustedServer(
+        RATINGS, dc.Ledger(epsilon=2.0, delta=1e-6, unit=dc.User()), account="made up", budget=budget
+    )
+    release = dc.spend_and_release(dc.Almanac(purpose="both"), population, tmp_path / "release")
+    assert release.guarantee.proven.epsilon == pytest.approx(2.0)
+    assert len(release.spends) >= 3
+    (line,) = budget.account("made up").spendings
+    assert [spend.what for spend in line.spends] == ["looks that are chosen by the answers before them"]
+    assert dc.Release.load(tmp_path / "release").spends == release.spends
+    again = dc.TrustedServer(
+        RATINGS, dc.Ledger(epsilon=2.0, delta=1e-6, unit=dc.User()), account="made up", budget=budget
+    )
+    with pytest.raises(dc.OverspentError):
+        dc.spend_and_release(dc.Almanac(purpose="both"), again, tmp_path / "more")
+    assert not again.spends
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """Says that it chooses on the way, and asks for more than was booked, or with other noise."""
+
+    shares: tuple[float, ...]
+    noise: str | None = "gaussian"
+
+    def chooses_on_the_way(self, population):
+        return True
+
+    def fit(self, population, progress=None):
+        for share in self.shares:
+            population.sum(replace(item_counts(120, dc.User()), noise=self.noise), share)
+        return dc.Popularity().fit(population)
+
+
+@pytest.mark.parametrize("model", [Greedy((0.7, 0.7)), Greedy((1.01,))], ids=str)
+def test_no_more_than_was_booked_is_answered(model, tmp_path):
+    budget = dc.Budget(tmp_path / "budget.sqlite")
+    population = dc.TrustedServer(
+        RATINGS, dc.Ledger(epsilon=2.0, delta=1e-6, unit=dc.User()), account="made up", budget=budget
+    )
+    with pytest.raises((dc.OverspentError, dc.InputError)):
+        dc.spend_and_release(model, population, tmp_path / "release")
+    assert not (tmp_path / "release").exists()
+    assert len(population.spends) <= 1
+
+
 def test_what_is_promised_does_not_depend_on_what_was_seen():
     one, other = (
-        dc.Almanac().fit(dc.TrustedServer(ratings, dc.Ledger(epsilon=3.0, delta=1e-6, unit=dc.User())))
+        dc.Almanac(purpose="both").fit(dc.TrustedServer(ratings, dc.Ledger(epsilon=3.0, delta=1e-6, unit=dc.User())))
         for ratings in (RATINGS, dc.synthetic(users=30, items=120, ratings=300, seed=4))
     )
     assert one.guarantee.proven == other.guarantee.proven

@@ -104,7 +104,9 @@ class Almanac:
         How much of the budget pairs get, 0 for item sums alone: the best for ratings where there are few users. None
         for the public rule.
     purpose
-        What the release is for: ``"ratings"`` (their error), ``"ranking"`` or ``"both"``. The budget goes where that pays.
+        What the release is for: ``"ratings"``, ``"ranking"`` or ``"both"``. With the unit user and a delta it looks
+        first, and then spends the budget where that pays (:mod:`~discreet.models.sums.almanac_plan`). None to
+        decide everything beforehand, by public facts.
 
     Examples
     --------
@@ -124,7 +126,7 @@ class Almanac:
     items: int | None = None
     features: bool = True
     pair_share: float | None = None
-    purpose: Purpose = "both"
+    purpose: Purpose | None = None
 
     def __post_init__(self) -> None:
         for name in ("audience", "factors", "taste_factors"):
@@ -133,7 +135,9 @@ class Almanac:
             require_whole("items", self.items, 2)
         if self.pair_share is not None:
             require_number("pair_share", self.pair_share, least=0, below=1)
-        require(self.purpose in PURPOSES, f"purpose must be 'both', 'ratings' or 'ranking', got {self.purpose!r}")
+        require(
+            self.purpose in (None, *PURPOSES), f"purpose must be 'both', 'ratings' or 'ranking', got {self.purpose!r}"
+        )
         require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
 
     # ── Publication ──
@@ -141,33 +145,34 @@ class Almanac:
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for noisy sums, and denoise them."""
         check_population(self, population)
-        fit = self._fit_by_public_facts if self._plans_by_public_facts(population) else self._fit_by_what_is_seen
-        return Release.of(self, population, fit(population, progress))
+        if self.purpose is None or not self.chooses_on_the_way(population):
+            return Release.of(self, population, self._fit_by_public_facts(population, progress))
+        return Release.of(self, population, self._fit_by_what_is_seen(population, self.purpose, progress))
 
-    def _plans_by_public_facts(self, population: Population) -> bool:
-        """Whether all is decided beforehand: where settings say so, and where there is no Gaussian noise for users."""
-        if population.unit is None or population.unit.name == "rating":
-            return True
+    def chooses_on_the_way(self, population: Population) -> bool:
+        """Whether answers decide what is asked for next: with a purpose, the unit user and Gaussian noise."""
+        if self.purpose is None or population.unit is None or population.unit.name == "rating":
+            return False
         if self.items is not None or self.pair_share is not None:
-            return True
+            return False
         try:
             population.deviation(census_of_users())
         except InputError:  # without a delta
-            return True
-        return False
+            return False
+        return True
 
-    def _fit_by_what_is_seen(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
+    def _fit_by_what_is_seen(self, population: Population, purpose: Purpose, progress: Progress) -> dict[str, AnyArray]:
         """A first look at users and items; then whatever pays most (:mod:`~discreet.models.sums.almanac_plan`)."""
         plan, size = almanac_plan.CONSTANTS, len(population.catalogue)
         features = self._features(population.catalogue)
         asked = census_of_users()
         answer = population.sum(asked, plan.census_share)
         census = Census.of(answer, population.deviation(asked, plan.census_share))
-        sums = almanac_plan.item_sums(population, self.purpose)
+        sums = almanac_plan.item_sums(population, purpose)
         seen = SeenItems.ask(sums, population, plan.first_share)
         progress(1, 3, "item sums")
         averages = seen.averages(population, features, SWEEPS.most_items)
-        looks = next_looks(self.purpose, census, averages.counts * sums.typical_weight, population)
+        looks = next_looks(purpose, census, averages.counts * sums.typical_weight, population)
         if looks.again > 0:
             seen = seen.again(population, looks.again)
             averages = seen.averages(population, features, SWEEPS.most_items)
