@@ -224,7 +224,7 @@ def test_finds_a_taste_for_a_genre_with_noise_that_hides_all_factors():
 def test_finds_factors_without_features():
     train, test = world(users=300, items=40, seed=2, features=False).split(test=0.2, seed=1)
     errors = []
-    for factors in (fit_on(dc.Almanac(), train).arrays["item_factors"], np.zeros((40, 20), np.float32)):
+    for factors in (fit_on(dc.Almanac(), train).arrays["item_factors"], np.zeros((40, 40), np.float32)):
         release = fit_on(dc.Almanac(), train)
         release = replace(release, arrays={**release.arrays, "item_factors": factors})
         errors.append(np.sqrt(np.mean((release.predict(train, test.user_index, test.item_index) - test.values) ** 2)))

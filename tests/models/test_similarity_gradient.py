@@ -14,7 +14,7 @@ from discreet.models.home.lists import home_of
 from discreet.models.sums.similarity_gradient import SimilarityGradient, gradient_residuals
 
 ITEMS = 4
-CATALOGUE = dc.Catalogue.of("abcd", dc.Scale(1, 5), declared=True, genres=[["x"], ["x", "y"], ["y"], []])
+CATALOGUE = dc.Catalogue.of(list("abcd"), dc.Scale(1, 5), declared=True, genres=[["x"], ["x", "y"], ["y"], []])
 
 
 def gradient(clip=0.4, floor=0.5, seed=0):

@@ -20,7 +20,7 @@ def item_features(catalogue: Catalogue, ages: int = AGES) -> Floats:
     """The public features, one row an item; no columns where nothing is known.
 
     >>> from discreet.data.catalogue import Scale
-    >>> items = Catalogue.of("abc", Scale(1, 5), genres=[["Drama"], ["Drama", "War"], []])
+    >>> items = Catalogue.of(["a", "b", "c"], Scale(1, 5), genres=[["Drama"], ["Drama", "War"], []])
     >>> (item_features(items) ** 2).round(2).tolist()
     [[1.0, 0.0], [0.5, 0.5], [0.0, 0.0]]
     """

@@ -29,7 +29,7 @@ def rounding_of(users: int) -> float:
     γ · users · clip, and neighbouring sums may both be off. All other layers are added up in double precision.
 
     >>> round(rounding_of(500), 4)
-    0.0078
+    0.0081
     """
     blocks = -(-users // BLOCK)
     return 2 * users * (BLOCK + blocks + 2) * ROUNDING * 1.01

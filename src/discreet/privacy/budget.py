@@ -107,6 +107,7 @@ class Budget(Database):
     Examples
     --------
     >>> import tempfile
+    >>> from discreet.privacy.spend import Spend
     >>> folder = tempfile.TemporaryDirectory()
     >>> budget = Budget(f"{folder.name}/budget.sqlite")
     >>> budget.declare("our ratings", epsilon=1.0)
