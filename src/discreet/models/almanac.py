@@ -136,7 +136,8 @@ class Almanac:
         if self.pair_share is not None:
             require_number("pair_share", self.pair_share, least=0, below=1)
         require(
-            self.purpose in (None, *PURPOSES), f"purpose must be 'both', 'ratings' or 'ranking', got {self.purpose!r}"
+            self.purpose is None or (isinstance(self.purpose, str) and self.purpose in PURPOSES),
+            f"purpose must be 'both', 'ratings' or 'ranking', got {self.purpose!r}",
         )
         require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
 
