@@ -327,6 +327,8 @@ def test_save_does_not_overwrite_what_is_not_a_release(tmp_path):
 
 def test_save_replaces_a_release_and_leaves_nothing_beside_it(tmp_path):
     released("bias").save(tmp_path / "release")
-    released("popularity").save(tmp_path / "release")
+    with pytest.raises(InputError, match="holds a release"):
+        released("popularity").save(tmp_path / "release")
+    released("popularity").save(tmp_path / "release", replace=True)
     assert isinstance(dc.Release.load(tmp_path / "release").model, dc.Popularity)
     assert [path.name for path in tmp_path.iterdir()] == ["release"]
