@@ -112,7 +112,7 @@ def test_counts_far_above_the_noise_stay():
 
 @pytest.mark.parametrize("deviation", [0.0, 4.0])
 def test_biases_are_the_mean_of_a_normal_posterior(deviation):
-    """Against the textbook: b given its sum, where the prior is the line that was found."""
+    """Against the textbook: b given its sum, over all lines and spreads."""
     rng = np.random.default_rng(3)
     features = rng.normal(size=(60, 2)).astype(np.float32)
     counts = rng.uniform(1, 80, 60)
@@ -122,12 +122,23 @@ def test_biases_are_the_mean_of_a_normal_posterior(deviation):
     assert np.sqrt(np.mean((found - truth) ** 2)) < np.sqrt(np.mean((sums / counts - truth) ** 2))
     assert np.all(unknown > 0)
     assert np.mean((found - truth) ** 2 / unknown) == pytest.approx(1, abs=0.6)
-    # From b = line + t z and sum = n b + error_variance: precision 1/t² + n²/v, for one t of the grid.
+    # The same by dense matrices: b ~ N(0, t² + line prior² lineᵀ), sum = n b + error, each t by its evidence.
+    popularity = np.log(counts + 1)
+    line = np.column_stack([np.ones(60), (popularity - popularity @ counts / counts.sum()) / 2, features])
+    prior = np.diag((4 * np.r_[CONSTANTS.level_spread, np.full(3, CONSTANTS.slope_spread)]) ** 2)
     error_variance = (CONSTANTS.residual_deviation * 4) ** 2 * counts + deviation**2
-    spreads = (np.array(CONSTANTS.spreads) * 4)[:, None]
-    np.testing.assert_allclose(
-        np.min(np.abs(1 / (1 / spreads**2 + counts**2 / error_variance) - unknown), axis=0), 0, atol=1e-9
-    )
+    evidence, means, variances = [], [], []
+    for spread in 4 * np.array(CONSTANTS.spreads):
+        own = spread**2 * np.eye(60) + line @ prior @ line.T
+        seen = counts[:, None] * own * counts + np.diag(error_variance)
+        gain = np.linalg.solve(seen, counts[:, None] * own).T
+        evidence.append(-0.5 * (sums @ np.linalg.solve(seen, sums) + np.linalg.slogdet(seen)[1]))
+        means.append(gain @ sums)
+        variances.append(np.diag(own - gain @ (counts[:, None] * own)))
+    likely = np.exp(np.array(evidence) - max(evidence))
+    likely /= likely.sum()
+    np.testing.assert_allclose(found, likely @ np.array(means), atol=1e-8)
+    np.testing.assert_allclose(unknown, likely @ (np.array(variances) + (np.array(means) - found) ** 2), atol=1e-8)
 
 
 def test_features_help_where_sums_say_little():

@@ -39,15 +39,21 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.features import AGES, item_features
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import require, require_number, require_whole
+from discreet.errors import InputError, require, require_number, require_whole
 from discreet.models.denoise.co_occurrence import taste_factors
 from discreet.models.denoise.item_biases import denoised
+from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
+from discreet.models.denoise.private_als import ALSQueries, refined
+from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
 from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
+from discreet.models.sums import almanac_plan
+from discreet.models.sums.almanac_plan import PURPOSES, Purpose, co_occurrence, next_looks
 from discreet.models.sums.almanac_queries import CONSTANTS as QUERIES
 from discreet.models.sums.almanac_queries import queries_for
+from discreet.models.sums.census import Census, census_of_users
 from discreet.models.sums.pair_sums import Weighting, weight_of_a_rating
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
@@ -97,6 +103,10 @@ class Almanac:
     pair_share
         How much of the budget pairs get, 0 for item sums alone: the best for ratings where there are few users. None
         for the public rule.
+    purpose
+        What the release is for: ``"ratings"``, ``"ranking"`` or ``"both"``. With the unit user and a delta it looks
+        first, and then spends the budget where that pays (:mod:`~discreet.models.sums.almanac_plan`). None to
+        decide everything beforehand, by public facts.
 
     Examples
     --------
@@ -116,6 +126,7 @@ class Almanac:
     items: int | None = None
     features: bool = True
     pair_share: float | None = None
+    purpose: Purpose | None = None
 
     def __post_init__(self) -> None:
         for name in ("audience", "factors", "taste_factors"):
@@ -124,13 +135,77 @@ class Almanac:
             require_whole("items", self.items, 2)
         if self.pair_share is not None:
             require_number("pair_share", self.pair_share, least=0, below=1)
+        require(
+            self.purpose is None or (isinstance(self.purpose, str) and self.purpose in PURPOSES),
+            f"purpose must be 'both', 'ratings' or 'ranking', got {self.purpose!r}",
+        )
         require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
 
     # ── Publication ──
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
-        """Ask for item sums and, unless noise would hide them, for sums over pairs of items; and denoise both."""
+        """Ask for noisy sums, and denoise them."""
         check_population(self, population)
+        if self.purpose is None or not self.chooses_on_the_way(population):
+            return Release.of(self, population, self._fit_by_public_facts(population, progress))
+        return Release.of(self, population, self._fit_by_what_is_seen(population, self.purpose, progress))
+
+    def chooses_on_the_way(self, population: Population) -> bool:
+        """Whether answers decide what is asked for next: with a purpose, the unit user and Gaussian noise."""
+        if self.purpose is None or population.unit is None or population.unit.name == "rating":
+            return False
+        if self.items is not None or self.pair_share is not None:
+            return False
+        try:
+            population.deviation(census_of_users())
+        except InputError:  # without a delta
+            return False
+        return True
+
+    def _fit_by_what_is_seen(self, population: Population, purpose: Purpose, progress: Progress) -> dict[str, AnyArray]:
+        """A first look at users and items; then whatever pays most (:mod:`~discreet.models.sums.almanac_plan`)."""
+        plan, size = almanac_plan.CONSTANTS, len(population.catalogue)
+        features = self._features(population.catalogue)
+        asked = census_of_users()
+        answer = population.sum(asked, plan.census_share)
+        census = Census.of(answer, population.deviation(asked, plan.census_share))
+        sums = almanac_plan.item_sums(population, purpose)
+        seen = SeenItems.ask(sums, population, plan.first_share)
+        progress(1, 3, "item sums")
+        averages = seen.averages(population, features, SWEEPS.most_items)
+        looks = next_looks(purpose, census, averages.counts * sums.typical_weight, population)
+        if looks.again > 0:
+            seen = seen.again(population, looks.again)
+            averages = seen.averages(population, features, SWEEPS.most_items)
+        base, unknown, counts = averages.base, averages.unknown, averages.counts
+        factors, every = np.zeros((size, 0)), np.arange(size, dtype=np.int32)
+        if looks.sweeps is not None:
+            queries = ALSQueries.of(looks.sweeps, len(averages.listed), self.features)
+            side, said = refined(queries, population, averages, no_progress)
+            base, unknown, factors = side.base, side.unknown, side.factors
+            counts = seen.counts_with(said, averages, population)
+        progress(2, 3, "what own fits leave")
+        rows, tastes = np.zeros(0, dtype=np.int32), np.zeros((0, 0), dtype=np.float32)
+        if looks.pairs > 0:
+            rows = np.sort(np.argsort(-counts, kind="stable")[: looks.items]).astype(np.int32)
+            pairs, asked = co_occurrence(population, rows, base)
+            weights = pairs.matrices(population.sum(asked, looks.pairs))[1]
+            noise = pairs.deviations(population.deviation(asked, looks.pairs))[1]
+            own = counts[rows] * sums.typical_weight
+            added = weight_of_a_rating(weights, own, "user, l2")
+            tastes, known = taste_factors(weights, own, noise, seen.deviation(population), added, self.taste_factors)
+            counts[rows] = known / sums.typical_weight
+        progress(3, 3, "pairs of items")
+        mean = float(base @ counts / max(counts.sum(), 1e-9))
+        return {
+            "mean": np.array([mean], dtype=np.float32),
+            "item_bias": (base - mean).astype(np.float32),
+            "unknown": unknown.astype(np.float32),
+            "counts": counts.astype(np.float32),
+        } | self._padded(size, every, factors, rows, tastes)
+
+    def _fit_by_public_facts(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
+        """Ask for item sums and, unless noise would hide them, for sums over pairs of items; and denoise both."""
         catalogue = population.catalogue
         features = self._features(catalogue)
         queries = queries_for(population, self.audience, self.items, self.pair_share, features.shape[1] > 0)
@@ -165,14 +240,21 @@ class Almanac:
                 variance *= weight_of_a_rating(weights, counts[rows], queries.weighting)
                 factors = denoised_factors(products, weights, noise, variance, CONSTANTS.factor_spread, self.factors)
                 factors = factors * np.float32(QUERIES.clip * width)
-        for name, found, most in (
-            ("item_factors", factors, self.factors),
-            ("taste_factors", tastes, self.taste_factors),
-        ):  # padded with zeros, so that shapes are public
-            arrays[name] = np.zeros((size, most), dtype=np.float32)
-            arrays[name][rows, : found.shape[1]] = found
         progress(3, 3, "pairs of items")
-        return Release.of(self, population, arrays)
+        return arrays | self._padded(size, rows, factors, rows, tastes)
+
+    def _padded(
+        self, size: int, rows: Indices, factors: AnyArray, listed: Indices, tastes: AnyArray
+    ) -> dict[str, AnyArray]:
+        """Both kinds of factors, with zeros for the rest, so that shapes are public."""
+        arrays = {}
+        for name, places, found, most in (
+            ("item_factors", rows, factors, self.factors),
+            ("taste_factors", listed, tastes, self.taste_factors),
+        ):
+            arrays[name] = np.zeros((size, most), dtype=np.float32)
+            arrays[name][places, : found.shape[1]] = found[:, :most]
+        return arrays
 
     def _features(self, catalogue: Catalogue, ages: int = AGES) -> Floats:
         found = item_features(catalogue, ages)

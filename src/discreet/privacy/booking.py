@@ -1,10 +1,12 @@
 """How a population pays from an account: before anything is computed.
 
 a plan was reserved     one line holds it whole, and each sum must be the next one of the plan
+a limit was reserved    one line holds all of it: sums are chosen by the answers before them, within that limit
 otherwise               a line for each sum: it may have been chosen after all answers before it, of whoever pays here
 """
 
 import logging
+import math
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -46,6 +48,7 @@ class Booking:
         self._made: Sketch | None = None
         self._plan: tuple[Spend, ...] | None = None
         self._paid: tuple[Spend, ...] = ()
+        self._limit: Spend | None = None
         self._lock = threading.Lock()
 
     @property
@@ -62,8 +65,14 @@ class Booking:
         settings: str = "",
         run_id: str | None = None,
         folder: str | None = None,
+        on_the_way: bool = False,
     ) -> Reservation:
-        """Book a whole plan; raises where that would overspend."""
+        """Book a whole plan; raises where that would overspend.
+
+        With ``on_the_way`` it is one spend that stands for looks which are still to be chosen, each by the answers
+        before it, all with Gaussian noise. If their μ² never sum to more than that of the spend, they are together no
+        less private than it is, however they are chosen (Smith & Thakurta 2022).
+        """
         with self._lock:
             require(
                 self._plan is None and not self._paid, "this population has booked before: make another for another fit"
@@ -71,6 +80,8 @@ class Booking:
             self._look_at_users()
             line = self.budget.reserve(self.account, plan, purpose, settings=settings, run_id=run_id, folder=folder)
             self._plan = plan.spends
+            if on_the_way:
+                self._limit = plan.spends[0]
         self._remember()
         return line
 
@@ -84,7 +95,10 @@ class Booking:
                 self.budget.reserve(self.account, _ledger_of(ledger, *ledger.planned), PLANNED)
                 self._plan = ledger.planned
             after = (*self._paid, spend)
-            if self._plan is None:
+            if self._limit is not None:
+                if not _within(self._limit, after):
+                    raise OverspentError("the model looked at more than was booked; nothing was released")
+            elif self._plan is None:
                 ledger.copy().charge(spend)  # what the ledger itself refuses is not booked
                 self.budget.reserve(self.account, _ledger_of(ledger, spend), SUM_BY_SUM)
             elif self._plan[: len(after)] != after:
@@ -123,6 +137,16 @@ class Booking:
     def _remember(self) -> None:
         if (sketch := self._sketched()) is not None:
             self.budget.remember(self.account, sketch, self.place)
+
+
+def _within(limit: Spend, spends: tuple[Spend, ...]) -> bool:
+    """Whether Gaussian looks together are no more than one that was booked for all of them."""
+    squared = math.fsum(spend.times / spend.noise_multiplier**2 for spend in spends)
+    return (
+        all(spend.mechanism == "gaussian" and spend.sampling_rate == 1 for spend in spends)
+        and squared <= limit.noise_multiplier**-2 * (1 + 1e-9)
+        and math.fsum(spend.slack for spend in spends) <= limit.slack
+    )
 
 
 def _ledger_of(ledger: Ledger, *spends: Spend) -> Ledger:

@@ -58,6 +58,15 @@ class ExplainingModel(Model, Protocol):
 
 
 @runtime_checkable
+class ChoosingModel(Protocol):
+    """A model that may choose what it asks for next by the answers so far; a budget then books the whole limit."""
+
+    def chooses_on_the_way(self, population: Any, /) -> bool:
+        """Whether it does, asked by this population; if so it asks for sums with Gaussian noise alone."""
+        ...
+
+
+@runtime_checkable
 class PreparingModel(Model, Protocol):
     """A model with something to make of a release before any user comes."""
 

@@ -7,8 +7,10 @@ from the noisy values and public constants.
                  maximum likelihood (some steps of expectation maximisation); n_i is the posterior mean given y_i.
     bias b_i     sum_i = n_i b_i + error + noise, of variance v_i = σ² n_i w + s'², w the weight of a rating, and
                  b_i = f_iᵀβ + t z_i,  z_i ~ N(0, 1),  f_i = (1, log(n_i + 2s), public features).
-                 β by generalised ridge regression, t by maximum likelihood on a grid; the posterior mean is
-                 b_i = f_iᵀβ + t² n_i (sum_i − n_i f_iᵀβ) / (t² n_i² + v_i),  its variance t² v_i / (t² n_i² + v_i).
+                 β by generalised ridge regression; given t, the posterior mean is
+                 b_i = f_iᵀβ + t² n_i (sum_i − n_i f_iᵀβ) / (t² n_i² + v_i),  its variance t² v_i / (t² n_i² + v_i),
+                 and what is not known of β. Both are averaged over a grid of t, each weighted by its likelihood: where
+                 noise hides how far items differ, the most likely t alone would take noise for differences.
 
 Where a model has a damping, it takes the place of σ²/t². Without noise its biases are damped means,
 Σ (r − mean) / (n + damping): the same form without the line.
@@ -32,7 +34,7 @@ class _Constants:
 
     residual_deviation: float = 0.235
     """The standard deviation of a rating about the expectation of its item."""
-    spreads: tuple[float, ...] = tuple(np.geomspace(0.02, 0.3, 25).tolist())
+    spreads: tuple[float, ...] = tuple(np.geomspace(0.005, 0.3, 30).tolist())
     """The grid of t."""
     level_spread: float = 0.2
     """Prior standard deviation of the level of the line."""
@@ -167,7 +169,7 @@ def posterior_biases(
     line = np.concatenate([np.ones((len(counts), 1)), popularity[:, None], features], axis=1)
     prior = np.r_[CONSTANTS.level_spread, np.full(line.shape[1] - 1, CONSTANTS.slope_spread)] * width
     penalty = np.diag(1 / prior**2)
-    best: tuple[float, Doubles, float, Doubles] | None = None
+    deviances, means, variances = [], [], []
     for spread in np.array(CONSTANTS.spreads) * width:
         residual_variance = (CONSTANTS.residual_deviation * width) ** 2 if damping is None else damping * spread**2
         error_variance = residual_variance * weight * counts + deviation**2 + 1e-12
@@ -177,12 +179,12 @@ def posterior_biases(
         gram = rows.T @ rows + penalty
         moment = rows.T @ target
         beta = np.linalg.solve(gram, moment)
-        deviance = float(target @ target - moment @ beta + np.log(variance).sum() + np.linalg.slogdet(gram)[1])
-        if best is None or deviance < best[0]:
-            best = deviance, beta, float(spread), error_variance
-    assert best is not None
-    _, beta, spread, error_variance = best
-    expected = line @ beta
-    variance = spread**2 * counts**2 + error_variance
-    biases = expected + spread**2 * counts * (sums - counts * expected) / variance
-    return np.asarray(biases), np.asarray(spread**2 * error_variance / variance)
+        deviances.append(float(target @ target - moment @ beta + np.log(variance).sum() + np.linalg.slogdet(gram)[1]))
+        expected, own = line @ beta, spread**2 * counts / variance
+        means.append(expected + own * (sums - counts * expected))
+        of_line = np.einsum("ij,ji->i", line, np.linalg.solve(gram, line.T))
+        variances.append(spread**2 * error_variance / variance + (1 - own * counts) ** 2 * of_line)
+    likely = np.exp(-0.5 * (np.array(deviances) - min(deviances)))
+    likely /= likely.sum()
+    mean = likely @ np.array(means)
+    return mean, likely @ (np.array(variances) + (np.array(means) - mean) ** 2)

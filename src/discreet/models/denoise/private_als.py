@@ -28,6 +28,7 @@ from discreet.data.features import item_features
 from discreet.models.denoise.item_biases import denoised, posterior_counts
 from discreet.models.denoise.normal_equations import NoisyEquations, NormalEquations
 from discreet.models.home.user_regression import UserRegression
+from discreet.models.sums.almanac_plan import Sweeps
 from discreet.models.sums.factor_sums import FactorSums, Weighting
 from discreet.models.sums.item_statistics import ItemStatistics, scaling_for
 from discreet.populations.contribution import Contribution
@@ -59,6 +60,10 @@ class _Constants:
     covariance_weight: float = 1.0
     """The a of :mod:`~discreet.models.sums.factor_sums` in the last sweep. It grows linearly until then: with all of it
     factors converge slowly."""
+    exponent: float = 0.25
+    """In the weighting ``adaptive``, items count in proportion to count to the power of minus this."""
+    most_items: int = 20_000
+    """How many items have normal equations at most: they must fit into memory."""
     tiny: float = 1e-9
     """Keeps divisions possible where nothing was counted."""
 
@@ -68,7 +73,10 @@ CONSTANTS = _Constants()
 
 @dataclass(frozen=True)
 class ALSQueries:
-    """What will be asked for, decided from public facts alone."""
+    """What will be asked for. With no factors, each sweep asks for the item biases that users' own fits leave over.
+
+    ``relative_weight`` is the κ of :mod:`~discreet.models.sums.factor_sums`.
+    """
 
     factors: int
     sweeps: int
@@ -80,6 +88,24 @@ class ALSQueries:
     features: bool
     free: bool
     seed: int
+    relative_weight: float = CONSTANTS.relative_weight
+
+    @classmethod
+    def of(cls, asked: Sweeps, items: int, features: bool) -> "ALSQueries":
+        """Sweeps after item sums that were asked for otherwise."""
+        return cls(
+            factors=asked.factors,
+            sweeps=asked.sweeps,
+            items=items,
+            item_sums_share=1 - asked.share,
+            weighting="adaptive",
+            kept=1,
+            exponent=CONSTANTS.exponent,
+            features=features,
+            free=True,
+            seed=0,
+            relative_weight=CONSTANTS.relative_weight if asked.relative_weight is None else asked.relative_weight,
+        )
 
     @property
     def sweep_share(self) -> float:
@@ -112,26 +138,25 @@ class ItemSide:
     mapped: Doubles  # W above, one row for the bias and one for each factor
 
 
+@dataclass(frozen=True, eq=False)
+class NoisyCounts:
+    """How often each listed item is rated, in the unit of the averages, and the deviation of the noise on it."""
+
+    counts: Doubles
+    deviations: Doubles | float
+
+    def averaged_with(self, counts: Doubles, deviation: float) -> tuple[Doubles, Doubles]:
+        """The inverse-variance mean with other noisy counts, and its deviation."""
+        here, there = 1 / np.square(self.deviations), 1 / deviation**2
+        return (self.counts * here + counts * there) / (here + there), (here + there) ** -0.5
+
+
 def fit_private(queries: ALSQueries, population: Population, progress: Progress) -> dict[str, AnyArray]:
     """The released arrays."""
-    catalogue = population.catalogue
     check_answers(queries, population)
     averages = ask_for_averages(queries, population)
     progress(1, queries.sweeps + 1, "item sums")
-    features = _features(catalogue, queries)
-    centred = features - averages.share @ features
-    side = start_of_items(queries, averages, centred, catalogue.scale.width)
-    grams, moments = np.zeros((1, 1, 1)), np.zeros((1, 1))
-    times, noise = 0.0, 0.0
-    for sweep in range(queries.sweeps):
-        asked = step(queries, sweep, averages, side, features, catalogue)
-        left, right = asked.normal_equations(population.sum(asked.contribution, queries.sweep_share))
-        deviation = population.deviation(asked.contribution, queries.sweep_share)
-        grams, moments = CONSTANTS.discount * grams + left, CONSTANTS.discount * moments + right
-        times, noise = CONSTANTS.discount * times + 1, float(np.hypot(CONSTANTS.discount * noise, deviation))
-        equations = _equations(queries, averages, asked, grams / times, moments / times, noise / times, catalogue)
-        side = next_items(queries, averages, side, equations, centred, catalogue.scale.width)
-        progress(sweep + 2, queries.sweeps + 1, "sweeps")
+    side, _ = refined(queries, population, averages, progress)
     mean = float(averages.share @ side.base)
     return {
         "mean": np.array([mean], dtype=np.float32),
@@ -140,6 +165,29 @@ def fit_private(queries: ALSQueries, population: Population, progress: Progress)
         "counts": averages.counts.astype(np.float32),
         "item_factors": side.factors.astype(np.float32),
     }
+
+
+def refined(
+    queries: ALSQueries, population: Population, averages: Averages, progress: Progress
+) -> tuple[ItemSide, NoisyCounts]:
+    """Steps 2 to 4, as often as there are sweeps; and what their left sides say of how often items are rated."""
+    catalogue = population.catalogue
+    features = _features(catalogue, queries)
+    centred = features - averages.share @ features
+    side = start_of_items(queries, averages, centred, catalogue.scale.width)
+    grams, moments = np.zeros((1, 1, 1)), np.zeros((1, 1))
+    times, noise, counts = 0.0, 0.0, NoisyCounts(averages.counts[averages.listed], np.inf)
+    for sweep in range(queries.sweeps):
+        asked = step(queries, sweep, averages, side, features, catalogue)
+        left, right = asked.normal_equations(population.sum(asked.contribution, queries.sweep_share))
+        deviation = population.deviation(asked.contribution, queries.sweep_share)
+        grams, moments = CONSTANTS.discount * grams + left, CONSTANTS.discount * moments + right
+        times, noise = CONSTANTS.discount * times + 1, float(np.hypot(CONSTANTS.discount * noise, deviation))
+        equations = _equations(queries, averages, asked, grams / times, moments / times, noise / times, catalogue)
+        side = next_items(queries, averages, side, equations, centred, catalogue.scale.width)
+        counts = _said_of_counts(queries, averages, asked, grams / times, noise / times)
+        progress(sweep + 2, queries.sweeps + 1, "sweeps")
+    return side, counts
 
 
 def item_sums(population: Population) -> ItemStatistics:
@@ -188,7 +236,7 @@ def step(
         exponent=queries.exponent,
         clip=CONSTANTS.clip * width,
         constant=CONSTANTS.bias_constant,
-        relative_weight=CONSTANTS.relative_weight,
+        relative_weight=queries.relative_weight,
         covariance_weight=CONSTANTS.covariance_weight * (sweep + 1) / queries.sweeps,
         draw=(queries.seed, sweep),
     )
@@ -246,11 +294,21 @@ def _equations(
     said = grams[:, 0, 0] / CONSTANTS.bias_constant**2  # Σ_u w_u c_i, with noise
     of_a_rating = max(float(said.sum()) / max(float(masses.sum()), CONSTANTS.tiny), 1e-6)
     if queries.weighting == "tail":  # kept ratings of an item are fewer than its count
-        masses = posterior_counts(said, noise / CONSTANTS.relative_weight / CONSTANTS.bias_constant**2)
+        masses = posterior_counts(said, noise / queries.relative_weight / CONSTANTS.bias_constant**2)
     residual_variance = (CONSTANTS.residual_deviation * catalogue.scale.width) ** 2 * of_a_rating * weights
-    return NoisyEquations(
-        grams, moments, masses, noise / CONSTANTS.relative_weight, noise, residual_variance
-    ).denoised()
+    return NoisyEquations(grams, moments, masses, noise / queries.relative_weight, noise, residual_variance).denoised()
+
+
+def _said_of_counts(
+    queries: ALSQueries, averages: Averages, asked: FactorSums, grams: Doubles, noise: float
+) -> NoisyCounts:
+    """The first cells of the left sides are Σ_u w_u c_i B² over who rated item i: counts, up to one common factor."""
+    squared, weights = CONSTANTS.bias_constant**2, asked.item_weights
+    said, deviations = grams[:, 0, 0] / squared / weights, noise / queries.relative_weight / squared / weights
+    known = averages.counts[averages.listed]
+    of_a_rating = float((said * known / deviations**2).sum() / max((known**2 / deviations**2).sum(), CONSTANTS.tiny))
+    of_a_rating = max(of_a_rating, CONSTANTS.tiny)
+    return NoisyCounts(said / of_a_rating, deviations / of_a_rating)
 
 
 def check_answers(queries: ALSQueries, population: Population) -> None:

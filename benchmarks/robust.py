@@ -1,0 +1,208 @@
+"""Is the default ever beaten by something simpler? Every data set, unit and epsilon, against all that we ship.
+
+    python benchmarks/robust.py                                  # all of it; what was measured before is kept
+    python benchmarks/robust.py --only ml-100k,filmtrust --seeds 3
+    python benchmarks/robust.py --show                           # nothing is run: the table of the numbers so far
+
+Every model is fitted on 80% of each user's ratings, a tenth is left alone, and a tenth is foreseen: RMSE of ratings, in
+quarters of the scale's width, and NDCG@100 of rankings with what was known left out, of at most 10,000 and 1,000 users.
+Trusted server, delta 1e-6, fresh secret noise for each fit. Models that plan by the number of users are told the truth.
+
+A cell is lost if an almanac for ratings, or for ranking, is worse than the best of its rivals by more than .002 RMSE,
+or .005 NDCG@100; one for both, by more than .006 or .012.
+
+MovieLens is found by its name, the others as folders with tables below the one that DISCREET_DATA names.
+"""
+
+import argparse
+import json
+import math
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import discreet as dc
+from discreet.evaluation.measuring import measure
+from discreet.fitting.fit_on import fit_on
+
+EPSILONS, UNITS, DELTA = (0.1, 1.0, 5.0, 10.0), ("user", "rating"), 1e-6
+FORESEEN = {"rmse": 10_000, "ndcg@100": 1_000}
+RIVALS: dict[str, Any] = {
+    "bias": dc.Bias(),
+    "popularity": dc.Popularity(),
+    "own-taste": dc.OwnTaste(),
+    "covariance-knn": dc.CovarianceKNN(),
+    "als": dc.ALS(),
+    "almanac, no pairs": dc.Almanac(pair_share=0.0),
+    "almanac, half for 300": dc.Almanac(pair_share=0.5, items=300),
+    "almanac, .8 for 1000": dc.Almanac(pair_share=0.8, items=1000),
+    "almanac": dc.Almanac(),
+}
+OURS: dict[str, Any] = {
+    "for ratings": dc.Almanac(purpose="ratings"),
+    "for ranking": dc.Almanac(purpose="ranking"),
+    "for both": dc.Almanac(purpose="both"),
+}
+LIMITS = {
+    "for ratings": {"rmse": 0.002},
+    "for ranking": {"ndcg@100": 0.005},
+    "for both": {"rmse": 0.006, "ndcg@100": 0.012},
+}
+"""How far each may be behind the best of the rivals."""
+FREE = ("own-taste",)  # asks for nothing, so one fit serves every epsilon
+
+
+@dataclass(frozen=True)
+class Table:
+    """Where a data set of tables has what."""
+
+    folder: str
+    scale: tuple[float, float]
+    items: str = "items.csv"
+    user: str = "user"
+    item: str = "item"
+
+
+TABLES = {
+    "filmtrust": Table("filmtrust", (0.5, 4.0)),
+    "movietweetings": Table("movietweetings", (0.0, 10.0)),
+    "ml-latest-small": Table("ml-latest-small", (0.5, 5.0), "movies.csv", "userId", "movieId"),
+}
+MADE_UP = {
+    "made up with features": {"users": 4_000, "items": 2_500, "ratings": 160_000, "seed": 31, "like": "movielens"},
+    "made up without": {"users": 4_000, "items": 2_500, "ratings": 160_000, "seed": 32, "like": "movielens"},
+}
+DATA = ("ml-100k", "filmtrust", "ml-latest-small", *MADE_UP, "movietweetings", "ml-1m")
+
+
+def ratings_of(name: str) -> dc.Ratings:
+    if name in MADE_UP:
+        ratings = dc.synthetic(**MADE_UP[name])  # type: ignore[arg-type]
+        return ratings if "with features" in name else without_features(ratings)
+    if name in TABLES:
+        about = TABLES[name]
+        folder = Path(os.environ.get("DISCREET_DATA", ".")) / about.folder
+        return dc.load(
+            folder / "ratings.csv",
+            scale=about.scale,
+            user=about.user,
+            item=about.item,
+            items=folder / about.items,
+            items_public=True,
+            repeats="last",
+        )
+    return dc.load(name)
+
+
+def without_features(ratings: dc.Ratings) -> dc.Ratings:
+    """The same, of items that are known by their numbers alone."""
+    bare = dc.Catalogue.of(list(ratings.catalogue.items), ratings.catalogue.scale, declared=True)
+    return dc.Ratings.of_columns(bare, ratings.users, ratings.user_index, ratings.item_index, ratings.values)
+
+
+def measured(model: Any, split: Any, unit: str, epsilon: float, users: int) -> dict[str, float]:
+    told = replace(model, audience=users) if any(field.name == "audience" for field in fields(model)) else model
+    release = fit_on(told, split.train, dc.Terms(epsilon=epsilon, unit=unit, delta=DELTA))
+    found: dict[str, float] = {}
+    for metric, most in FORESEEN.items():
+        tested = np.arange(min(most, users))
+        parts = [part.select_users(tested) for part in (split.histories, split.test, split.mask)]
+        for name, estimate in measure(release, *parts, [metric]).estimates.items():
+            found[name] = estimate.mean
+    return found
+
+
+def run(data: str, seeds: range, names: list[str] | None, epsilons: list[float], there: set[Any]) -> Iterator[Any]:
+    ratings = ratings_of(data)
+    width = ratings.catalogue.scale.width
+    for seed in seeds:
+        split = next(iter(dc.evaluation.EachUser(seed=seed).splits(ratings)))
+        for unit in UNITS:
+            for epsilon in epsilons:
+                for name, model in (RIVALS | OURS).items():
+                    key = (data, seed, unit, epsilon, name)
+                    if (names and name not in names) or key in there:
+                        continue
+                    if name in FREE and (unit, epsilon) != (UNITS[0], epsilons[0]):
+                        continue
+                    started = time.perf_counter()
+                    found = measured(model, split, unit, epsilon, ratings.n_users)
+                    if "rmse" in found:
+                        found["rmse"] *= 4 / width
+                    seconds = round(time.perf_counter() - started, 2)
+                    about = dict(zip(("data", "seed", "unit", "epsilon", "model"), key, strict=True))
+                    yield about | found | {"seconds": seconds}
+
+
+def key_of(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["data"], row["seed"], row["unit"], row["epsilon"], row["model"]
+
+
+def show(rows: list[dict[str, Any]], ours: str) -> None:
+    """A line for each cell and metric: ours, the best rival, the difference over seeds; and how many are lost."""
+    limits = LIMITS[ours]
+    numbers: dict[tuple[Any, ...], float] = {}
+    for row in rows:
+        for metric in limits:
+            if metric in row and row[metric] is not None:
+                for unit in UNITS if row["model"] in FREE else [row["unit"]]:
+                    for epsilon in EPSILONS if row["model"] in FREE else [row["epsilon"]]:
+                        numbers[row["data"], row["seed"], unit, epsilon, row["model"], metric] = row[metric]
+    for metric, limit in limits.items():
+        sign = 1 if metric == "rmse" else -1
+        lost = count = 0
+        print(f"\n{metric}: {ours}")
+        for data in DATA:
+            for unit in UNITS:
+                line = f"{data:>22} {unit:<6}"
+                for epsilon in EPSILONS:
+                    seeds = sorted({k[1] for k in numbers if k[0] == data and k[2:] == (unit, epsilon, ours, metric)})
+                    means = {}
+                    for name in [*RIVALS, ours]:
+                        several = [numbers.get((data, seed, unit, epsilon, name, metric), math.nan) for seed in seeds]
+                        if seeds and not np.isnan(several).any():
+                            means[name] = float(np.mean(several))
+                    if ours not in means or len(means) < 2:
+                        line += f"{'-':>34}"
+                        continue
+                    best = min((name for name in means if name != ours), key=lambda name: sign * means[name])
+                    loss = sign * (means[ours] - means[best])
+                    count, lost = count + 1, lost + (loss > limit)
+                    mark = "LOST" if loss > limit else "    "
+                    line += f"  {means[ours]:.4f} {loss:+.4f} {mark} {best[:16]:<16}"
+                print(line)
+        print(f"{lost} of {count} lost by more than {limit}")
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--only", metavar="DATA", help=f"between commas, of {', '.join(DATA)}")
+    options.add_argument("--models", help="names between semicolons; the others keep their numbers")
+    options.add_argument("--seeds", type=int, default=5, help="how many splits, from 401 on")
+    options.add_argument("--first-seed", type=int, default=401)
+    options.add_argument("--epsilons", default="", help="between commas")
+    options.add_argument("--kept", type=Path, default=Path("robust.jsonl"), help="where numbers are kept")
+    options.add_argument("--show", action="store_true")
+    chosen = options.parse_args()
+    rows = [json.loads(line) for line in chosen.kept.read_text().splitlines()] if chosen.kept.exists() else []
+    if not chosen.show:
+        there = {key_of(row) for row in rows}
+        epsilons = [float(part) for part in chosen.epsilons.split(",")] if chosen.epsilons else list(EPSILONS)
+        seeds = range(chosen.first_seed, chosen.first_seed + chosen.seeds)
+        for data in chosen.only.split(",") if chosen.only else DATA:
+            for row in run(data, seeds, chosen.models.split(";") if chosen.models else None, epsilons, there):
+                rows.append(row)
+                with chosen.kept.open("a") as kept:
+                    kept.write(json.dumps(row) + "\n")
+    for ours in OURS:
+        show(rows, ours)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

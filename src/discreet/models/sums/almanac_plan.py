@@ -1,0 +1,199 @@
+"""What an almanac asks for after its first look, decided by what it saw: with the unit user and Gaussian noise.
+
+Gaussian looks split without loss: to ask with half of μ² and again with the other half, and to average, is to ask once
+with all of it. So a first look takes a part of the budget: at how many users rate how much
+(:mod:`~discreet.models.sums.census`) and at the item sums. Its noisy answers say, at no further cost, where the rest
+pays. With n_i the denoised counts of items:
+
+    S     =  Σ n_i² / Σ n_i, in deviations of the noise on a count if the whole budget went there: how clearly the item
+             of a rating is seen
+    q(K)  =  the share of ratings that the K most rated items have
+    R(K)  =  users who rated two or more of them, over the spectral threshold 2 s √K of noise on their co-occurrence
+
+    the same again    S < 4: item sums with all that is left
+    sweeps            S ≥ 4: what everyone's own fit leaves of the item biases, which spreads less than ratings do; from
+                      S ≥ 25 with factors, S/15 of them (:mod:`~discreet.models.denoise.private_als`)
+    pairs             for rankings, co-occurrence among the K most rated items: as many as have 80% of the ratings, or
+                      fewer where R would fall below 28; none if these have less than 40% of the ratings
+
+``purpose`` says what the release is for. For ratings alone there are no pairs; for ranking alone there are no sweeps,
+and sums of ratings get a small part beside counts.
+
+**Guarantee.** Whether and how to look again depends on answers; the ledger's filter keeps to the limit that was fixed
+beforehand (:mod:`~discreet.privacy.composition`).
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from discreet.models.sums.census import MIDDLES, Census
+from discreet.models.sums.item_statistics import ItemStatistics
+from discreet.models.sums.pair_sums import PairSums
+from discreet.populations.contribution import Contribution
+from discreet.populations.population import Population
+from discreet.types import Doubles, Floats, Indices
+
+Purpose = Literal["both", "ratings", "ranking"]
+PURPOSES: tuple[Purpose, ...] = ("both", "ratings", "ranking")
+
+
+@dataclass(frozen=True)
+class _Constants:
+    """Chosen on splits with the seeds 511 to 516 of MovieLens 100K, 1M and latest-small, FilmTrust and MovieTweetings.
+
+    Those of ``benchmarks/robust.py`` are others. Shares are of μ².
+    """
+
+    census_share: float = 0.02
+    """For how many users rate how much."""
+    first_share: float = 0.2
+    """For the first look at item sums."""
+    sums_for_ratings: float = 1.5
+    """The relative weight of sums beside counts, if the release is for ratings."""
+    sums_for_both: float = 0.75
+    """The same if it is for both."""
+    sums_for_ranking: float = 0.4
+    """The same if it is for rankings, which need sums only to tell what is liked."""
+    clear: float = 4.0
+    """The least S for which sweeps pay."""
+    clear_for_factors: float = 25.0
+    """The least S for which factors pay."""
+    ratio_of_a_factor: float = 15.0
+    """S for each factor."""
+    most_factors: int = 8
+    """However large S is."""
+    ratings_of_a_factor: float = 3.0
+    """A user must have so many ratings for each factor, on average."""
+    again_beside_sweeps: float = 0.15
+    """For item sums again, where sweeps have no factors."""
+    sweeps: int = 2
+    """Without factors, if the release is for ratings."""
+    sweeps_with_factors: int = 8
+    """If it is for ratings."""
+    sweeps_with_factors_beside_pairs: int = 4
+    """If it is for both."""
+    counts_in_sweeps: float = 0.5
+    """The relative weight of counts in a sweep without factors, if the release is for both: rankings get them too."""
+    pair_share: float = 0.4
+    """For pairs, if the release is for both."""
+    covered: float = 0.8
+    """The share of ratings beyond which more items are not worth their noise."""
+    least_covered: float = 0.4
+    """The least share of ratings that pairs must be about."""
+    least_ratio: float = 28.0
+    """The least R."""
+    fewest_items: int = 20
+    """K at least."""
+    most_items: int = 4096
+    """K at most: two square matrices of 64 MB."""
+
+    def relative_weight(self, purpose: Purpose) -> float:
+        """Of sums beside counts."""
+        weights = {
+            "ratings": self.sums_for_ratings,
+            "both": self.sums_for_both,
+            "ranking": self.sums_for_ranking,
+        }
+        return weights[purpose]
+
+
+CONSTANTS = _Constants()
+
+
+@dataclass(frozen=True)
+class Sweeps:
+    """How what is left of the budget is spent on sweeps; ``relative_weight`` is that of counts, None for the usual."""
+
+    factors: int
+    sweeps: int
+    share: float
+    relative_weight: float | None = None
+
+
+@dataclass(frozen=True)
+class NextLooks:
+    """Shares of the budget, which sum to what the first look left."""
+
+    again: float
+    """For the item sums once more."""
+    sweeps: Sweeps | None
+    pairs: float
+    items: int
+    """Among how many items pairs are asked for."""
+
+
+def item_sums(population: Population, purpose: Purpose) -> ItemStatistics:
+    """The first look at items."""
+    about = ItemStatistics.of(population.catalogue, "user, l2")
+    return replace(about, relative_weight=CONSTANTS.relative_weight(purpose))
+
+
+def next_looks(purpose: Purpose, census: Census, counts: Doubles, population: Population) -> NextLooks:
+    """What to ask for next."""
+    left = 1 - CONSTANTS.census_share - CONSTANTS.first_share
+    items = 0 if purpose == "ratings" else items_in_pairs(census, counts, population, left)
+    if purpose == "ranking":
+        return NextLooks(0.0, None, left, items) if items else NextLooks(left, None, 0.0, 0)
+    pairs = CONSTANTS.pair_share if items else 0.0
+    left -= pairs
+    clearness = clearness_of(counts, population)
+    if clearness < CONSTANTS.clear:
+        return NextLooks(left, None, pairs, items)
+    factors = factors_for(clearness, census)
+    if factors:
+        beside = purpose == "both"
+        count = CONSTANTS.sweeps_with_factors_beside_pairs if beside else CONSTANTS.sweeps_with_factors
+        return NextLooks(0.0, Sweeps(factors, count, left), pairs, items)
+    again = 0.0 if items else CONSTANTS.again_beside_sweeps
+    sweeps = Sweeps(0, CONSTANTS.sweeps, left - again)
+    if purpose == "both":
+        sweeps = Sweeps(0, 1, left - again, CONSTANTS.counts_in_sweeps)
+    return NextLooks(again, sweeps, pairs, items)
+
+
+def clearness_of(counts: Doubles, population: Population) -> float:
+    """S above."""
+    about = ItemStatistics.of(population.catalogue, "user, l2").contribution
+    typical = float((counts**2).sum()) / max(float(counts.sum()), 1e-9)
+    return typical / population.deviation(replace(about, noise="gaussian"))
+
+
+def factors_for(clearness: float, census: Census) -> int:
+    """How many factors of ratings are worth asking for."""
+    if clearness < CONSTANTS.clear_for_factors:
+        return 0
+    most = min(CONSTANTS.most_factors, int(census.ratings_of_a_user / CONSTANTS.ratings_of_a_factor))
+    return min(round(clearness / CONSTANTS.ratio_of_a_factor), most)
+
+
+def items_in_pairs(census: Census, counts: Doubles, population: Population, share: float) -> int:
+    """K above; 0 where pairs are not worth asking for."""
+    falling = np.sort(counts)[::-1]
+    covered = np.cumsum(falling) / max(float(falling.sum()), 1e-9)
+    most = min(len(counts), CONSTANTS.most_items, int(np.searchsorted(covered, CONSTANTS.covered)) + 1)
+    if most < CONSTANTS.fewest_items:
+        most = min(len(counts), CONSTANTS.fewest_items)
+    noise = co_occurrence_noise(population, most, share)
+    sizes = np.arange(1, most + 1)
+    at_least_two = np.clip(np.outer(covered[:most], MIDDLES) - 1, 0, 1) @ census.users
+    enough = np.flatnonzero(at_least_two >= CONSTANTS.least_ratio * 2 * noise * np.sqrt(sizes))
+    items = int(sizes[enough[-1]]) if len(enough) else 0
+    if items < min(CONSTANTS.fewest_items, len(counts)) or covered[items - 1] < CONSTANTS.least_covered:
+        return 0
+    return items
+
+
+def co_occurrence(population: Population, rows: Indices, base: Floats) -> tuple[PairSums, Contribution]:
+    """Co-occurrence counts of the listed items alone: with an infinite clip all residuals are 0."""
+    pairs = PairSums(rows, base, math.inf, 1.0, None, "user, l2")
+    return pairs, replace(pairs.contribution, noise="gaussian")
+
+
+def co_occurrence_noise(population: Population, items: int, share: float) -> float:
+    """The deviation of the noise on a co-occurrence count off the diagonal."""
+    base = np.zeros(len(population.catalogue), dtype=np.float32)
+    pairs, asked = co_occurrence(population, np.arange(items, dtype=np.int32), base)
+    return pairs.deviations(population.deviation(asked, share))[1]
