@@ -300,7 +300,8 @@ def ratings_of_the_last_user(ratings):
 
 
 def items_by_popularity(ratings):
-    return ratings.catalogue.items.names[np.argsort(np.bincount(ratings.item_index, minlength=20), kind="stable")]
+    order = np.argsort(np.bincount(ratings.item_index, minlength=20), kind="stable")
+    return np.asarray(ratings.catalogue.items.names)[order]
 
 
 def not_a_number_where_odd(ratings):

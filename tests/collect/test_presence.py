@@ -84,8 +84,9 @@ def test_estimates_from_reports():
             for item, value in zip(report.items, report.values.tolist(), strict=True)
         ]
     columns = np.array(entries)
+    positions = columns[:, :2].astype(np.int64)
     reported = dc.Ratings.of_columns(
-        CATALOGUE, Labels(np.arange(users).astype(str)), columns[:, 0], columns[:, 1], columns[:, 2]
+        CATALOGUE, Labels(np.arange(users).astype(str)), positions[:, 0], positions[:, 1], columns[:, 2]
     )
     estimated = mechanism.estimate(reported)
     bound = 5 * max(mechanism.deviation(users, SCALE), math.sqrt(users))

@@ -30,7 +30,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-os.environ.update(NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1", POLARS_MAX_THREADS="1")  # before anything is loaded
+if __name__ == "__main__":  # before anything is loaded
+    os.environ.update(NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1", POLARS_MAX_THREADS="1")
 
 LIMIT, EPSILON, DATA = 2.0, 0.5, "films"
 NO_SERVER = 77

@@ -141,8 +141,11 @@ class Scorer:
             block = np.arange(first, min(first + size, histories.n_users))
             yield first, self.scores(histories.select_users(block))
 
-    def predict(self, histories: Ratings, users: AnyArray, items: AnyArray) -> Floats:
-        """The expected rating of each pair (position of a user in ``histories``, position of an item)."""
+    def predict(self, histories: Ratings, users: AnyArray, items: AnyArray, *, finite: bool = True) -> Floats:
+        """The expected rating of each pair (position of a user in ``histories``, position of an item).
+
+        Without ``finite`` what is no number is given back as it is: for sums that must not fail for one user's ratings.
+        """
         if not isinstance(self.model, RatingModel):
             raise InputError(f"{type(self.model).__name__} ranks items and does not predict ratings")
         self.check_histories(histories)
@@ -152,7 +155,8 @@ class Scorer:
         scale = self.catalogue.scale
         with _computing(self.model):
             predicted = self.model.predict(self.prepared, histories, users, items)
-        self._require_scores(predicted)
+        if finite:
+            self._require_scores(predicted)
         return np.clip(predicted, scale.low, scale.high).astype(np.float32)
 
     def recommend_many(self, histories: Ratings, k: int = 10) -> "pl.DataFrame":

@@ -306,7 +306,8 @@ def _said_of_counts(
     squared, weights = CONSTANTS.bias_constant**2, asked.item_weights
     said, deviations = grams[:, 0, 0] / squared / weights, noise / queries.relative_weight / squared / weights
     known = averages.counts[averages.listed]
-    of_a_rating = float((said * known / deviations**2).sum() / max((known**2 / deviations**2).sum(), CONSTANTS.tiny))
+    trust = weights**2  # as the variances differ
+    of_a_rating = float((said * known * trust).sum() / max(float((known**2 * trust).sum()), CONSTANTS.tiny))
     of_a_rating = max(of_a_rating, CONSTANTS.tiny)
     return NoisyCounts(said / of_a_rating, deviations / of_a_rating)
 
