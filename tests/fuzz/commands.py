@@ -5,6 +5,7 @@
 programs.
 """
 
+import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,12 +95,13 @@ def cases(folder: Path, every: int = 1) -> Iterator[Case]:
     runner = CliRunner()
     for number, (name, words) in enumerate(command_lines(folder)):
         if number % every == 0:
-            yield Case("command lines", name, lambda words=words: run(runner, words))
+            yield Case("command lines", name, lambda words=words: run(runner, words, folder))
 
 
-def run(runner: CliRunner, words: list[str]) -> None:
-    """Run a command: what it refuses becomes an error again, to be judged like one."""
-    done = runner.invoke(app, words)
+def run(runner: CliRunner, words: list[str], folder: Path) -> None:
+    """Run a command in a folder: what it refuses becomes an error again, to be judged like one."""
+    with contextlib.chdir(folder):  # some values name a place to write to
+        done = runner.invoke(app, words)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code in (0, 1, 2), f"exit code {done.exit_code}"

@@ -147,17 +147,16 @@ def test_a_budget_books_the_whole_limit_for_looks_that_are_still_to_be_chosen(tm
 
 @dataclass(frozen=True)
 class Greedy:
-    """Says that it chooses on the way, and asks for more than was booked, or with other noise."""
+    """Says that it chooses on the way, and asks for more than was booked."""
 
     shares: tuple[float, ...]
-    noise: str | None = "gaussian"
 
     def chooses_on_the_way(self, population):
         return True
 
     def fit(self, population, progress=None):
         for share in self.shares:
-            population.sum(replace(item_counts(120, dc.User()), noise=self.noise), share)
+            population.sum(replace(item_counts(120, dc.User()), noise="gaussian"), share)
         return dc.Popularity().fit(population)
 
 

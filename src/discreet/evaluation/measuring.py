@@ -84,13 +84,22 @@ def _measure_ranks(
 
 
 def ranks_of_users(
-    release: Release, histories: Ratings, test: Ratings, mask: Ratings | None, names: Sequence[str]
+    release: Release,
+    histories: Ratings,
+    test: Ratings,
+    mask: Ratings | None,
+    names: Sequence[str],
+    *,
+    finite: bool = True,
 ) -> dict[str, Doubles]:
-    """Each metric of rankings for each user of ``test``, all of whom must have something held out."""
+    """Each metric of rankings for each user of ``test``, all of whom must have something held out.
+
+    Without ``finite`` an item whose score is no number is ranked nowhere, and nothing fails for it.
+    """
     asked = {name: cut_of(name) for name in names}
     deepest = max(asked.values())
     per_user: dict[str, list[Doubles]] = {name: [] for name in names}
-    for first, scores in release.batches(histories):
+    for first, scores in release.scorer().batches(histories, finite=finite):
         block = np.arange(first, first + len(scores))
         seen = [part.select_users(block) for part in (histories, mask) if part is not None]
         best = best_items(scores, seen, deepest)

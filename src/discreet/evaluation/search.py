@@ -177,7 +177,7 @@ class Search:
     def _scores(self, release: Release, known: Ratings, held: Ratings) -> Doubles:
         """One number for each user, between −1 and 0 for ``rmse`` and between 0 and 1 for rankings."""
         if is_ranking(self.metric):
-            return ranks_of_users(release, known, held, None, [self.metric])[self.metric]
+            return ranks_of_users(release, known, held, None, [self.metric], finite=False)[self.metric]
         found = release.scorer().predict(known, held.user_index, held.item_index, finite=False)
         errors = found.astype(np.float64) - held.values
         losses = np.fmin(1.0, (errors / (held.catalogue.scale.width / 2)) ** 2)  # what is no number counts 1

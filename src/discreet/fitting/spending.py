@@ -14,7 +14,6 @@ finds it (:mod:`discreet.fitting.recovering`).
 """
 
 import logging
-import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,7 +30,6 @@ from discreet.populations.population import Population
 from discreet.populations.rehearsal import follow, rehearse
 from discreet.privacy.budget import Budget, Reservation
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.spend import Spend
 from discreet.releases.contract import ChoosingModel
 from discreet.releases.places import Place, claimed, scratch_of
 from discreet.releases.release import Release
@@ -136,23 +134,25 @@ def pay_and_publish(
     paying = _check(population, run_id)
     booking = paying.book_on(None)
     on_the_way = isinstance(model, ChoosingModel) and model.chooses_on_the_way(population)
-    plan = whole_limit(paying.ledger) if on_the_way else rehearse(model, population)
-    if not any(spend.chooses for spend in plan.spends):  # a choice that is planned is paid for
+    plan = None if on_the_way else rehearse(model, population)
+    if plan is None or not any(spend.chooses for spend in plan.spends):  # a choice that is planned is paid for
         promised = tuned(model, population)
         if promised.proven is None:
             raise InputError(f"{promised.reason}; nothing was computed or spent")
     where = None if place is None else str(place.folder)
-    reservation = booking.reserve(
-        plan, repr(model), settings=settings_hash(model), run_id=run_id, folder=where, on_the_way=on_the_way
-    )
+    name, settings = repr(model), settings_hash(model)
+    if plan is None:
+        reservation = booking.reserve_limit(paying.ledger, name, settings=settings, run_id=run_id, folder=where)
+    else:
+        reservation = booking.reserve(plan, name, settings=settings, run_id=run_id, folder=where)
     if reservation.published is not None:
         return _published(booking.budget, Path(folder), str(run_id), reservation.published, model)
     assert place is not None
-    if not on_the_way:
+    if plan is not None:
         follow(plan, population)
     try:
         release = fit_and_replay(model, population, progress)
-        if not on_the_way and population.spends != plan.spends:
+        if plan is not None and population.spends != plan.spends:
             raise OverspentError(
                 f"{model!r} looked at the ratings in another way than was booked; nothing was released"
             )
@@ -165,32 +165,6 @@ def pay_and_publish(
         raise
     mark(reservation, _log.warning)
     return release
-
-
-def whole_limit(ledger: Ledger) -> Ledger:
-    """A plan of one line: looks with Gaussian noise that are still to be chosen, up to the limit of the ledger.
-
-    >>> whole_limit(Ledger(1.0, 1e-6)).spends[0].what
-    'looks that are chosen by the answers before them'
-    """
-    from discreet.privacy.composition import SAMPLER_ODDS, SET_ASIDE
-    from discreet.privacy.gaussian import mu_of
-
-    mu = mu_of(ledger.epsilon, ledger.delta * (1 - SET_ASIDE))
-    slack = min(SAMPLER_ODDS, ledger.delta * SET_ASIDE / 2 / (1 + math.exp(min(ledger.epsilon, 700))))
-    plan = ledger.fresh()
-    spend = Spend(
-        what="looks that are chosen by the answers before them",
-        mechanism="gaussian",
-        norm="l2",
-        sensitivity=1.0,
-        scale=1 / mu,
-        slack=slack,
-        weighted=ledger.weighted,
-    )
-    plan.plan(spend)
-    plan.charge(spend)
-    return plan
 
 
 def _check(population: Population, run_id: str | None) -> Paying:

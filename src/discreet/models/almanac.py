@@ -1,6 +1,6 @@
 """Almanac: item statistics are published once; each user's predictions are computed from them at home.
 
-**Published**, from at most two bounded sums over users, with noise of a known standard deviation:
+**Published**, from bounded sums over users, with noise of a known standard deviation:
 
     1. the count of each item and the sum of its ratings                 (:mod:`~discreet.models.sums.item_statistics`)
     2. among the most rated items, by the noisy counts of 1, for every pair i, j
@@ -9,7 +9,8 @@
 
 Which of them are asked for, with what share of the budget and among how many items, is decided beforehand from public
 facts (:mod:`~discreet.models.sums.almanac_queries`): where noise would hide the pairs, the whole budget goes to the
-items; where it would hide the products but not the co-occurrence counts, only the counts are asked for.
+items; where it would hide the products but not the co-occurrence counts, only the counts are asked for. With a
+``purpose`` it is decided on the way, by the noisy answers so far (:mod:`~discreet.models.sums.almanac_plan`).
 
 The rest is post-processing and costs no privacy:
 
@@ -25,7 +26,7 @@ factors, and a_u is fitted to the user's own ratings (:mod:`~discreet.models.hom
 the probability that the user rates them next: a conditional logit whose offset is the user's expected interactions
 (:mod:`~discreet.models.home.conditional_logit`). A user without ratings gets base_i, and the most popular items.
 
-**Guarantee.** The release is a function of the noisy sums and of public facts. Both sums are booked, with the
+**Guarantee.** The release is a function of the noisy sums and of public facts. All sums are booked, with the
 sensitivities that their modules prove. A user's own fit is shown to that user alone, who knows those ratings already.
 """
 
@@ -180,7 +181,7 @@ class Almanac:
         base, unknown, counts = averages.base, averages.unknown, averages.counts
         factors, every = np.zeros((size, 0)), np.arange(size, dtype=np.int32)
         if looks.sweeps is not None:
-            queries = ALSQueries.of(looks.sweeps, len(averages.listed), self.features)
+            queries = ALSQueries.of(looks.sweeps, len(averages.listed), self.features, most_factors=self.factors)
             side, said = refined(queries, population, averages, no_progress)
             base, unknown, factors = side.base, side.unknown, side.factors
             counts = seen.counts_with(said, averages, population)

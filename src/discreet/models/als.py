@@ -31,6 +31,7 @@ from discreet.doors import checked
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
 from discreet.kernels.statistics import normal_equation_sums, packed_width, solve_items
 from discreet.models.denoise.item_biases import item_biases
+from discreet.models.denoise.private_als import CONSTANTS as PRIVATE
 from discreet.models.denoise.private_als import ALSQueries, covariates, fit_private, sample_factor_sums
 from discreet.models.home.fold_in import FAINT_PENALTY, FoldIn, fixed, fold_in, rating_offsets, with_ones
 from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
@@ -52,8 +53,6 @@ class _Constants:
     """Without privacy."""
     sweeps: int = 15
     """Without privacy."""
-    most_items: int = 20_000
-    """How many items have factors at most, with privacy: their normal equations must fit into memory."""
     most_factors: int = 16
     """With privacy."""
     most_sweeps: int = 12
@@ -128,7 +127,7 @@ class ALS:
     seed: int = 0
     weighting: Weighting = "adaptive"
     kept: int = 200
-    exponent: float = 0.25
+    exponent: float = PRIVATE.exponent
     items: int | None = None
     features: bool = True
     free: bool = True
@@ -209,7 +208,7 @@ class ALS:
         queries = ALSQueries(
             factors=self.factors or 1,
             sweeps=self.sweeps or 1,
-            items=min(len(population.catalogue), self.items or CONSTANTS.most_items),
+            items=min(len(population.catalogue), self.items or PRIVATE.most_items),
             item_sums_share=self.item_sums_share or 0.5,
             weighting=self.weighting,
             kept=self.kept,

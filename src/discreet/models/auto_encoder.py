@@ -12,11 +12,9 @@ from typing import ClassVar
 
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
-from discreet.kernels.autoencoder import Sizes, for_scoring
-from discreet.kernels.autoencoder_training import Training, train
 from discreet.models.home.codes import network_scores
 from discreet.models.home.network_arrays import network_arrays
-from discreet.models.mult_vae import check_training
+from discreet.models.mult_vae import check_training, trained
 from discreet.populations.asking import check_ratings
 from discreet.releases.declared import Array
 from discreet.releases.release import Release
@@ -63,19 +61,7 @@ class AutoEncoder:
     def fit(self, ratings: Ratings, progress: Progress = no_progress) -> Release:
         """Train on raw ratings, and release the weights."""
         check_ratings(self, ratings)
-        sizes = Sizes(items=ratings.n_items, hidden=int(self.hidden), latent=int(self.latent), variational=False)
-        how = Training(
-            epochs=self.epochs,
-            batch=self.batch,
-            learning_rate=self.learning_rate,
-            dropout=self.dropout,
-            decay=self.decay,
-            validation=self.validation,
-            patience=self.patience,
-            seed=self.seed,
-        )
-        arrays = train(ratings.indptr, ratings.item_index, sizes, how, progress)
-        return Release.of_ratings(self, ratings, for_scoring(sizes, arrays))
+        return Release.of_ratings(self, ratings, trained(self, ratings, progress, variational=False))
 
     def declared(self, names: Collection[str]) -> tuple[Array, ...]:
         """The arrays of a release."""

@@ -15,13 +15,13 @@ private one. Training needs torch, scoring does not.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
 from discreet.errors import require_number, require_seed, require_whole
-from discreet.kernels.autoencoder import Sizes, for_scoring
+from discreet.kernels.autoencoder import Arrays, Sizes, for_scoring
 from discreet.kernels.autoencoder_training import Training, train
 from discreet.models.home.codes import network_scores
 from discreet.models.home.network_arrays import network_arrays
@@ -86,21 +86,7 @@ class MultVAE:
     def fit(self, ratings: Ratings, progress: Progress = no_progress) -> Release:
         """Train on raw ratings, and release the weights that scoring needs."""
         check_ratings(self, ratings)
-        sizes = Sizes(items=ratings.n_items, hidden=int(self.hidden), latent=int(self.latent))
-        how = Training(
-            epochs=self.epochs,
-            batch=self.batch,
-            learning_rate=self.learning_rate,
-            beta=self.beta,
-            annealing=self.annealing,
-            dropout=self.dropout,
-            decay=self.decay,
-            validation=self.validation,
-            patience=self.patience,
-            seed=self.seed,
-        )
-        arrays = train(ratings.indptr, ratings.item_index, sizes, how, progress)
-        return Release.of_ratings(self, ratings, for_scoring(sizes, arrays))
+        return Release.of_ratings(self, ratings, trained(self, ratings, progress, variational=True))
 
     def declared(self, names: Collection[str]) -> tuple[Array, ...]:
         """The arrays of a release."""
@@ -109,6 +95,15 @@ class MultVAE:
     def score(self, release: Release, histories: Ratings) -> Floats:
         """The logits of all items, from the user's own history."""
         return network_scores(release, histories, variational=True)
+
+
+def trained(model: Any, ratings: Ratings, progress: Progress, *, variational: bool) -> Arrays:
+    """The weights that scoring needs, of a network with the model's sizes that was trained as its settings say."""
+    hidden, latent = int(model.hidden), int(model.latent)
+    sizes = Sizes(items=ratings.n_items, hidden=hidden, latent=latent, variational=variational)
+    named = {field.name for field in fields(Training)} & set(vars(model))
+    how = Training(**{name: getattr(model, name) for name in named})
+    return for_scoring(sizes, train(ratings.indptr, ratings.item_index, sizes, how, progress))
 
 
 def check_training(model: object) -> None:

@@ -65,14 +65,8 @@ class Booking:
         settings: str = "",
         run_id: str | None = None,
         folder: str | None = None,
-        on_the_way: bool = False,
     ) -> Reservation:
-        """Book a whole plan; raises where that would overspend.
-
-        With ``on_the_way`` it is one spend that stands for looks which are still to be chosen, each by the answers
-        before it, all with Gaussian noise. If their μ² never sum to more than that of the spend, they are together no
-        less private than it is, however they are chosen (Smith & Thakurta 2022).
-        """
+        """Book a whole plan; raises where that would overspend."""
         with self._lock:
             require(
                 self._plan is None and not self._paid, "this population has booked before: make another for another fit"
@@ -80,9 +74,26 @@ class Booking:
             self._look_at_users()
             line = self.budget.reserve(self.account, plan, purpose, settings=settings, run_id=run_id, folder=folder)
             self._plan = plan.spends
-            if on_the_way:
-                self._limit = plan.spends[0]
         self._remember()
+        return line
+
+    def reserve_limit(
+        self,
+        ledger: Ledger,
+        purpose: str,
+        *,
+        settings: str = "",
+        run_id: str | None = None,
+        folder: str | None = None,
+    ) -> Reservation:
+        """Book all that a ledger allows, as one look with Gaussian noise, for looks that are still to be chosen.
+
+        Each may be chosen by the answers before it, all have Gaussian noise. If their μ² never sum to more than that of
+        the look that is booked, they are together no less private than it is (Smith & Thakurta 2022).
+        """
+        plan = whole_limit(ledger)
+        line = self.reserve(plan, purpose, settings=settings, run_id=run_id, folder=folder)
+        self._limit = plan.spends[0]
         return line
 
     def pay(self, ledger: Ledger, spend: Spend) -> None:
@@ -137,6 +148,29 @@ class Booking:
     def _remember(self) -> None:
         if (sketch := self._sketched()) is not None:
             self.budget.remember(self.account, sketch, self.place)
+
+
+def whole_limit(ledger: Ledger) -> Ledger:
+    """A plan of one look with Gaussian noise that costs all that a ledger allows.
+
+    >>> whole_limit(Ledger(1.0, 1e-6)).spends[0].what
+    'looks that are chosen by the answers before them'
+    """
+    from discreet.privacy.composition import SAMPLER_ODDS, SET_ASIDE
+    from discreet.privacy.gaussian import mu_of
+
+    usable = ledger.delta * (1 - SET_ASIDE)
+    odds = ledger.delta * SET_ASIDE / 2 / (1 + math.exp(min(ledger.epsilon, 700)))
+    spend = Spend(
+        what="looks that are chosen by the answers before them",
+        mechanism="gaussian",
+        norm="l2",
+        sensitivity=1.0,
+        scale=1 / mu_of(ledger.epsilon, usable),
+        slack=min(SAMPLER_ODDS, odds),
+        weighted=ledger.weighted,
+    )
+    return _ledger_of(ledger, spend)
 
 
 def _within(limit: Spend, spends: tuple[Spend, ...]) -> bool:

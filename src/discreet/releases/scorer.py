@@ -122,24 +122,25 @@ class Scorer:
 
     # ── Many users ──
 
-    def scores(self, histories: Ratings) -> Floats:
-        """Ranking scores for many users at once, users by items.
+    def scores(self, histories: Ratings, *, finite: bool = True) -> Floats:
+        """Ranking scores for many users at once, users by items; ``finite`` as in :meth:`predict`.
 
         The result is dense: pass a batch of users (see :meth:`batches`) when there are many.
         """
         self.check_histories(histories)
         with _computing(self.model):
             scores = self.model.score(self.prepared, histories)
-        self._require_scores(scores)
+        if finite:
+            self._require_scores(scores)
         return scores
 
-    def batches(self, histories: Ratings) -> Iterator[tuple[int, Floats]]:
+    def batches(self, histories: Ratings, *, finite: bool = True) -> Iterator[tuple[int, Floats]]:
         """Scores of all users, a bounded block at a time: ``(position of the first user, scores)``."""
         self.check_histories(histories)
         size = max(1, BATCH_CELLS // max(1, len(self.catalogue)))
         for first in range(0, histories.n_users, size):
             block = np.arange(first, min(first + size, histories.n_users))
-            yield first, self.scores(histories.select_users(block))
+            yield first, self.scores(histories.select_users(block), finite=finite)
 
     def predict(self, histories: Ratings, users: AnyArray, items: AnyArray, *, finite: bool = True) -> Floats:
         """The expected rating of each pair (position of a user in ``histories``, position of an item).

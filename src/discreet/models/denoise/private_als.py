@@ -91,10 +91,10 @@ class ALSQueries:
     relative_weight: float = CONSTANTS.relative_weight
 
     @classmethod
-    def of(cls, asked: Sweeps, items: int, features: bool) -> "ALSQueries":
+    def of(cls, asked: Sweeps, items: int, features: bool, most_factors: int) -> "ALSQueries":
         """Sweeps after item sums that were asked for otherwise."""
         return cls(
-            factors=asked.factors,
+            factors=min(asked.factors, most_factors),
             sweeps=asked.sweeps,
             items=items,
             item_sums_share=1 - asked.share,
