@@ -5,8 +5,8 @@ from typing import Literal
 
 from discreet.doors import checked, checked_methods
 
-MergeRule = Literal["last", "mean", "recency"]
-"""How several ratings of one item by one user become one."""
+MergeRule = Literal["last", "mean", "recency", "once"]
+"""How several ratings of one item by one user become one; ``once`` is for data without ratings, where all are alike."""
 
 
 @checked

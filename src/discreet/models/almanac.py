@@ -31,8 +31,9 @@ sensitivities that their modules prove. A user's own fit is shown to that user a
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -42,6 +43,7 @@ from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number, require_whole
 from discreet.models.denoise.co_occurrence import taste_factors
+from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.item_biases import denoised
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
 from discreet.models.denoise.private_als import ALSQueries, refined
@@ -129,6 +131,8 @@ class Almanac:
     pair_share: float | None = None
     purpose: Purpose | None = None
 
+    implicit: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         for name in ("audience", "factors", "taste_factors"):
             require_whole(name, getattr(self, name), 1)
@@ -147,6 +151,8 @@ class Almanac:
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for noisy sums, and denoise them."""
         check_population(self, population)
+        if population.catalogue.scale.implicit:
+            return Release.of(self, population, self._fit_without_ratings(population, progress))
         if self.purpose is None or not self.chooses_on_the_way(population):
             return Release.of(self, population, self._fit_by_public_facts(population, progress))
         return Release.of(self, population, self._fit_by_what_is_seen(population, self.purpose, progress))
@@ -154,6 +160,8 @@ class Almanac:
     def chooses_on_the_way(self, population: Population) -> bool:
         """Whether answers decide what is asked for next: with a purpose, the unit user and Gaussian noise."""
         if self.purpose is None or population.unit is None or population.unit.name == "rating":
+            return False
+        if population.catalogue.scale.implicit:
             return False
         if self.items is not None or self.pair_share is not None:
             return False
@@ -243,6 +251,19 @@ class Almanac:
                 factors = factors * np.float32(QUERIES.clip * width)
         progress(3, 3, "pairs of items")
         return arrays | self._padded(size, rows, factors, rows, tastes)
+
+    def _fit_without_ratings(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
+        """Counts and co-occurrence counts alone (:mod:`~discreet.models.denoise.interactions`)."""
+        size, features = len(population.catalogue), self._features(population.catalogue).shape[1] > 0
+        queries = queries_for(population, self.audience, self.items, self.pair_share, features)
+        found = fit_interactions(replace(queries, products=False), population, self.taste_factors, progress)
+        nothing = np.zeros(size, dtype=np.float32)
+        return {
+            "mean": np.ones(1, dtype=np.float32),
+            "item_bias": nothing,
+            "unknown": nothing,
+            "counts": found.counts.astype(np.float32),
+        } | self._padded(size, found.rows, np.zeros((len(found.rows), 0)), found.rows, found.tastes)
 
     def _padded(
         self, size: int, rows: Indices, factors: AnyArray, listed: Indices, tastes: AnyArray
