@@ -108,7 +108,7 @@ class Search:
         object.__setattr__(self, "candidates", tuple(self.candidates))
         (name,) = check_metrics([self.metric])
         bounded = is_ranking(name) and not name.startswith(("coverage", "novelty"))  # of one user, between 0 and 1
-        require(name == "rmse" or bounded, f"a search goes by rmse or by how well users are ranked, got {name!r}")
+        require(name == "rmse" or bounded, f"a search goes by rmse or a metric of rankings of one user, got {name!r}")
         for candidate in self.candidates:
             kind = type(candidate).__name__
             require(isinstance(candidate, Model) and hasattr(candidate, "fit"), f"{candidate!r} is no model")
