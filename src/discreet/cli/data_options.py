@@ -10,6 +10,7 @@ from discreet.cli.tables import note
 from discreet.errors import DataError, UnknownNameError, require
 
 if TYPE_CHECKING:
+    from discreet.data.catalogue import Catalogue
     from discreet.data.gather import Repeats
     from discreet.data.ratings import Ratings
     from discreet.types import Progress
@@ -130,6 +131,46 @@ class DataOptions:
             f"{self.data} has several ratings of one item by one user: merge them with --repeats last, mean or recency",
         )
         return ratings
+
+    def public_catalogue(self) -> "Catalogue":
+        """The public items, without reading a rating; of a table of ratings the first row alone is looked at."""
+        from discreet.data.catalogue import Scale
+        from discreet.data.public_facts import check_header, public_catalogue
+        from discreet.data.tables import is_table, roles
+        from discreet.data.text_format import TextFormat
+
+        self.check()
+        place, listed, of_items = Path(self.data), _names(self.columns), _names(self.items_columns)
+        try:
+            if place.is_file() and is_table(place) and self.items is not None:
+                rating = None if self.implicit else self.rating_column or "rating"
+                named = roles(self.user_column or "user", self.item_column or "item", rating, self.time_column)
+                text = TextFormat(
+                    columns=None if listed is None else tuple(listed), separator=self.separator, encoding=self.encoding
+                )
+                check_header(place, text, list(named.values()))
+            found = public_catalogue(
+                self.data,
+                path=self.path,
+                scale=None if self.scale is None else Scale.parse(self.scale),
+                implicit=self.implicit,
+                items=self.items,
+                item=self.items_id_column or self.item_column or "item",
+                items_public=self.items_public,
+                title=self.title_column,
+                features=_names(self.features) or (),
+                columns=of_items,
+                encoding=self.encoding,
+            )
+        except DataError as error:
+            raise DataError(_in_options(str(error)), place=error.place) from None
+        self._note_unused()
+        require(
+            found.declared,
+            "without a public list of items --epsilon would promise nothing: say that the table of --items is public "
+            "with --items-public",
+        )
+        return found
 
     def _note_unused(self) -> None:
         """Name the columns of the table of items that nothing is made of, before anything is spent."""
