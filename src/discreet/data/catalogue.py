@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.labels import Labels, counted, require_text
+from discreet.data.prior import ItemPrior
 from discreet.doors import checked, checked_methods
 from discreet.errors import InputError, UnknownNameError, require
 from discreet.strings import Strings
@@ -119,6 +120,8 @@ class Catalogue:
         Whether whoever made the list says that it is public: that it was made without looking at the ratings. A list
         that was read off the ratings tells what was rated, and nothing that carries it is private. This cannot be seen
         from the list, so without a word it is taken for such a one.
+    prior
+        What another release says of these items (:func:`discreet.releases.with_prior`). It is not saved with a release.
 
     Examples
     --------
@@ -139,6 +142,7 @@ class Catalogue:
     item_genres: Booleans = field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
     years: NDArray[np.int16] = field(default_factory=lambda: np.zeros(0, dtype=np.int16))
     declared: bool = field(default=False, kw_only=True)
+    prior: ItemPrior | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         size = len(self.items)

@@ -45,12 +45,13 @@ from discreet.errors import InputError, require, require_number, require_whole
 from discreet.models.denoise.co_occurrence import taste_factors
 from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.item_biases import denoised
+from discreet.models.denoise.prior import informed
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
 from discreet.models.denoise.private_als import ALSQueries, refined
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
-from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, SUMS, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums import almanac_plan
 from discreet.models.sums.almanac_plan import PURPOSES, Purpose, co_occurrence, next_looks
@@ -250,7 +251,8 @@ class Almanac:
                 factors = denoised_factors(products, weights, noise, variance, CONSTANTS.factor_spread, self.factors)
                 factors = factors * np.float32(QUERIES.clip * width)
         progress(3, 3, "pairs of items")
-        return arrays | self._padded(size, rows, factors, rows, tastes)
+        arrays |= self._padded(size, rows, factors, rows, tastes)
+        return informed(arrays, population, sums, np.stack([noisy_counts, noisy_sums]), count_noise, features)
 
     def _fit_without_ratings(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
         """Counts and co-occurrence counts alone (:mod:`~discreet.models.denoise.interactions`)."""
@@ -293,6 +295,7 @@ class Almanac:
             COUNTS,
             Array("item_factors", "float32", ("items", self.factors)),
             Array("taste_factors", "float32", ("items", self.taste_factors)),
+            *(SUMS if "noisy_sums" in names else ()),
         )
 
     def prepare(self, release: Release) -> "Prepared":

@@ -34,6 +34,8 @@ event more or less.',)
         )
     if handling.nameless and unit.name == "user":
         found.append("Users came without names: whoever is in the data twice counts as two users.")
+    if handling.prior is not None:
+        found.append(handling.prior)
     return tuple(found)
 
 
