@@ -33,7 +33,7 @@ from discreet.kernels.compiling import chosen
 from discreet.kernels.conditional_logit import fit_logit_rows, tiles
 from discreet.models.home.fold_in import fixed, row_sums
 from discreet.models.home.item_scales import item_scales
-from discreet.types import AnyArray, Floats, Indices
+from discreet.types import AnyArray, Doubles, Floats, Indices
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,14 @@ class ConditionalLogit:
         fit(scores, histories.indptr, histories.item_index, self.covariates, self.precision, CONSTANTS.newton_steps)
         return scores
 
-    def shares(self, history: History, item: int) -> Floats:
-        """What each rating of a history adds to the score of ``item``, to first order.
+    @cached_property
+    def _columns(self) -> Doubles:
+        """The covariates, one row an item."""
+        size = len(self.interactions.share)
+        return self.covariates.transpose(0, 2, 1).reshape(-1, len(self.precision))[:size].astype(np.float64)
+
+    def shares(self, history: History, items: Indices) -> Floats:
+        """What each rating of a history adds to the score of each of ``items``, to first order: items by ratings.
 
         A rating moves b through the factors, and η through the features in which its item differs from what was
         expected: ∂ log b_i, and a Newton step from η = 0, are both sums over the rated items.
@@ -181,17 +187,16 @@ class ConditionalLogit:
         logs = self.interactions.log_expectations(alone)[0].astype(np.float64)
         share = np.exp(logs - logs.max())
         share /= share.sum()
-        columns = self.covariates.transpose(0, 2, 1).reshape(-1, len(self.precision))[: len(share)].astype(np.float64)
-        columns -= share @ columns
-        own = columns[history.items]
-        hessian = len(own) * ((columns.T * share) @ columns) + np.diag(self.precision)
-        added = own @ np.linalg.solve(hessian, columns[item])
-        place, places = self.interactions.place[item], self.interactions.place[history.items]
-        if place >= 0:
-            pull = len(own) * self.interactions.strength
-            along = self.interactions.outward[place] * pull / (pull + CONSTANTS.interaction_variance)
-            added += np.where(places >= 0, self.interactions.inward[places] @ along, 0) / np.exp(logs[item])
-        return np.asarray(added, dtype=np.float32)
+        mean = share @ self._columns
+        own, asked = self._columns[history.items] - mean, self._columns[items] - mean
+        second = (self._columns.T * share) @ self._columns - np.outer(mean, mean)
+        added = asked @ np.linalg.solve(len(own) * second + np.diag(self.precision), own.T)
+        place, places = self.interactions.place[items], self.interactions.place[history.items]
+        pull = len(own) * self.interactions.strength
+        pull = pull / (pull + CONSTANTS.interaction_variance)
+        moved = (self.interactions.outward[place] * pull) @ self.interactions.inward[places].T
+        both = (place >= 0)[:, None] & (places >= 0)
+        return np.asarray(added + np.where(both, moved, 0) / np.exp(logs[items])[:, None], dtype=np.float32)
 
 
 def logit_scores(interactions: InteractionModel, liked: Floats, features: Floats, histories: Ratings) -> Floats:
