@@ -192,11 +192,13 @@ class ConditionalLogit:
         second = (self._columns.T * share) @ self._columns - np.outer(mean, mean)
         added = asked @ np.linalg.solve(len(own) * second + np.diag(self.precision), own.T)
         place, places = self.interactions.place[items], self.interactions.place[history.items]
-        pull = len(own) * self.interactions.strength
-        pull = pull / (pull + CONSTANTS.interaction_variance)
-        moved = (self.interactions.outward[place] * pull) @ self.interactions.inward[places].T
-        both = (place >= 0)[:, None] & (places >= 0)
-        return np.asarray(added + np.where(both, moved, 0) / np.exp(logs[items])[:, None], dtype=np.float32)
+        if len(self.interactions.rows) > 0:
+            pull = len(own) * self.interactions.strength
+            pull = pull / (pull + CONSTANTS.interaction_variance)
+            moved = (self.interactions.outward[place] * pull) @ self.interactions.inward[places].T
+            both = (place >= 0)[:, None] & (places >= 0)
+            added += np.where(both, moved, 0) / np.exp(logs[items])[:, None]
+        return np.asarray(added, dtype=np.float32)
 
 
 def logit_scores(interactions: InteractionModel, liked: Floats, features: Floats, histories: Ratings) -> Floats:
