@@ -123,7 +123,10 @@ class Scorer:
                 shares = list(self.model.explain_many(self.prepared, history, items))
         else:
             shares = [self.shares(history, int(item)) for item in items]
-        return [self._strongest(history, row) for row in shares]
+        strongest = [_strongest(row) for row in shares]
+        used = {row: int(history.items[row]) for carried in strongest for row, _ in carried}
+        names = {row: (self.catalogue.items[item], str(self.catalogue.titles[item])) for row, item in used.items()}
+        return [tuple(Reason(*names[row], share) for row, share in carried) for carried in strongest]
 
     def shares(self, history: History, item: int) -> Floats:
         """What each rating of a history adds to the score of the item at a position."""
@@ -218,20 +221,15 @@ class Scorer:
                 f"{type(self.model).__name__} cannot explain its suggestions; Almanac and neighbour models can"
             )
 
-    def _strongest(self, history: History, shares: Floats) -> tuple[Reason, ...]:
-        carried = np.maximum(np.asarray(shares, dtype=np.float64), 0)
-        if not carried.any():
-            return ()
-        order, whole = np.argsort(-carried, kind="stable")[:MOST_REASONS], carried.sum()
-        return tuple(
-            Reason(
-                item=self.catalogue.items[int(history.items[row])],
-                title=str(self.catalogue.titles[history.items[row]]),
-                share=float(carried[row] / whole),
-            )
-            for row in order
-            if carried[row] > 0
-        )
+
+def _strongest(shares: Floats) -> list[tuple[int, float]]:
+    """The ratings that carry most of a score, by their place in the history, each with its share of the whole."""
+    carried = np.maximum(np.asarray(shares, dtype=np.float64), 0)
+    whole = float(carried.sum())
+    if whole == 0:
+        return []
+    order = np.argsort(-carried, kind="stable")[:MOST_REASONS].tolist()
+    return [(row, float(carried[row]) / whole) for row in order if carried[row] > 0]
 
 
 @contextmanager

@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
@@ -99,7 +101,7 @@ class Ready:
         somebody = History.of_likes(catalogue, [items[0]])
         scorer.recommend(somebody, 1, explain=explains)
         if scorer.predicts_ratings:
-            scorer.predict(Ratings.of_history(somebody), [0], [0])
+            scorer.predict(Ratings.of_history(somebody), np.zeros(1, np.int32), np.zeros(1, np.int32))
         return cls(
             name=str(certificate["arrays_sha256"])[:16],
             model=type(release.model).__name__,

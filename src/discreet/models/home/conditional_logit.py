@@ -171,11 +171,9 @@ class ConditionalLogit:
         fit(scores, histories.indptr, histories.item_index, self.covariates, self.precision, CONSTANTS.newton_steps)
         return scores
 
-    @cached_property
-    def _columns(self) -> Doubles:
-        """The covariates, one row an item."""
-        size = len(self.interactions.share)
-        return self.covariates.transpose(0, 2, 1).reshape(-1, len(self.precision))[:size].astype(np.float64)
+    def _covariates_of(self, items: Indices) -> Doubles:
+        tile = self.covariates.shape[2]
+        return self.covariates[items // tile, :, items % tile].astype(np.float64)
 
     def shares(self, history: History, items: Indices) -> Floats:
         """What each rating of a history adds to the score of each of ``items``, to first order: items by ratings.
@@ -184,13 +182,14 @@ class ConditionalLogit:
         expected: ∂ log b_i, and a Newton step from η = 0, are both sums over the rated items.
         """
         alone = Ratings.of_history(history)
-        logs = self.interactions.log_expectations(alone)[0].astype(np.float64)
-        share = np.exp(logs - logs.max())
+        logs = self.interactions.log_expectations(alone)[0]
+        share = np.zeros(self.covariates[:, 0].shape, dtype=np.float32)
+        share.ravel()[: len(logs)] = np.exp(logs - logs.max())
         share /= share.sum()
-        mean = share @ self._columns
-        own, asked = self._columns[history.items] - mean, self._columns[items] - mean
-        second = (self._columns.T * share) @ self._columns - np.outer(mean, mean)
-        added = asked @ np.linalg.solve(len(own) * second + np.diag(self.precision), own.T)
+        mean, second = few_users.moments(self.covariates, share, np.empty_like(self.covariates))
+        own, asked = self._covariates_of(history.items) - mean, self._covariates_of(items) - mean
+        hessian = len(own) * (second - np.outer(mean, mean)) + np.diag(self.precision)
+        added = np.linalg.solve(hessian, asked.T).T @ own.T
         place, places = self.interactions.place[items], self.interactions.place[history.items]
         if len(self.interactions.rows) > 0:
             pull = len(own) * self.interactions.strength
