@@ -1,6 +1,7 @@
 """Around every route: rates, sizes, times, headers, counts, and a log line that says nothing about anybody."""
 
 import asyncio
+import contextlib
 import logging
 import time
 import traceback
@@ -33,6 +34,7 @@ HEADERS = (
 )
 POLICY = (b"content-security-policy", NOTHING.encode())
 TRANSPORT = (b"strict-transport-security", b"max-age=31536000")
+SECONDS_TO_DRAIN, MOST_DRAINED = 1.0, 4
 KEEP_NOTHING = (b"cache-control", b"no-store")
 
 
@@ -144,8 +146,11 @@ async def refuse(send: Send, status: int, sentence: str, after: int | None = Non
 async def body_of(receive: Receive, headers: Any, limits: Limits) -> bytes:
     """The body of a request, if it is small enough and comes in time."""
     length = headers.get("content-length")
+    too_large = RefusedError(413, f"a body must have at most {limits.body:,} bytes")
     if length is not None and (not length.isdigit() or int(length) > limits.body):
-        raise RefusedError(413, f"a body must have at most {limits.body:,} bytes")
+        if "expect" not in headers:
+            await _drain(receive, limits)
+        raise too_large
     parts, size = [], 0
     try:
         async with asyncio.timeout(limits.seconds_for_body):
@@ -156,9 +161,22 @@ async def body_of(receive: Receive, headers: Any, limits: Limits) -> bytes:
                 part = message.get("body", b"")
                 size += len(part)
                 if size > limits.body:
-                    raise RefusedError(413, f"a body must have at most {limits.body:,} bytes")
+                    await _drain(receive, limits)
+                    raise too_large
                 parts.append(part)
                 if not message.get("more_body"):
                     return b"".join(parts)
     except TimeoutError:
         raise RefusedError(408, "the body took too long") from None
+
+
+async def _drain(receive: Receive, limits: Limits) -> None:
+    """Read on for a moment: a connection that is closed on what was not read takes the answer with it."""
+    size = 0
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(SECONDS_TO_DRAIN):
+            while size <= MOST_DRAINED * limits.body:
+                message = await receive()
+                size += len(message.get("body", b""))
+                if not message.get("more_body"):
+                    return
