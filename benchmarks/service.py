@@ -132,7 +132,7 @@ class Service:
         return float(re.search(rf"^{name} (\S+)$", self.metrics(), flags=re.MULTILINE)[1])
 
     def workers(self) -> list[int]:
-        command = ["ps", "-o", "pid=,args=", "--ppid", str(self.process.pid)]
+        command = ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(self.process.pid)]
         found = subprocess.run(command, capture_output=True, text=True)
         return [int(line.split()[0]) for line in found.stdout.splitlines() if "spawn_main" in line]
 

@@ -101,7 +101,7 @@ def test_a_damaged_release_is_not_taken_up(start, tmp_path):
 
 def test_a_worker_that_dies_is_started_again(start, folder):
     server = start(folder, "--workers", "2", "--rate", "0")
-    command = ["ps", "-o", "pid=,args=", "--ppid", str(server.process.pid)]
+    command = ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(server.process.pid)]
     listed = subprocess.run(command, capture_output=True, text=True, check=True)
     workers = [int(line.split()[0]) for line in listed.stdout.splitlines() if "spawn_main" in line]
     assert len(workers) == 2
