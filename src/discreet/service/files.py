@@ -3,15 +3,27 @@
 import base64
 import gzip
 import hashlib
+import logging
 import mimetypes
 import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from discreet.errors import InputError
 from discreet.releases.release import Release
 
-TYPES = {".js": "text/javascript", ".html": "text/html", ".css": "text/css", ".json": "application/json"}
+LOG = logging.getLogger("discreet.service")
+
+TYPES = {
+    ".js": "text/javascript",
+    ".ts": "text/plain",
+    ".html": "text/html",
+    ".css": "text/css",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
+}
 """The system's own table differs between machines."""
 WORTH_IT = 0.9
 """A file that compresses to more than this share is sent as it is."""
@@ -88,5 +100,9 @@ def export(release: Release, folder: Path) -> bool:
         from discreet.web import export_release  # type: ignore[import-not-found,unused-ignore]
     except ModuleNotFoundError:
         return False
-    export_release(release, folder)
+    try:
+        export_release(release, folder)
+    except InputError as error:  # a model that no browser can compute
+        LOG.info("there is no page: %s", error)
+        return False
     return True
