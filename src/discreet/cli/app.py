@@ -25,6 +25,7 @@ from discreet.cli import (
     recommending,
     reproduce,
     search,
+    serve,
 )
 from discreet.errors import DiscreetError, one_line
 
@@ -112,6 +113,7 @@ app.command()(search.search)
 app.command()(evaluation.evaluate)
 app.command()(evaluation.compare)
 app.command()(recommending.recommend)
+app.command()(serve.serve)
 app.command()(fitting.show)
 app.command()(certificate.certificate)
 app.command()(certificate.keys)
