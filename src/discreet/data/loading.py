@@ -86,7 +86,9 @@ def load(
         place = place.parent
     if address is not None or (not is_folder(place) and is_table(place)):
         if declared is None:
-            raise InputError(f"{address or place} does not say its rating scale: declare it, for example scale=Scale(1, 5)")
+            raise InputError(
+                f"{address or place} does not say its rating scale: declare it, for example scale=Scale(1, 5)"
+            )
         return read_table(
             place if address is None else address,
             scale=declared,

@@ -285,5 +285,3 @@ def _check_columns(address: Remote, names: list[str], columns: dict[str, str]) -
         if name not in names:
             raise DataError.at(str(address), f"there is no column {name!r}; {columns_there(names)}")
         require_once(names, name, str(address))
-
-

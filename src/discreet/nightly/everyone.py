@@ -8,7 +8,7 @@ stopped, and a run that is done says so (:mod:`discreet.nightly.parts`).
 import hashlib
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -210,9 +210,7 @@ class _Work:
         """The ratings of a file: those that an earlier run laid down, if it is about the same."""
         place = folder / RATINGS
         if before is not None and before.fingerprint == fingerprint and before.laid_down:
-            return Spilled.read(
-                place, self.release.catalogue, self.chunk, self.repeats, incomplete=before.incomplete
-            )
+            return Spilled.read(place, self.release.catalogue, self.chunk, self.repeats, incomplete=before.incomplete)
         cleared(folder)
         return self._spill(table, place)
 
@@ -223,14 +221,16 @@ class _Work:
             histories = self._spill(data, folder / RATINGS)
         else:
             ratings = data if isinstance(data, Ratings) else data()
-            require(isinstance(ratings, Ratings), f"data must be ratings or where they are, got {type(ratings).__name__}")
+            require(
+                isinstance(ratings, Ratings), f"data must be ratings or where they are, got {type(ratings).__name__}"
+            )
             if self.repeats != "keep" and ratings.has_repeats:
                 ratings = ratings.merge(self.repeats)
             histories = Loaded.of(ratings, self.release.catalogue, self.chunk)
         digest = hashlib.sha256()
         for number in range(-(-histories.n_users // self.chunk)):
             part = histories.chunk(number)
-            digest.update(part.users.names.bytes)
+            digest.update(part.users.names.bytes.tobytes())
             for column in (part.users.names.offsets, part.indptr, part.item_index, part.values):
                 digest.update(column.tobytes())
         return histories, digest.hexdigest()

@@ -98,7 +98,7 @@ class Recommendations(Sequence[Suggestion]):
 
 
 def best_items(scores: Floats, masked: Sequence[Ratings], k: int, allowed: Booleans | None = None) -> Indices:
-    """The ``k`` best ``allowed`` items of each user, best first, that none of ``masked`` holds; −1 where there are fewer.
+    """The ``k`` best ``allowed`` items of each user, best first, that none of ``masked`` holds; −1 where too few are.
 
     Equal scores: the lower position first, so that the same release always says the same.
 

@@ -45,9 +45,7 @@ def similar_items(scorer: "Scorer", item: str, k: int, allowed: Booleans | None 
 def similarities(scorer: "Scorer", position: int) -> Floats:
     """How much the item at a position speaks for each item."""
     catalogue = scorer.catalogue
-    alone = History(
-        catalogue, np.array([position], dtype=np.int32), np.array([catalogue.scale.high], dtype=np.float32)
-    )
+    alone = History(catalogue, np.array([position], dtype=np.int32), np.array([catalogue.scale.high], dtype=np.float32))
     nobody = History(catalogue, np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32))
     liked, usual = scorer.score(alone), scorer.score(nobody)
     others = np.arange(len(catalogue)) != position
