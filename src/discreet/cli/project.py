@@ -207,7 +207,7 @@ def _value(path: Path, what: str, hint: Any, value: Any) -> Any:
             float: "a number",
             int: "a whole number",
             bool: "true or false",
-            Path: "a path",
+            Path: "a path, in quotes",
         }
         raise InputError.at(str(path), f"{what} must be {words[kind]}")
     if what.startswith(("source in", "url in")):

@@ -84,7 +84,7 @@ class Remote(str):
         where = f"{host}:{port}" if port else host
         shown = f"{scheme}://{where}{parts.path}"
         if scheme in DATABASES:
-            shown = f"postgresql://{where or 'localhost'}{parts.path}"
+            shown = f"postgresql://{where or asked.get('host', 'localhost')}{parts.path}"
             if "query" in asked:
                 shown += f"?query={hashlib.sha256(asked['query'].encode()).hexdigest()[:12]}"
             elif "table" in asked:
@@ -259,7 +259,11 @@ def _of_store(address: Remote, columns: dict[str, str]) -> Iterator[pl.DataFrame
         names = lazy.collect_schema().names()
         _check_columns(address, names, columns)
         chosen = lazy.select(pl.col(name).alias(role) for role, name in columns.items())
-        yield from chosen.collect_batches(chunk_size=BATCH, maintain_order=True)
+        if hasattr(chosen, "collect_batches"):
+            yield from chosen.collect_batches(chunk_size=BATCH, maintain_order=True)
+            return
+        for first in range(0, int(chosen.select(pl.len()).collect().item()), BATCH):  # older versions of polars
+            yield chosen.slice(first, BATCH).collect()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ImportError, RuntimeError) as error:
         raise DataError(f"{address} cannot be read: {_store_reason(error)}") from None
 
