@@ -1,6 +1,6 @@
 """A release made ready to serve: what does not depend on a user is prepared once, then any number of users may ask."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from discreet.errors import DiscreetError, InputError, library_for, require, req
 from discreet.printable import printable
 from discreet.releases.contract import ExplainingManyModel, ExplainingModel, Model, PreparingModel, RatingModel
 from discreet.releases.recommendations import Reason, Recommendations, Suggestion, best_items
+from discreet.releases.stock import allowed_items
 from discreet.types import AnyArray, Floats, Indices
 
 if TYPE_CHECKING:
@@ -77,10 +78,19 @@ class Scorer:
         scores: Floats = self.scores(Ratings.of_history(history))[0]
         return scores
 
-    def recommend(self, history: History, k: int = 10, *, explain: bool = False) -> Recommendations:
+    def recommend(
+        self,
+        history: History,
+        k: int = 10,
+        *,
+        explain: bool = False,
+        exclude: Iterable[str] | None = None,
+        only: Iterable[str] | None = None,
+    ) -> Recommendations:
         """The ``k`` best items that the history does not hold, best first.
 
-        With ``explain=True`` each names the user's own ratings that carried it (not every model can).
+        With ``explain=True`` each names the user's own ratings that carried it (not every model can). ``exclude`` and
+        ``only`` name items, by identifier or title, that must not be recommended, or that alone may be.
         """
         require_type(
             history,
@@ -91,9 +101,10 @@ class Scorer:
         if explain:
             self._require_explaining()
         require_whole("k", k, least=1)
+        allowed = allowed_items(self.catalogue, exclude, only)
         alone = Ratings.of_history(history)
         scores = self.scores(alone)
-        best = best_items(scores, [alone], k)[0]
+        best = best_items(scores, [alone], k, allowed)[0]
         best = best[best >= 0]
         reasons = self.reasons(history, best) if explain else [()] * len(best)
         return Recommendations(
@@ -107,6 +118,12 @@ class Scorer:
                 for item, because in zip(best, reasons, strict=True)
             ]
         )
+
+    def similar(self, item: str, k: int = 10, *, only: Iterable[str] | None = None) -> Recommendations:
+        """The ``k`` items that liking an item speaks for most: see :meth:`discreet.Release.similar`."""
+        from discreet.releases.similar import similar_items
+
+        return similar_items(self, item, k, allowed_items(self.catalogue, None, only))
 
     def explain(self, history: History, item: str) -> tuple[Reason, ...]:
         """The own ratings that carry the score of an item, named by title or identifier; the strongest first."""
@@ -177,12 +194,19 @@ class Scorer:
             self._require_scores(predicted)
         return np.clip(predicted, scale.low, scale.high).astype(np.float32)
 
-    def recommend_many(self, histories: Ratings, k: int = 10) -> "pl.DataFrame":
+    def recommend_many(
+        self,
+        histories: Ratings,
+        k: int = 10,
+        *,
+        exclude: Iterable[str] | None = None,
+        only: Iterable[str] | None = None,
+    ) -> "pl.DataFrame":
         """The ``k`` best new items of every user, as a table: see :meth:`discreet.Release.recommend_many`."""
         with library_for("tables"):
             from discreet.releases.frames import recommend_many
 
-        return recommend_many(self, histories, k)
+        return recommend_many(self, histories, k, allowed_items(self.catalogue, exclude, only))
 
     def predict_frame(
         self, histories: Ratings, pairs: Any, *, user: str = "user", item: str = "item"
