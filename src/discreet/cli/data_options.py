@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from discreet.data.catalogue import Catalogue
     from discreet.data.gather import Repeats
     from discreet.data.ratings import Ratings
+    from discreet.data.remote import Table
+    from discreet.data.text_format import TextFormat
     from discreet.types import Progress
 
 
@@ -21,7 +23,12 @@ class DataOptions:
     """Which ratings to work on: DATA and the options that say how to read it."""
 
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A data set by name (`discreet data list`), or a file or folder.")
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A data set by name (`discreet data list`), a file or folder, or an address: "
+            "postgresql://…?table=NAME, s3://…, gs://…, hf://….",
+        ),
     ]
     path: Annotated[
         Path | None, typer.Option("--path", metavar="DIR", help="Folder in which to look for a named data set.")
@@ -84,14 +91,67 @@ class DataOptions:
         str | None,
         typer.Option(metavar="RULE", help="How to merge several ratings of one item: last, mean or recency."),
     ] = None
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="SQL", help="In a database: what to ask for, in place of a table.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        if "://" not in self.data and self.query is None:
+            return
+        from discreet.data.remote import Remote, is_remote, local_path
+
+        require(is_remote(self.data) or self.query is None, "--query is for a database: postgresql://…")
+        data = Remote.of(self.data, self.query) if is_remote(self.data) else local_path(self.data)
+        object.__setattr__(self, "data", data)  # from here on it shows no password
+
+    @property
+    def rule(self) -> "Repeats":
+        """What becomes of several ratings of one item by one user."""
+        rules: dict[str | None, Repeats] = {None: "keep", "last": "last", "mean": "mean", "recency": "recency"}
+        require(self.repeats in rules, f"--repeats must be last, mean or recency, got {self.repeats!r}")
+        return rules[self.repeats]
+
+    def table(self) -> "Table | None":
+        """The table that DATA is, to be read a bounded number of rows at a time; None for other formats."""
+        from discreet.data.datasets import DATA_SETS
+        from discreet.data.remote import Remote, Table
+        from discreet.data.tables import is_table
+
+        place, remote = Path(self.data), isinstance(self.data, Remote)
+        of_movielens = place.name == "ratings.csv" and place.with_name("movies.csv").exists() and not self.implicit
+        if not remote and (self.data in DATA_SETS or not place.is_file() or not is_table(place) or of_movielens):
+            return None
+        return Table(
+            place=self.data,
+            user=self.user_column or "user",
+            item=self.item_column or "item",
+            rating=None if self.implicit else self.rating_column or "rating",
+            time=self._time,
+            text=self._text(self.columns, self.separator),
+        )
+
+    @property
+    def _time(self) -> str | None:
+        """The column of the times; one that ``--columns`` calls so is one."""
+        return self.time_column or ("time" if "time" in (_names(self.columns) or ()) else None)
+
+    def _text(self, columns: str | None, separator: str | None = None) -> "TextFormat":
+        """How a table of text is written."""
+        from discreet.data.text_format import TextFormat
+
+        names = _names(columns)
+        return TextFormat(
+            columns=None if names is None else tuple(names),
+            separator=separator and separator.replace("\\t", "\t"),
+            encoding=self.encoding,
+        )
 
     def load(self, progress: "Progress", *, merged: bool = True) -> "Ratings":
         """Read the ratings; with ``merged``, refuse several ratings of one item that no rule was given for."""
         from discreet.data.catalogue import Scale
         from discreet.data.loading import load
 
-        rules: dict[str | None, Repeats] = {None: "keep", "last": "last", "mean": "mean", "recency": "recency"}
-        require(self.repeats in rules, f"--repeats must be last, mean or recency, got {self.repeats!r}")
+        rule = self.rule
         require(self.items is not None or not self.items_public, "--items-public goes with --items FILE: name the file")
         scale = None if self.scale is None else Scale.parse(self.scale)
         self.check()
@@ -103,7 +163,7 @@ class DataOptions:
                 user=self.user_column or "user",
                 item=self.item_column or "item",
                 rating=None if self.implicit else self.rating_column or "rating",
-                time=self.time_column or ("time" if "time" in (_names(self.columns) or ()) else None),
+                time=self._time,
                 items=self.items,
                 items_public=self.items_public,
                 items_id=self.items_id_column,
@@ -114,7 +174,7 @@ class DataOptions:
                 items_columns=_names(self.items_columns),
                 separator=self.separator and self.separator.replace("\\t", "\t"),
                 encoding=self.encoding,
-                repeats=rules[self.repeats],
+                repeats=rule,
                 progress=progress,
             )
         except DataError as error:  # the library speaks of arguments, the command line of options
@@ -137,18 +197,14 @@ class DataOptions:
         from discreet.data.catalogue import Scale
         from discreet.data.public_facts import check_header, public_catalogue
         from discreet.data.tables import is_table, roles
-        from discreet.data.text_format import TextFormat
 
         self.check()
-        place, listed, of_items = Path(self.data), _names(self.columns), _names(self.items_columns)
+        place = Path(self.data)
         try:
             if place.is_file() and is_table(place) and self.items is not None:
                 rating = None if self.implicit else self.rating_column or "rating"
-                named = roles(self.user_column or "user", self.item_column or "item", rating, self.time_column)
-                text = TextFormat(
-                    columns=None if listed is None else tuple(listed), separator=self.separator, encoding=self.encoding
-                )
-                check_header(place, text, list(named.values()))
+                named = roles(self.user_column or "user", self.item_column or "item", rating, self._time)
+                check_header(place, self._text(self.columns, self.separator), list(named.values()))
             found = public_catalogue(
                 self.data,
                 path=self.path,
@@ -159,7 +215,7 @@ class DataOptions:
                 items_public=self.items_public,
                 title=self.title_column,
                 features=_names(self.features) or (),
-                columns=of_items,
+                columns=_names(self.items_columns),
                 encoding=self.encoding,
             )
         except DataError as error:
@@ -177,14 +233,12 @@ class DataOptions:
         from discreet.data.columns import LONGEST_NAME
         from discreet.data.item_file import ItemColumns, unused_columns
         from discreet.data.tables import is_table
-        from discreet.data.text_format import TextFormat
 
         if self.items is None or not self.items.is_file() or not is_table(self.items):
             return
         item = self.items_id_column or self.item_column or "item"
         columns = ItemColumns(item=item, title=self.title_column, features=tuple(_names(self.features) or ()))
-        listed = _names(self.items_columns)
-        text = TextFormat(columns=None if listed is None else tuple(listed), encoding=self.encoding)
+        text = self._text(self.items_columns)
         if left := [name[:LONGEST_NAME] for name in unused_columns(self.items, columns, text)]:
             note(f"Of {self.items.name} these columns are not used: {', '.join(left)}; --features NAMES would.")
 

@@ -57,6 +57,14 @@ def fit(
     budget: BudgetUrl = None,
     replace: Replace = False,
     sign: Sign = None,
+    prior: Annotated[
+        Path | None,
+        typer.Option(
+            "--prior",
+            metavar="DIR",
+            help="Another release (public data, last month) whose items are matched: believed as far as it is borne out.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be asked for and bought: see `discreet plan`.")
     ] = False,
@@ -95,6 +103,11 @@ def fit(
             audience is None or takes_audience(chosen),
             f"{split_name(name)[0]} does not plan by the number of users: leave out --audience",
         )
+    known = None
+    if prior is not None:
+        from discreet.releases.release import Release
+
+        known = Release.load(prior)
     key = signing_key(sign)  # one that cannot be read is found before anything is spent
     with bar() as progress:
         done = fit_and_save(
@@ -111,6 +124,7 @@ def fit(
             run_id=run_id,
             replace=replace,
             sign=key,
+            prior=known,
             progress=progress,
             warn=note,
         )

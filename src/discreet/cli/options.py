@@ -1,18 +1,15 @@
 """The options that several commands share: where the data are and how to read them, ``--set``, ``--json``."""
 
-import inspect
-import shlex
-import sys
-import typing
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from functools import wraps
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.data_options import DataOptions as DataOptions
+from discreet.cli.grouping import grouped as grouped
+from discreet.cli.grouping import this_command as this_command
+from discreet.cli.grouping import typed as typed
 from discreet.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -230,43 +227,3 @@ def _numbers(text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"--epsilon must be a number, or several as in .1,1,10, got {text!r}") from None
-
-
-def this_command() -> str:
-    """What was typed, for pages that say how to do it again."""
-    return shlex.join(["discreet", *sys.argv[1:]])
-
-
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take groups of options: a parameter annotated with a dataclass becomes its fields.
-
-    Typer reads parameters off the signature, so the signature is what is changed; the command still
-    receives each group as one object.
-    """
-    own = inspect.signature(command, eval_str=True).parameters
-    groups = {name: own[name].annotation for name in own if is_dataclass(own[name].annotation)}
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in own.items():
-        if name not in groups:
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        annotations = typing.get_type_hints(groups[name], include_extras=True)
-        parameters += [
-            inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if field.default is MISSING else field.default,
-                annotation=annotations[field.name],
-            )
-            for field in fields(groups[name])
-        ]
-
-    @wraps(command)
-    def expanded(**given: Any) -> None:
-        for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        command(**given)
-
-    expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    expanded.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return expanded

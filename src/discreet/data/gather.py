@@ -14,12 +14,13 @@ import polars as pl
 
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.cells import Where as Where
-from discreet.data.cells import first_of, numbers_of, seconds
+from discreet.data.cells import first_of, numbers_of
 from discreet.data.cells import identifiers as identifiers
 from discreet.data.cells import kind_of as kind_of
 from discreet.data.cells import one_spelling as one_spelling
 from discreet.data.cells import refuse_two_spellings as refuse_two_spellings
 from discreet.data.cells import rows_of as rows_of
+from discreet.data.cells import seconds as seconds
 from discreet.data.handling import MergeRule
 from discreet.data.labels import Labels, counted
 from discreet.data.ratings import Ratings

@@ -15,6 +15,7 @@ from discreet.data.history_file import read_history as read_history  # the comma
 from discreet.data.item_file import FACTS, ItemColumns, facts_of, facts_of_file
 from discreet.data.item_file import read_catalogue as read_catalogue
 from discreet.data.ratings import Ratings
+from discreet.data.remote import Table
 from discreet.data.text import text_batches
 from discreet.data.text_format import TextFormat
 from discreet.doors import checked
@@ -93,8 +94,9 @@ def read_table(
     >>> read_table(file, scale=Scale(1, 5), user="who", item="what", rating="stars")
     Ratings(2 ratings, 2 users, 1 item, scale 1 to 5)
     """
-    path, scale = Path(path), scale_for(rating, scale)
+    scale = scale_for(rating, scale)
     text = TextFormat(columns=None if columns is None else tuple(columns), separator=separator, encoding=encoding)
+    table = Table(place=str(path), user=user, item=item, rating=rating, time=time, text=text)
     facts = None
     if items is not None:
         listed = TextFormat(columns=None if items_columns is None else tuple(items_columns), encoding=encoding)
@@ -102,9 +104,9 @@ def read_table(
             items, ItemColumns(item=items_id or item, title=title, features=tuple(features)), items_public, listed
         )
     gatherer = Gatherer(scale, items=facts.items if facts else None, drop_unlisted=drop_unlisted)
-    for batch, where in table_batches(path, roles(user, item, rating, time), progress, text):
+    for batch, where in table.batches(progress):
         gatherer.add(batch, where)
-    return gatherer.finish(str(path), facts=facts, repeats=repeats)
+    return gatherer.finish(table.label, facts=facts, repeats=repeats)
 
 
 def scale_for(rating: str | None, scale: Scale | None) -> Scale:

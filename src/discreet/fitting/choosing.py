@@ -96,4 +96,6 @@ def choose(users: int, items: int, terms: Terms, features: bool) -> tuple[Model,
 
 def choose_for(catalogue: Catalogue, users: int, terms: Terms) -> tuple[Model, str]:
     """What the rule chooses for these items."""
+    if catalogue.prior is not None:
+        return Almanac(audience=users), "With another release as a prior, Almanac makes the most of what is known"
     return choose(users, len(catalogue), terms, features=item_features(catalogue).shape[1] > 0)

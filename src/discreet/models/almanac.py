@@ -133,6 +133,7 @@ class Almanac:
     purpose: Purpose | None = None
 
     implicit: ClassVar[bool] = True
+    takes_prior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name in ("audience", "factors", "taste_factors"):
@@ -312,7 +313,12 @@ class Almanac:
 
     def explain(self, prepared: "Prepared", history: History, item: int) -> Floats:
         """What each rating of the history adds to the score of ``item``."""
-        return prepared.ranking.shares(history, item)
+        added: Floats = self.explain_many(prepared, history, np.array([item], dtype=np.int32))[0]
+        return added
+
+    def explain_many(self, prepared: "Prepared", history: History, items: Indices) -> Floats:
+        """The same for several items at once, items by ratings."""
+        return prepared.ranking.shares(history, items)
 
 
 @dataclass(frozen=True, eq=False)

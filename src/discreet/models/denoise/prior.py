@@ -35,7 +35,7 @@ KINDS: tuple[Scaling, ...] = ("rating", "user, l2", "user, l1")
 
 @dataclass(frozen=True)
 class _Constants:
-    """Chosen on MovieLens latest-small with a prior from half of MovieLens 1M's users."""
+    """Set beforehand, and tried on splits of MovieLens 100K with seeds 101 to 103."""
 
     spreads: tuple[float, ...] = (0.15, 0.3, 0.5, 0.8, 1.2, 1.8, 2.5)
     """The grid of τ."""
