@@ -17,6 +17,7 @@ from discreet.cli import (
     demo,
     doctor,
     evaluation,
+    export,
     fitting,
     models,
     party,
@@ -115,6 +116,7 @@ app.command()(recommending.recommend)
 app.command()(fitting.show)
 app.command()(certificate.certificate)
 app.command()(certificate.keys)
+app.command()(export.export)
 app.command()(audit.audit)
 app.add_typer(attack.app, name="attack")
 app.command()(budget.budget)

@@ -1,0 +1,235 @@
+"""Whether a device computes what Python computes: an export is asked for the same users, in node or in a browser.
+
+The users are made up (:func:`discreet.web.loss.made_up_histories`), so no rating is needed. Compared are the scores of
+all items, predicted ratings and reasons of the 20 best, and these lists themselves. Where two items differ by less than
+single precision can tell, their order is a matter of rounding; lists that differ in nothing else are counted apart.
+"""
+
+import base64
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from html import unescape
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from re import DOTALL, search
+from threading import Thread
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError
+from discreet.releases.recommendations import best_items
+from discreet.releases.release import Release
+from discreet.types import Floats
+from discreet.web.loss import K, made_up_histories
+
+Where = Literal["node", "chromium"]
+PROGRAMS: dict[Where, tuple[str, ...]] = {
+    "node": ("node", "nodejs"),
+    "chromium": ("chromium", "chromium-browser", "google-chrome"),
+}
+SECONDS = 300
+TOLERANCE = 1e-5
+ANSWER = """
+async function answer(release, asked) {
+  const scores = new Float32Array(asked.length * release.catalogue.size), best = [];
+  asked.forEach(({ items, values }, user) => {
+    const history = items.map((item, place) => [item, values[place]]);
+    scores.set(release.scores(history), user * release.catalogue.size);
+    const reasons = (one) => one.because.map((why) => [why.position, why.share]);
+    best.push(release.recommend(history, K).map((one) => [one.position, one.rating, reasons(one)]));
+  });
+  let text = "";
+  for (const byte of new Uint8Array(scores.buffer)) text += String.fromCharCode(byte);
+  return JSON.stringify({ scores: btoa(text), best });
+}
+""".replace("K)", f"{K})")
+IN_NODE = (
+    ANSWER
+    + """
+const { readFile } = await import("node:fs/promises"), folder = process.argv[1];
+const { open } = await import(`file://${folder}/discreet.js`);
+const release = await open(await readFile(`${folder}/release.discreet`));
+console.log(await answer(release, JSON.parse(await readFile(process.argv[2], "utf8"))));
+"""
+)
+IN_BROWSER = (
+    '<!doctype html><pre id="told"></pre><script type="module">'
+    + ANSWER
+    + """
+import { open } from "./discreet.js";
+const asked = await (await fetch("asked.json")).json();
+const found = await answer(await open("release.discreet"), asked).catch((error) => String(error));
+document.getElementById("told").textContent = found;
+</script>"""
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """How far a device is from Python.
+
+    Parameters
+    ----------
+    model, where
+        What was asked, and where.
+    score, rating, reason
+        The largest difference of two scores (relative to the largest score of that user, if that is above 1), of two
+        predicted ratings, and of two shares of a reason; None where the model has none.
+    histories, equal_lists, equal_but_ties
+        How many users, and for how many the 20 best are the same in the same order: strictly, and where items whose
+        scores differ by less than ``1e-5`` may change places.
+    """
+
+    model: str
+    where: Where
+    score: float
+    rating: float | None
+    reason: float | None
+    histories: int
+    equal_lists: int
+    equal_but_ties: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing differs by more than 1e-5, and no list by more than the order of ties."""
+        differences = [each for each in (self.score, self.rating, self.reason) if each is not None]
+        return max(differences) <= TOLERANCE and self.equal_but_ties == self.histories
+
+
+def agreement(release: Release, folder: str | Path, where: Where = "node") -> Agreement:
+    """Ask an export of ``release`` in ``folder``, and compare with Python."""
+    histories = made_up_histories(release.scorer())
+    told = _ask(Path(folder), histories, where)
+    exact = release.scorer().scores(histories)
+    size = len(release.catalogue)
+    scores = np.frombuffer(base64.b64decode(told["scores"]), dtype="<f4").reshape(-1, size)
+    best = best_items(exact, [histories], K)
+    largest = np.maximum(np.abs(exact).max(axis=1, keepdims=True), 1)
+    lists = [[one[0] for one in user] for user in told["best"]]
+    mine = [[int(item) for item in row if item >= 0] for row in best]
+    equal = [one == two for one, two in zip(lists, mine, strict=True)]
+    close = [
+        same or _same_but_ties(row, one, two, TOLERANCE * float(limit))
+        for same, row, one, two, limit in zip(equal, exact, lists, mine, largest[:, 0], strict=True)
+    ]
+    return Agreement(
+        model=type(release.model).__name__,
+        where=where,
+        score=float((np.abs(scores - exact) / largest).max()),
+        rating=_rating_difference(release, histories, told["best"]),
+        reason=_reason_difference(release, histories, told["best"]),
+        histories=len(equal),
+        equal_lists=sum(equal),
+        equal_but_ties=sum(close),
+    )
+
+
+def program_of(where: Where) -> str | None:
+    """Where node or a browser is on this machine."""
+    return next((found for name in PROGRAMS[where] if (found := shutil.which(name)) is not None), None)
+
+
+def _same_but_ties(scores: Floats, one: list[int], two: list[int], tolerance: float) -> bool:
+    return len(one) == len(two) and bool(np.all(np.abs(scores[one] - scores[two]) <= tolerance))
+
+
+def _rating_difference(release: Release, histories: Ratings, best: list[Any]) -> float | None:
+    if not release.predicts_ratings:
+        return None
+    users = np.repeat(np.arange(len(best)), [len(user) for user in best])
+    items = np.array([one[0] for user in best for one in user])
+    told = np.array([one[1] for user in best for one in user])
+    return float(np.abs(release.predict(histories, users, items) - told).max())
+
+
+def _reason_difference(release: Release, histories: Ratings, best: list[Any]) -> float | None:
+    """Of the three best of every fourth user: all shares, those that are not among the strongest three as 0."""
+    if not any(one[2] for user in best for one in user):
+        return None
+    largest, catalogue = 0.0, release.catalogue
+    for user in range(0, len(best), 4):
+        history = histories.history_at(user)
+        for position, _, told in best[user][:3]:
+            mine = {catalogue.find(why.item): why.share for why in release.explain(history, catalogue.items[position])}
+            theirs = dict(told)
+            weakest = min([*mine.values(), *theirs.values()], default=0.0)
+            for place in mine.keys() | theirs.keys():  # of two equal ones either may be the third
+                largest = max(largest, abs(mine.get(place, weakest) - theirs.get(place, weakest)))
+    return largest
+
+
+# ── Asking ──
+
+
+def _ask(folder: Path, histories: Ratings, where: Where) -> Any:
+    program = program_of(where)
+    if program is None:
+        raise InputError(f"{where} is not on this machine: install {PROGRAMS[where][0]} to ask it")
+    asked = [
+        {"items": one.items.tolist(), "values": one.values.tolist()}
+        for one in (histories.history_at(user) for user in range(histories.n_users))
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        copy = Path(name) / "web"
+        shutil.copytree(folder, copy)
+        (copy / "asked.json").write_text(json.dumps(asked))
+        said = _in_node(program, copy) if where == "node" else _in_browser(program, copy, Path(name) / "profile")
+    try:
+        return json.loads(said)
+    except ValueError:
+        raise InputError(f"{where} could not use the export: {said.strip()[:300] or 'it said nothing'}") from None
+
+
+def _in_node(program: str, folder: Path) -> str:
+    command = [program, "--input-type=module", "-e", IN_NODE, str(folder), str(folder / "asked.json")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    return done.stdout or done.stderr
+
+
+def _in_browser(program: str, folder: Path, profile: Path) -> str:
+    (folder / "asked.html").write_text(IN_BROWSER)
+    with served(folder) as address:
+        command = [
+            program,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--no-first-run",
+            f"--timeout={SECONDS * 1000}",
+            "--virtual-time-budget=100000",
+            f"--user-data-dir={profile}",
+            "--dump-dom",
+            f"{address}/asked.html",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    found = search('<pre id="told">(.*?)</pre>', done.stdout, DOTALL)
+    return unescape(found.group(1)) if found else done.stderr
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *said: Any) -> None:
+        pass
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """A folder on a port of this machine; the address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
