@@ -10,7 +10,7 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -38,7 +38,7 @@ PROGRAMS: dict[Where, tuple[str, ...]] = {
 SECONDS = 300
 TOLERANCE = 1e-5
 ANSWER = """
-async function answer(release, asked) {
+function answer(release, asked) {
   const scores = new Float32Array(asked.length * release.catalogue.size), best = [];
   asked.forEach(({ items, values }, user) => {
     const history = items.map((item, place) => [item, values[place]]);
@@ -48,26 +48,35 @@ async function answer(release, asked) {
   });
   let text = "";
   for (const byte of new Uint8Array(scores.buffer)) text += String.fromCharCode(byte);
-  return JSON.stringify({ scores: btoa(text), best });
+  return { scores: btoa(text), best };
 }
 """.replace("K)", f"{K})")
 IN_NODE = (
     ANSWER
     + """
-const { readFile } = await import("node:fs/promises"), folder = process.argv[1];
-const { open } = await import(`file://${folder}/discreet.js`);
-const release = await open(await readFile(`${folder}/release.discreet`));
-console.log(await answer(release, JSON.parse(await readFile(process.argv[2], "utf8"))));
+const { readFile } = await import("node:fs/promises"), root = `file://${process.argv[1]}`, told = {};
+for (const name of JSON.parse(await readFile(new URL(`${root}/names.json`), "utf8"))) {
+  const { open } = await import(`${root}/${name}/discreet.js`);
+  const asked = JSON.parse(await readFile(new URL(`${root}/${name}/asked.json`), "utf8"));
+  told[name] = answer(await open(await readFile(new URL(`${root}/${name}/release.discreet`))), asked);
+}
+console.log(JSON.stringify(told));
 """
 )
 IN_BROWSER = (
     '<!doctype html><pre id="told"></pre><script type="module">'
     + ANSWER
     + """
-import { open } from "./discreet.js";
-const asked = await (await fetch("asked.json")).json();
-const found = await answer(await open("release.discreet"), asked).catch((error) => String(error));
-document.getElementById("told").textContent = found;
+const json = async (path) => (await fetch(path)).json(), told = {};
+try {
+  for (const name of await json("names.json")) {
+    const { open } = await import(`./${name}/discreet.js`);
+    told[name] = answer(await open(`${name}/release.discreet`), await json(`${name}/asked.json`));
+  }
+  document.getElementById("told").textContent = JSON.stringify(told);
+} catch (error) {
+  document.getElementById("told").textContent = String(error);
+}
 </script>"""
 )
 
@@ -106,8 +115,20 @@ class Agreement:
 
 def agreement(release: Release, folder: str | Path, where: Where = "node") -> Agreement:
     """Ask an export of ``release`` in ``folder``, and compare with Python."""
-    histories = made_up_histories(release.scorer())
-    told = _ask(Path(folder), histories, where)
+    return agreements([(release, folder)], where)[0]
+
+
+def agreements(exports: Sequence[tuple[Release, str | Path]], where: Where = "node") -> list[Agreement]:
+    """The same for several exports, which are asked by one program, one after the other."""
+    asked = [(Path(folder), made_up_histories(release.scorer())) for release, folder in exports]
+    told = _ask(asked, where)
+    return [
+        _compared(release, histories, one, where)
+        for (release, _), (_, histories), one in zip(exports, asked, told, strict=True)
+    ]
+
+
+def _compared(release: Release, histories: Ratings, told: Any, where: Where) -> Agreement:
     exact = release.scorer().scores(histories)
     size = len(release.catalogue)
     scores = np.frombuffer(base64.b64decode(told["scores"]), dtype="<f4").reshape(-1, size)
@@ -169,34 +190,36 @@ def _reason_difference(release: Release, histories: Ratings, best: list[Any]) ->
 # ── Asking ──
 
 
-def _ask(folder: Path, histories: Ratings, where: Where) -> Any:
+def _ask(exports: Sequence[tuple[Path, Ratings]], where: Where) -> list[Any]:
     program = program_of(where)
     if program is None:
         raise InputError(f"{where} is not on this machine: install {PROGRAMS[where][0]} to ask it")
-    asked = [
-        {"items": one.items.tolist(), "values": one.values.tolist()}
-        for one in (histories.history_at(user) for user in range(histories.n_users))
-    ]
-    with tempfile.TemporaryDirectory() as name:
-        copy = Path(name) / "web"
-        shutil.copytree(folder, copy)
-        (copy / "asked.json").write_text(json.dumps(asked))
-        said = _in_node(program, copy) if where == "node" else _in_browser(program, copy, Path(name) / "profile")
+    names = [f"export{place}" for place in range(len(exports))]
+    with tempfile.TemporaryDirectory() as temporary:
+        root = Path(temporary) / "web"
+        for name, (folder, histories) in zip(names, exports, strict=True):
+            shutil.copytree(folder, root / name)
+            users = (histories.history_at(user) for user in range(histories.n_users))
+            asked = [{"items": one.items.tolist(), "values": one.values.tolist()} for one in users]
+            (root / name / "asked.json").write_text(json.dumps(asked))
+        (root / "names.json").write_text(json.dumps(names))
+        said = _in_node(program, root) if where == "node" else _in_browser(program, root, Path(temporary) / "profile")
     try:
-        return json.loads(said)
+        told = json.loads(said)
     except ValueError:
         raise InputError(f"{where} could not use the export: {said.strip()[:300] or 'it said nothing'}") from None
+    return [told[name] for name in names]
 
 
-def _in_node(program: str, folder: Path) -> str:
-    command = [program, "--input-type=module", "-e", IN_NODE, str(folder), str(folder / "asked.json")]
+def _in_node(program: str, root: Path) -> str:
+    command = [program, "--input-type=module", "-e", IN_NODE, str(root)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     return done.stdout or done.stderr
 
 
-def _in_browser(program: str, folder: Path, profile: Path) -> str:
-    (folder / "asked.html").write_text(IN_BROWSER)
-    with served(folder) as address:
+def _in_browser(program: str, root: Path, profile: Path) -> str:
+    (root / "asked.html").write_text(IN_BROWSER)
+    with served(root) as address:
         command = [
             program,
             "--headless",
@@ -206,7 +229,7 @@ def _in_browser(program: str, folder: Path, profile: Path) -> str:
             "--disable-component-update",
             "--no-first-run",
             f"--timeout={SECONDS * 1000}",
-            "--virtual-time-budget=100000",
+            "--virtual-time-budget=1000000",
             f"--user-data-dir={profile}",
             "--dump-dom",
             f"{address}/asked.html",

@@ -29,7 +29,7 @@ export async function open(source) {
 export class Release {
   #ranking;
   #rating;
-  #latest = null;
+  #latest = { key: null, own: null, explainer: null };
 
   constructor(header, arrays) {
     this.model = header.model;
@@ -39,7 +39,9 @@ export class Release {
     this.catalogue = new Catalogue(header, arrays);
     this.#rating = rater(header.rate, arrays);
     this.#ranking = ranker(header.rank, arrays, this.catalogue.size, header.scale, this.#rating);
-    Object.assign(this, { predicts: header.rate !== null, explains: header.explains, personal: header.rank.kind !== "constant" });
+    this.predicts = header.rate !== null;
+    this.explains = header.explains;
+    this.usesRatings = this.predicts || header.rank.kind === "neighbours"; // others go by what was rated alone
   }
 
   /** Items whose titles fit a text, best first. */
@@ -98,7 +100,8 @@ export class Release {
   }
 
   #explainer(own) {
-    if (this.#latest?.own !== own) this.#latest = { own, explainer: this.#ranking.explainer(own) };
+    if (this.#latest.own !== own) return this.#ranking.explainer(own);
+    this.#latest.explainer ??= this.#ranking.explainer(own); // the same for every item, so that asking again is cheap
     return this.#latest.explainer;
   }
 
@@ -119,7 +122,9 @@ export class Release {
       found.set(position, Math.fround(value));
     }
     const items = [...found.keys()].sort((one, two) => one - two);
-    return { items, values: items.map((item) => found.get(item)) };
+    const values = items.map((item) => found.get(item)), key = `${items} ${values}`;
+    if (this.#latest.key !== key) this.#latest = { key, own: { items, values }, explainer: null };
+    return this.#latest.own;
   }
 }
 
