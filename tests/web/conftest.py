@@ -73,4 +73,3 @@ def chromium() -> str:
     if (found := program_of("chromium")) is None:
         pytest.skip("no chromium on this machine")
     return found
-

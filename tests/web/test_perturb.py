@@ -44,7 +44,9 @@ def ask(node, tmp_path_factory):
         (folder / name).write_bytes(site_files()[name])
 
     def run(script: str, *given: object):
-        whole = f"import * as home from 'file://{folder}/perturb.js'; const given = JSON.parse(process.argv[1]);{script}"
+        whole = (
+            f"import * as home from 'file://{folder}/perturb.js'; const given = JSON.parse(process.argv[1]);{script}"
+        )
         command = [node, "--input-type=module", "-e", whole, json.dumps(given)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, done.stderr
@@ -187,7 +189,8 @@ def test_what_is_wrong_is_said_in_one_sentence(history, settings, sentence, ask)
 
 def test_a_second_report_is_counted_and_has_to_be_asked_for(ask):
     said = ask(
-        """const kept = new Map(), storage = {getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value)};
+        """const kept = new Map();
+        const storage = {getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value)};
         const report = home.perturb({a: 2}, {name: "response", epsilon: 1}, {scale: [1, 5]});
         home.countReport(report, "mine", {storage});
         let refused = "";

@@ -129,7 +129,8 @@ def agreements(exports: Sequence[tuple[Release, str | Path]], where: Where = "no
 
 
 def _compared(release: Release, histories: Ratings, told: Any, where: Where) -> Agreement:
-    exact = release.scorer().scores(histories)
+    alone = [histories.select_users(np.array([user])) for user in range(histories.n_users)]  # as on a device
+    exact = np.concatenate([release.scorer().scores(user) for user in alone])
     size = len(release.catalogue)
     scores = np.frombuffer(base64.b64decode(told["scores"]), dtype="<f4").reshape(-1, size)
     best = best_items(exact, [histories], K)
@@ -145,7 +146,7 @@ def _compared(release: Release, histories: Ratings, told: Any, where: Where) -> 
         model=type(release.model).__name__,
         where=where,
         score=float((np.abs(scores - exact) / largest).max()),
-        rating=_rating_difference(release, histories, told["best"]),
+        rating=_rating_difference(release, alone, told["best"]),
         reason=_reason_difference(release, histories, told["best"]),
         histories=len(equal),
         equal_lists=sum(equal),
@@ -162,13 +163,15 @@ def _same_but_ties(scores: Floats, one: list[int], two: list[int], tolerance: fl
     return len(one) == len(two) and bool(np.all(np.abs(scores[one] - scores[two]) <= tolerance))
 
 
-def _rating_difference(release: Release, histories: Ratings, best: list[Any]) -> float | None:
+def _rating_difference(release: Release, alone: Sequence[Ratings], best: list[Any]) -> float | None:
     if not release.predicts_ratings:
         return None
-    users = np.repeat(np.arange(len(best)), [len(user) for user in best])
-    items = np.array([one[0] for user in best for one in user])
-    told = np.array([one[1] for user in best for one in user])
-    return float(np.abs(release.predict(histories, users, items) - told).max())
+    largest = 0.0
+    for user, told in zip(alone, best, strict=True):
+        items = np.array([one[0] for one in told], dtype=np.int32)
+        mine = release.predict(user, np.zeros_like(items), items)
+        largest = max(largest, float(np.abs(mine - np.array([one[1] for one in told])).max(initial=0)))
+    return largest
 
 
 def _reason_difference(release: Release, histories: Ratings, best: list[Any]) -> float | None:
