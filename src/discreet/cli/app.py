@@ -24,6 +24,7 @@ from discreet.cli import (
     perturb,
     published,
     recommending,
+    reports,
     reproduce,
     search,
     similar,
@@ -124,6 +125,7 @@ app.add_typer(attack.app, name="attack")
 app.command()(budget.budget)
 app.command()(perturb.perturb)
 app.command()(perturb.collect)
+app.add_typer(reports.app, name="reports")
 app.add_typer(party.app, name="party")
 reproduce.app.command()(published.tables)
 app.add_typer(reproduce.app, name="reproduce")
