@@ -27,6 +27,7 @@ from discreet.cli import (
     reports,
     reproduce,
     search,
+    serve,
     similar,
 )
 from discreet.cli.project import Project, find
@@ -116,6 +117,7 @@ app.command()(search.search)
 app.command()(evaluation.evaluate)
 app.command()(evaluation.compare)
 app.command()(recommending.recommend)
+app.command()(serve.serve)
 app.command()(similar.similar)
 app.command()(fitting.show)
 app.command()(certificate.certificate)

@@ -12,7 +12,7 @@ from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError, InputError, library_for, require, require_type, require_whole
 from discreet.printable import printable
-from discreet.releases.contract import ExplainingModel, Model, PreparingModel, RatingModel
+from discreet.releases.contract import ExplainingManyModel, ExplainingModel, Model, PreparingModel, RatingModel
 from discreet.releases.recommendations import Reason, Recommendations, Suggestion, best_items
 from discreet.releases.stock import allowed_items
 from discreet.types import AnyArray, Floats, Indices
@@ -105,15 +105,17 @@ class Scorer:
         alone = Ratings.of_history(history)
         scores = self.scores(alone)
         best = best_items(scores, [alone], k, allowed)[0]
+        best = best[best >= 0]
+        reasons = self.reasons(history, best) if explain else [()] * len(best)
         return Recommendations(
             [
                 Suggestion(
                     item=self.catalogue.items[int(item)],
                     title=str(self.catalogue.titles[item]),
                     score=float(scores[0, item]),
-                    because=self._reasons(history, int(item)) if explain else (),
+                    because=because,
                 )
-                for item in best[best >= 0]
+                for item, because in zip(best, reasons, strict=True)
             ]
         )
 
@@ -126,7 +128,22 @@ class Scorer:
     def explain(self, history: History, item: str) -> tuple[Reason, ...]:
         """The own ratings that carry the score of an item, named by title or identifier; the strongest first."""
         self._check_history(history, "explain")
-        return self._reasons(history, self.catalogue.find(item))
+        return self.reasons(history, np.array([self.catalogue.find(item)], dtype=np.int32))[0]
+
+    def reasons(self, history: History, items: AnyArray) -> list[tuple[Reason, ...]]:
+        """For each of some items, by position, the own ratings that carry its score; the strongest first."""
+        self._check_history(history, "reasons")
+        self._require_explaining()
+        items = _positions("items", items, len(self.catalogue), "the catalogue")
+        if isinstance(self.model, ExplainingManyModel) and len(items) > 0:
+            with _computing(self.model):
+                shares = list(self.model.explain_many(self.prepared, history, items))
+        else:
+            shares = [self.shares(history, int(item)) for item in items]
+        strongest = [_strongest(row) for row in shares]
+        used = {row: int(history.items[row]) for carried in strongest for row, _ in carried}
+        names = {row: (self.catalogue.items[item], str(self.catalogue.titles[item])) for row, item in used.items()}
+        return [tuple(Reason(*names[row], share) for row, share in carried) for carried in strongest]
 
     def shares(self, history: History, item: int) -> Floats:
         """What each rating of a history adds to the score of the item at a position."""
@@ -228,20 +245,15 @@ class Scorer:
                 f"{type(self.model).__name__} cannot explain its suggestions; Almanac and neighbour models can"
             )
 
-    def _reasons(self, history: History, item: int) -> tuple[Reason, ...]:
-        carried = np.maximum(np.asarray(self.shares(history, item), dtype=np.float64), 0)
-        if not carried.any():
-            return ()
-        order = np.argsort(-carried, kind="stable")[:MOST_REASONS]
-        return tuple(
-            Reason(
-                item=self.catalogue.items[int(history.items[row])],
-                title=str(self.catalogue.titles[history.items[row]]),
-                share=float(carried[row] / carried.sum()),
-            )
-            for row in order
-            if carried[row] > 0
-        )
+
+def _strongest(shares: Floats) -> list[tuple[int, float]]:
+    """The ratings that carry most of a score, by their place in the history, each with its share of the whole."""
+    carried = np.maximum(np.asarray(shares, dtype=np.float64), 0)
+    whole = float(carried.sum())
+    if whole == 0:
+        return []
+    order = np.argsort(-carried, kind="stable")[:MOST_REASONS].tolist()
+    return [(row, float(carried[row]) / whole) for row in order if carried[row] > 0]
 
 
 @contextmanager
