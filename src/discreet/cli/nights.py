@@ -20,7 +20,8 @@ OncePer = Annotated[
 def run_name(run_id: str | None, once_per: str | None, now: datetime | None = None) -> str | None:
     """The name of a run: as it was given, or the day, the week or the month.
 
-    >>> run_name(None, "day", datetime(2026, 3, 1, tzinfo=UTC)), run_name(None, "week", datetime(2026, 3, 1, tzinfo=UTC))
+    >>> march = datetime(2026, 3, 1, tzinfo=UTC)
+    >>> run_name(None, "day", march), run_name(None, "week", march)
     ('2026-03-01', '2026-W09')
     """
     if once_per is None:
@@ -28,4 +29,8 @@ def run_name(run_id: str | None, once_per: str | None, now: datetime | None = No
     require(run_id is None, "--run-id and --once-per both name the run: give one")
     if once_per not in PERIODS:
         raise InputError(f"--once-per must be day, week or month, got {once_per!r}")
-    return (now or datetime.now(UTC)).strftime(PERIODS[once_per])
+    return (now or _now()).strftime(PERIODS[once_per])
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

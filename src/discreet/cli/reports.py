@@ -41,6 +41,6 @@ def delete(
         return
     say(f"{count} {'report was' if count == 1 else 'reports were'} deleted from {folder}.")
     say(
-        "What was released from it before is out, and tells no more of it than the report promised. What is fitted from "
-        "now on does not use it; a collection without it is a new one, and is booked anew."
+        "What was released from it before is out, and tells no more of it than the report promised. What is fitted "
+        "from now on does not use it; a collection without it is a new one, and is booked anew."
     )

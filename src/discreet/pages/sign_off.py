@@ -125,7 +125,7 @@ class SignOff:
                     _day(line.reserved_at),
                     line.purpose.partition("(")[0],
                     "no privacy" if line.is_exact else f"{line.epsilon:.4g}",
-                    "–" if math.isinf(line.total) else f"{line.total:.4g}",
+                    "-" if math.isinf(line.total) else f"{line.total:.4g}",
                     "released" if line.state == "released" else "reserved, counts as spent",
                 )
                 for line in shown
