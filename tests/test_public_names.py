@@ -28,6 +28,7 @@ FOLDERS = {
     "read_history read_movielens_split read_netflix_probe read_reports read_users word_vectors",
     "evaluation": "EachUser Folds HeldOutUsers HoldOut PublishedRanking PublishedRatings Results Search",
     "models": "AutoEncoder MultVAE PrivateVAE",
+    "nightly": "Night recommend_all",
     "papers": "DPPMF DPPSMF DPPSPNBM DPSGDMF DPSGDPNBM DPVAE HybridKNN ObjectivePerturbedMF PDPPMF UntrustedMF",
     "populations": "Choice Groups Mechanism PairwiseMasks Steps UntrustedServer quantile_of_users",
     "privacy": "LevelLoss Loss PublicKey SigningKey Spend choose private_count private_mean private_quantile",

@@ -4,6 +4,7 @@ from . import data as data
 from . import errors as errors
 from . import evaluation as evaluation
 from . import models as models
+from . import nightly as nightly
 from . import papers as papers
 from . import populations as populations
 from . import privacy as privacy

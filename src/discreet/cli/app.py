@@ -25,6 +25,7 @@ from discreet.cli import (
     perturb,
     published,
     recommending,
+    reports,
     reproduce,
     search,
     serve,
@@ -128,6 +129,7 @@ app.add_typer(attack.app, name="attack")
 app.command()(budget.budget)
 app.command()(perturb.perturb)
 app.command()(perturb.collect)
+app.add_typer(reports.app, name="reports")
 app.add_typer(party.app, name="party")
 reproduce.app.command()(published.tables)
 app.add_typer(reproduce.app, name="reproduce")

@@ -9,6 +9,7 @@ import typer
 from discreet.cli.budget import print_left, print_retry
 from discreet.cli.certificate import signing_key
 from discreet.cli.models import shown
+from discreet.cli.nights import OncePer, run_name
 from discreet.cli.options import (
     AccountOption,
     AudienceOption,
@@ -54,6 +55,7 @@ def fit(
     tuned_on: TunedOn = None,
     account: AccountOption = None,
     run_id: RunId = None,
+    once_per: OncePer = None,
     budget: BudgetUrl = None,
     replace: Replace = False,
     sign: Sign = None,
@@ -69,7 +71,7 @@ def fit(
     limit was declared; after one, none can be declared any more. Where these ratings were evaluated, compared or
     audited before, settings other than the defaults need a word: --tuned-on.
     """
-    name, terms = model_name(words, model, source.data), privacy.terms()
+    name, terms, run_id = model_name(words, model, source.data), privacy.terms(), run_name(run_id, once_per)
     wished.check(terms)
     from discreet.fitting.audience import audience_of, takes_audience
     from discreet.fitting.fit_and_save import fit_and_save
