@@ -8,8 +8,8 @@ import pytest
 import discreet as dc
 from discreet.models.denoise.private_als import NoisyCounts
 from discreet.models.denoise.seen_items import SeenItems
-from discreet.models.sums.almanac_plan import CONSTANTS, PURPOSES, factors_for, item_sums, items_in_pairs, next_looks
 from discreet.models.sums import rating_plan
+from discreet.models.sums.almanac_plan import CONSTANTS, PURPOSES, factors_for, item_sums, items_in_pairs, next_looks
 from discreet.models.sums.census import BINS, MIDDLES, Census, census_of_users, trace_of_users
 from discreet.models.sums.item_statistics import item_counts
 

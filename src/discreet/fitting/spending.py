@@ -144,9 +144,7 @@ def pay_and_publish(
     name, settings = repr(model), settings_hash(model)
     if plan is None and any(spend.mechanism != "gaussian" for spend in rehearsed.spends):
         first = rehearsed.spends[0]
-        reservation = booking.reserve_stages(
-            paying.ledger, first, name, settings=settings, run_id=run_id, folder=where
-        )
+        reservation = booking.reserve_stages(paying.ledger, first, name, settings=settings, run_id=run_id, folder=where)
     elif plan is None:
         reservation = booking.reserve_limit(paying.ledger, name, settings=settings, run_id=run_id, folder=where)
     else:

@@ -138,7 +138,8 @@ class Almanac:
         check_population(self, population)
         if self.purpose is None or not self.chooses_on_the_way(population):
             return Release.of(self, population, self._fit_by_public_facts(population, progress))
-        fit = self._fit_by_what_is_seen if population.unit.name == "user" else self._fit_for_ratings_hidden
+        by_user = population.unit is not None and population.unit.name == "user"
+        fit = self._fit_by_what_is_seen if by_user else self._fit_for_ratings_hidden
         return Release.of(self, population, fit(population, self.purpose, progress))
 
     def chooses_on_the_way(self, population: Population) -> bool:

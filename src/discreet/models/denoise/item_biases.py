@@ -35,17 +35,17 @@ class _Constants:
     """
 
     residual_deviation: float = 0.235
-    """The standard deviation of a rating about the expectation of its item: the prior median of σ."""
+    """The standard deviation of a rating about the expectation of its item: its prior median."""
     residual_deviations: tuple[float, ...] = tuple((0.235 * np.geomspace(0.75, 1.4, 5)).tolist())
-    """The grid of σ."""
+    """The grid of it."""
     of_its_logarithm: float = 0.12
-    """The prior standard deviation of log σ."""
+    """The prior standard deviation of its logarithm."""
     spreads: tuple[float, ...] = tuple(np.geomspace(0.005, 0.3, 15).tolist())
     """The grid of t."""
     of_log_damping: float = 0.3
     """The prior standard deviation of log σ²/t² about that of the damping."""
     unlikely: float = 1e-6
-    """Pairs of σ and t of a smaller posterior probability are left out."""
+    """What has a smaller posterior probability is left out."""
     level_spread: float = 0.2
     """Prior standard deviation of the level of the line."""
     slope_spread: float = 0.05
@@ -228,7 +228,7 @@ class _Line:
         rows = line * (counts / np.sqrt(variance))[:, None]
         target = sums / np.sqrt(variance)
         gram, moment = rows.T @ rows + np.diag(1 / prior**2), rows.T @ target
-        beta = np.linalg.solve(gram, moment)
+        beta = np.asarray(np.linalg.solve(gram, moment), dtype=np.float64)
         deviance = target @ target - moment @ beta + np.log(variance).sum() + np.linalg.slogdet(gram)[1]
         return cls(spread, error_variance, gram, beta, float(deviance))
 

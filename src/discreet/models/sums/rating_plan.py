@@ -2,9 +2,9 @@
 
 One rating touches two cells of the item sums, so Laplace noise is two to three times smaller there than Gaussian noise.
 Pairs of items touch many cells and need Gaussian noise. So looks come in this order, each with a share of epsilon: a
-first look with Laplace noise, at how many pairs users rate (:mod:`~discreet.models.sums.census`) and at the item sums; item sums again with Laplace
-noise; and then, where they pay, pairs with Gaussian noise, which get all of delta. The first look is small: Laplace
-noise does not split without loss, and to ask with 3% and then with 96% is to ask with 96%.
+first look with Laplace noise, at how many pairs users rate (:mod:`~discreet.models.sums.census`) and at the item sums;
+item sums again with Laplace noise; and then, where they pay, pairs with Gaussian noise, which get all of delta. The
+first look is small: Laplace noise does not split without loss.
 
 With n_i the denoised counts of items:
 
