@@ -6,9 +6,11 @@ import ssl
 import pytest
 
 from discreet.cli.app import app
+from discreet.errors import InputError
 from discreet.parties import calling
-from discreet.parties.calling import Caller
+from discreet.parties.calling import Caller, DeclinedError
 from discreet.parties.certificates import make_certificate
+from discreet.parties.hosting import default_state, history_files, hosted_users
 from discreet.parties.serving import Address, application, listening
 from discreet.protocol.wire import RefusedError
 
@@ -62,3 +64,44 @@ def test_a_given_certificate_is_the_only_one_that_counts(tmp_path):
     context = calling._trusting([make_certificate(tmp_path)[0]])
     assert len(context.get_ca_certs()) == 1
     assert context.check_hostname and context.verify_mode == ssl.CERT_REQUIRED
+
+
+def test_one_history_has_one_budget_however_it_is_reached(tmp_path, monkeypatch):
+    """Alone, in a folder, by a link or by another way of writing its path: the same state, so the same budget."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "ratings"
+    folder.mkdir()
+    mine = folder / "mine.csv"
+    mine.write_text("item,rating\na,5\n")
+    (tmp_path / "link.csv").symlink_to(mine)
+    (tmp_path / "linked").symlink_to(folder)
+    states = {
+        hosted_users(history_files(place), default_state(place), None)[0][0]
+        for place in (mine, folder, tmp_path / "link.csv", tmp_path / "linked", folder / ".." / "ratings" / "mine.csv")
+    }
+    assert len(states) == 1
+    (folder / "again.csv").symlink_to(mine)
+    with pytest.raises(InputError, match="there twice"):
+        hosted_users(history_files(folder), default_state(folder), None)
+
+
+def test_seeds_are_gone_from_the_disk_when_a_round_is_closed(net, without_noise):
+    async def main():
+        await net.recommender.begin()
+        rounds = await net.round_begins()
+        sent = []
+        for place in range(3):
+            session = net.session(place)
+            await session.answer(net.boot, net.question(), [])
+            sent.append(session._machine._sent.seed)
+        await rounds
+        kept = b"".join(path.read_bytes() for path in (net.root / "third party").iterdir())
+        assert not any(seed in kept for seed in sent)
+        assert not list((net.root / "third party").glob("seeds-*"))
+        with pytest.raises(DeclinedError, match="this round is closed"):  # who is late hears so, before and after
+            await net.session(3).answer(net.boot, net.question(), [])
+        net.start_third_party()
+        with pytest.raises(DeclinedError, match="this round is closed"):
+            await net.session(4).answer(net.boot, net.question(), [])
+
+    asyncio.run(asyncio.wait_for(main(), 60))
