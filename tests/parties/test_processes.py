@@ -92,7 +92,17 @@ class Programs:
         terms = ["--epsilon", EPSILON, "--delta", DELTA, "--users-at-least", USERS, "--wait", 0]
         model = ["--audience", MODEL.audience, "--set", "pair_share=0.5", "--set", "items=12"]
         items = ["--catalogue", self.root / "items.csv", "--scale", "1:5", "-o", self.root / "release"]
-        return [name, *common, *terms, *model, *items, "--third-party", self.url("third-party"), "--trust", self.trusted["third-party"]]
+        return [
+            name,
+            *common,
+            *terms,
+            *model,
+            *items,
+            "--third-party",
+            self.url("third-party"),
+            "--trust",
+            self.trusted["third-party"],
+        ]
 
     def start(self, name):
         words = [

@@ -39,7 +39,7 @@ def test_each_server_is_known_by_its_own_certificate_alone(tmp_path, monkeypatch
 
     seen = {}
 
-    class Stop(Exception):
+    class StopError(Exception):
         pass
 
     class Noted(Caller):
@@ -47,7 +47,7 @@ def test_each_server_is_known_by_its_own_certificate_alone(tmp_path, monkeypatch
             seen[name] = [path.parent.name for path in trust]
             super().__init__(url, name, trust=trust, **settings)
             if len(seen) == 2:
-                raise Stop
+                raise StopError
 
     monkeypatch.setattr(calling, "Caller", Noted)
     paths = {name: make_certificate(tmp_path / name)[0] for name in ("recommender", "third-party")}
@@ -56,7 +56,7 @@ def test_each_server_is_known_by_its_own_certificate_alone(tmp_path, monkeypatch
     for name, path in paths.items():
         words += [f"--{name}", f"https://{name}.example:8001", f"--trust-{name}", str(path)]
     found = typer.testing.CliRunner().invoke(app, words)
-    assert isinstance(found.exception, Stop), found.output
+    assert isinstance(found.exception, StopError), found.output
     assert seen == {"recommender": ["recommender"], "third party": ["third-party"]}
 
 

@@ -109,7 +109,9 @@ class Caller:
                 raise DeclinedError(said) if answer.status_code in (408, 409) else RefusedError(said)
         except httpx.TransportError as error:
             if isinstance(error.__cause__, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY" in str(error):
-                raise RefusedError(f"the certificate of the {self.name} is not trusted: give the right one with --trust-…") from None
+                raise RefusedError(
+                    f"the certificate of the {self.name} is not trusted: give the right one with --trust-…"
+                ) from None
             raise UnreachableError(f"the {self.name} cannot be reached") from None
         except httpx.HTTPError:
             raise UnreachableError(f"the {self.name} answers nothing that can be read") from None
