@@ -6,6 +6,7 @@ from typing import Any
 
 from discreet.data.datasets import DATA_SETS, find_data_set, locate
 from discreet.data.ratings import Ratings
+from discreet.data.remote import Remote, is_remote, local_path
 from discreet.errors import DataError, InputError, UnknownNameError, require
 from discreet.looks import Look
 from discreet.populations.accounts import find_account
@@ -70,9 +71,11 @@ def account_name(data: str) -> str:
     >>> account_name("ml-100k")
     'ml-100k'
     """
+    if is_remote(data):
+        return str.__str__(Remote.of(data))
     if data in DATA_SETS or _is_name(data):
         return data
-    place = Path(data).expanduser().resolve()
+    place = Path(local_path(data)).expanduser().resolve()
     if place.name in ("u.data", "ratings.dat") or (
         place.name == "ratings.csv" and place.with_name("movies.csv").exists()
     ):
@@ -87,7 +90,9 @@ def account_name(data: str) -> str:
 
 def check_known(data: str) -> None:
     """Raise for a name or a path that stands for nothing: it is a slip of the keyboard."""
-    if _is_name(data):
+    if is_remote(data):
+        Remote.of(data)
+    elif _is_name(data):
         try:
             find_data_set(data)
         except UnknownNameError as error:

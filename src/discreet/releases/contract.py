@@ -7,6 +7,7 @@ A model is a frozen dataclass of settings. Its methods are all there is to write
     score(prepared, histories)            users by items, float32; higher is better. The only other one that is needed.
     predict(prepared, histories, users, items)      the expected rating of each pair of positions
     explain(prepared, history, item)      what each rating of the history adds to the score of the item
+    explain_many(prepared, history, items)    the same for several items at once, items by ratings; for speed alone
     prepare(release)                      what does not depend on a user, made once; whatever it returns is what the
                                           three above get. Without this method they get the release itself.
     declared(names)                       which arrays its releases hold, of what type and shape: checked whenever one
@@ -54,6 +55,15 @@ class ExplainingModel(Model, Protocol):
 
     def explain(self, prepared: Any, history: History, item: int, /) -> Floats:
         """What each rating of the history added to the score of ``item``."""
+        ...
+
+
+@runtime_checkable
+class ExplainingManyModel(ExplainingModel, Protocol):
+    """A model that explains a whole list in one go, where most of the work is the same for every item."""
+
+    def explain_many(self, prepared: Any, history: History, items: Indices, /) -> Floats:
+        """What each rating of the history added to the score of each of ``items``: items by ratings."""
         ...
 
 

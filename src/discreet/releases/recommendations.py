@@ -11,7 +11,7 @@ from discreet.errors import library_for, require_whole
 from discreet.kernels import few_users, ranking
 from discreet.kernels.compiling import chosen
 from discreet.printable import printable
-from discreet.types import Floats, Indices
+from discreet.types import Booleans, Floats, Indices
 
 if TYPE_CHECKING:
     import polars as pl
@@ -97,8 +97,8 @@ class Recommendations(Sequence[Suggestion]):
         return "\n".join(lines)
 
 
-def best_items(scores: Floats, masked: Sequence[Ratings], k: int) -> Indices:
-    """The ``k`` best items of each user, best first, that none of ``masked`` holds; −1 where there are fewer.
+def best_items(scores: Floats, masked: Sequence[Ratings], k: int, allowed: Booleans | None = None) -> Indices:
+    """The ``k`` best ``allowed`` items of each user, best first, that none of ``masked`` holds; −1 where too few are.
 
     Equal scores: the lower position first, so that the same release always says the same.
 
@@ -106,7 +106,10 @@ def best_items(scores: Floats, masked: Sequence[Ratings], k: int) -> Indices:
     [[1, 2, 3]]
     """
     require_whole("k", k, least=1)
-    own = np.array(scores, dtype=np.float32) if masked or scores.dtype != np.float32 else np.ascontiguousarray(scores)
+    changed = masked or allowed is not None or scores.dtype != np.float32
+    own = np.array(scores, dtype=np.float32) if changed else np.ascontiguousarray(scores)
+    if allowed is not None:
+        own[:, ~allowed] = -np.inf
     for seen in masked:
         own[seen.user_index, seen.item_index] = -np.inf
     top_items = chosen(len(own), few_users.top_items, ranking.top_items)

@@ -1,6 +1,6 @@
 """What a fit returns: everything that leaves the ratings, and nothing about any user."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -239,19 +239,49 @@ class Release:
         """
         return self.scorer().predict_frame(histories, pairs, user=user, item=item)
 
-    def recommend(self, history: History, k: int = 10, *, explain: bool = False) -> Recommendations:
+    def recommend(
+        self,
+        history: History,
+        k: int = 10,
+        *,
+        explain: bool = False,
+        exclude: Iterable[str] | None = None,
+        only: Iterable[str] | None = None,
+    ) -> Recommendations:
         """The ``k`` best items that the history does not hold, best first.
 
-        With ``explain=True`` each names the user's own ratings that carried it (not every model can).
+        With ``explain=True`` each names the user's own ratings that carried it (not every model can). ``exclude`` and
+        ``only`` name items, by identifier or title, that must not be recommended, or that alone may be.
         :meth:`recommend_many` serves many users at once.
         """
-        return self.scorer().recommend(history, k, explain=explain)
+        return self.scorer().recommend(history, k, explain=explain, exclude=exclude, only=only)
+
+    def similar(self, item: str, k: int = 10, *, only: Iterable[str] | None = None) -> Recommendations:
+        """The ``k`` items that liking an item speaks for most, best first; it needs no user.
+
+        The score of an item is what one highest rating of ``item`` adds to it, over what somebody without ratings is
+        shown; so popular items do not come first everywhere. Where the release knows nothing that goes beyond
+        averages, items are compared by their public genres and years.
+
+        >>> import discreet as dc
+        >>> ratings = dc.synthetic(users=80, items=40, ratings=1500, seed=1)
+        >>> len(dc.Cosine().fit(dc.NoPrivacy(ratings)).similar(ratings.catalogue.items[3], k=5))
+        5
+        """
+        return self.scorer().similar(item, k, only=only)
 
     def explain(self, history: History, item: str) -> tuple[Reason, ...]:
         """The own ratings that carry the score of an item, named by title or identifier; the strongest first."""
         return self.scorer().explain(history, item)
 
-    def recommend_many(self, histories: Ratings, k: int = 10) -> "pl.DataFrame":
+    def recommend_many(
+        self,
+        histories: Ratings,
+        k: int = 10,
+        *,
+        exclude: Iterable[str] | None = None,
+        only: Iterable[str] | None = None,
+    ) -> "pl.DataFrame":
         """The ``k`` best new items of every user, as a table.
 
         Parameters
@@ -260,6 +290,8 @@ class Release:
             What is known of the users; these items are left out.
         k
             How many each.
+        exclude, only
+            Items that are recommended to nobody, and the only ones that are, by identifier or title.
 
         Returns
         -------
@@ -275,7 +307,7 @@ class Release:
         >>> table.columns, table.height
         (['user', 'rank', 'item', 'title', 'score'], 150)
         """
-        return self.scorer().recommend_many(histories, k)
+        return self.scorer().recommend_many(histories, k, exclude=exclude, only=only)
 
     def save(self, folder: str | Path, *, sign: "SigningKey | str | Path | None" = None, replace: bool = False) -> None:
         """Write the release into a folder, whole or not at all; a release that is there is kept, unless ``replace``.

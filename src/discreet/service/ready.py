@@ -1,0 +1,139 @@
+"""A release made ready to answer: everything that does not depend on a user is made here, before the first request."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from discreet.data.catalogue import Catalogue
+from discreet.data.history import History
+from discreet.data.ratings import Ratings
+from discreet.errors import ReleaseError
+from discreet.releases.contract import ExplainingModel, Model
+from discreet.releases.loading import CARD
+from discreet.releases.release import Release
+from discreet.releases.scorer import Scorer
+from discreet.service.certificate import certificate_of, certificate_page
+from discreet.service.files import File, page_files
+from discreet.service.searching import Search
+
+Stamp = tuple[str, int, int, int, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where releases come from, and what they have to be.
+
+    Parameters
+    ----------
+    path
+        A folder, or a link to one: whoever puts a new one there exchanges the release.
+    key
+        The file of the public key that must have signed every one.
+    model
+        The class of its model as ``module:Class``, where it is not one of Discreet's.
+    page
+        Whether the page for browsers is made and offered.
+    """
+
+    path: Path
+    key: Path | None = None
+    model: str | None = None
+    page: bool = True
+
+    def stamp(self) -> Stamp:
+        """What changes when the release is exchanged."""
+        folder = self.path.resolve()
+        try:
+            card = (folder / CARD).stat()
+        except OSError:
+            raise ReleaseError(f"{self.path} does not hold a release: it has no {CARD}") from None
+        return str(folder), card.st_dev, card.st_ino, card.st_mtime_ns, card.st_size
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ready:
+    """A release with all that answers need. It holds no user, and requests that have begun with it end with it."""
+
+    name: str
+    model: str
+    guarantee: str
+    scorer: Scorer
+    places: dict[str, int]
+    items: list[str]
+    titles: list[str]
+    search: Search
+    explains: bool
+    certificate: File
+    certificate_page: File
+    page: dict[str, File]
+    stamp: Stamp
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """Its items."""
+        return self.scorer.catalogue
+
+    @classmethod
+    def load(cls, source: Source) -> "Ready":
+        """Read the release that is there now; one that is exchanged meanwhile is read again."""
+        kind = _kind(source.model)
+        while True:
+            stamp = source.stamp()
+            folder = Path(stamp[0])
+            try:
+                release = Release.load(folder, key=source.key, model=kind)
+                certificate = certificate_of(folder, release)
+            except Exception:
+                if source.stamp() == stamp:
+                    raise
+                continue
+            if source.stamp() == stamp:
+                return cls._of(release, certificate, stamp, page=source.page)
+
+    @classmethod
+    def _of(cls, release: Release, certificate: dict[str, object], stamp: Stamp, *, page: bool) -> "Ready":
+        catalogue, scorer = release.catalogue, release.scorer()
+        items, titles = list(catalogue.items), [str(title) for title in catalogue.titles]
+        explains = isinstance(release.model, ExplainingModel)
+        # Models prepare when they are first asked, and no request should wait for that.
+        somebody = History.of_likes(catalogue, [items[0]])
+        scorer.recommend(somebody, 1, explain=explains)
+        if scorer.predicts_ratings:
+            scorer.predict(Ratings.of_history(somebody), np.zeros(1, np.int32), np.zeros(1, np.int32))
+        return cls(
+            name=str(certificate["arrays_sha256"])[:16],
+            model=type(release.model).__name__,
+            guarantee=str(release.guarantee),
+            scorer=scorer,
+            places=names_of(items, titles),
+            items=items,
+            titles=titles,
+            search=Search(titles),
+            explains=explains,
+            certificate=File.of("certificate.json", json.dumps(certificate, ensure_ascii=False).encode()),
+            certificate_page=File.of("certificate.html", certificate_page(release, certificate).encode()),
+            page=page_files(release) if page else {},
+            stamp=stamp,
+        )
+
+
+def names_of(items: list[str], titles: list[str]) -> dict[str, int]:
+    """Every name of every item, as :meth:`~discreet.Catalogue.find` reads them: a title first, and of equal ones the
+    first.
+
+    >>> names_of(["1", "2", "3"], ["2", "b", "b"])
+    {'3': 2, '2': 0, '1': 0, 'b': 1}
+    """
+    places = {items[place]: place for place in reversed(range(len(items)))}
+    return places | {titles[place]: place for place in reversed(range(len(titles)))}
+
+
+def _kind(name: str | None) -> type[Model] | None:
+    if name is None:
+        return None
+    from discreet.fitting.own_models import import_model
+
+    found: type[Model] = import_model(name)
+    return found
