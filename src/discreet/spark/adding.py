@@ -48,10 +48,10 @@ class Adding:
         running.prepare_task()
         problem = f"{self.contribution.name!r} could not be computed on the cluster"
         total: AnyArray | None = None
-        part = blocks = marks = 0
+        source = blocks = marks = 0
         try:
             for part, mark, ratings in self.reader.blocks(batches):
-                blocks, marks = blocks + 1, (marks + mark) & MARKS
+                source, blocks, marks = part, blocks + 1, (marks + mark) & MARKS
                 if ratings.n_users == 0:
                     continue
                 own = part_total(self.contribution, ratings)
@@ -65,11 +65,11 @@ class Adding:
         except Exception:  # its words, and its place, may tell of the ratings
             pass
         if problem:
-            yield to_batch([{"piece": 0, "source": part, "blocks": 0, "mark": 0, "problem": problem}], SCHEMA)
+            yield to_batch([{"piece": 0, "source": source, "blocks": 0, "mark": 0, "problem": problem}], SCHEMA)
         elif blocks:
             if total is None:
                 total = np.zeros(self.contribution.shape, dtype=kind_of_total(self.contribution))
-            yield from _pieces(total.reshape(-1), part, blocks, marks)
+            yield from _pieces(total.reshape(-1), source, blocks, marks)
 
 
 def add_up(frame: "DataFrame", contribution: Contribution, reader: Reader, expected: "Expected") -> AnyArray:

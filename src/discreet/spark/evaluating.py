@@ -17,7 +17,7 @@ from discreet.data.ratings import Ratings
 from discreet.doors import checked_before
 from discreet.errors import DataError, DiscreetError, InputError, require
 from discreet.evaluation.measuring import ranks_of_users
-from discreet.evaluation.metric_names import is_ranking, read_metrics
+from discreet.evaluation.metric_names import check_metrics, is_ranking
 from discreet.evaluation.metrics import error_sizes, error_terms
 from discreet.evaluation.results import NORMAL_95, Estimate
 from discreet.releases.release import Release
@@ -66,7 +66,7 @@ def evaluate_frames(
     dict
         An estimate for each metric, with its 95 % interval over users.
     """
-    names = list(read_metrics(metrics))
+    names = list(check_metrics(metrics))
     require(
         release.predicts_ratings or all(map(is_ranking, names)),
         f"{type(release.model).__name__} only ranks: ask for ndcg@k or recall@k",
@@ -133,9 +133,7 @@ def _for_users(known: Ratings | None, held_out: Ratings) -> Ratings:
     """Histories in the order of the users of what was held out; empty for whoever has none."""
     if known is None:
         nobody = np.zeros(0, dtype=np.int32)
-        return replace(
-            held_out, user_index=nobody, item_index=nobody, values=np.zeros(0, dtype=np.float32), times=None
-        )
+        return replace(held_out, user_index=nobody, item_index=nobody, values=np.zeros(0, dtype=np.float32), times=None)
     return known.with_users(Labels(held_out.users.names, what="user"))
 
 
@@ -150,12 +148,12 @@ def _sums(release: Release, known: Ratings, held_out: Ratings, names: Sequence[s
         if np.isnan(sizes).any():
             raise DataError(f"{type(release.model).__name__} predicted a rating that is not a number")
         for name in on_ratings:
-            own = np.bincount(held_out.user_index, weights=error_terms(name, sizes), minlength=held_out.n_users)
-            values[name] = own, counts
+            terms = error_terms(name, sizes)
+            values[name] = np.bincount(held_out.user_index, weights=terms, minlength=held_out.n_users), counts
     if on_ranks:
         _refuse_overlap(known, held_out)
-        for name, own in ranks_of_users(release, known, held_out, None, on_ranks).items():
-            values[name] = own, np.ones(len(own))
+        ranks = ranks_of_users(release, known, held_out, None, on_ranks)
+        values |= {name: (found_of, np.ones(len(found_of))) for name, found_of in ranks.items()}
     for place, name in enumerate(names):
         own, weights = values[name]
         found[place] = (
@@ -170,8 +168,8 @@ def _sums(release: Release, known: Ratings, held_out: Ratings, names: Sequence[s
 
 
 def _refuse_overlap(known: Ratings, held_out: Ratings) -> None:
-    keys = [one.user_index.astype(np.int64) * one.n_items + one.item_index for one in (known, held_out)]
-    if np.intersect1d(*keys, assume_unique=True).size:
+    one, other = (part.user_index.astype(np.int64) * part.n_items + part.item_index for part in (known, held_out))
+    if np.isin(one, other).any():
         raise InputError(f"some held-out ratings are also in the histories of {FRAME}, whose items no ranking may hold")
 
 

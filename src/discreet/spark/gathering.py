@@ -2,7 +2,7 @@
 
     deal      every task splits its rows by user into as many hands as there will be parts, and sends each hand as one
               array of bytes: the shuffle moves few large rows and not one for every rating
-    gather    the task of a part reads its hands, checks and sorts them with the reader of files, and cuts them into blocks
+    gather    the task of a part reads its hands, checks and sorts them as files are, and cuts them into blocks
 
 All rows of a user go to one part, whatever files or partitions they came from: so a pair that is rated in two files is
 found, and a bound on what one user adds holds. What a task finds wrong it returns as a sentence; it does not fail, as
@@ -13,7 +13,6 @@ import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-
 
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels
@@ -167,7 +166,7 @@ def capped(frame: "pl.DataFrame", most: int | None) -> "pl.DataFrame":
     """At most so many rows of each user, the latest; without times, those of the items that come first by name."""
     import polars as pl
 
-    if most is None or frame.height == 0 or int(frame.group_by("user").len()["len"].max() or 0) <= most:  # type: ignore[call-overload]
+    if most is None or not bool((frame.group_by("user").len()["len"] > most).any()):
         return frame
     item = pl.col("item").cast(pl.String)
     by = [pl.col("time"), item] if "time" in frame.columns else [item]
@@ -245,5 +244,3 @@ def _chunks(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pl.DataFrame]":
 
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
-
-

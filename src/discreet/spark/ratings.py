@@ -152,7 +152,7 @@ class SparkRatings(RatingsInParts):
 
     def parts(self) -> Iterator[Ratings]:
         """The ratings of some users after those of others, fetched one partition at a time."""
-        reader, marks = self._reader, dict(((block.part, block.number), block.mark) for block in self._blocks)
+        reader, marks = self._reader, {(block.part, block.number): block.mark for block in self._blocks}
         with running.described(self._frame.sparkSession):
             for row in self._frame.toLocalIterator():
                 batch = to_batch([row.asDict()])
@@ -218,7 +218,7 @@ class SparkRatings(RatingsInParts):
 
         found = running.mapped(self._frame, words, "word long")
         twice = found.groupBy("word").count().where("count > 1").select("count").limit(1)
-        return running.collected(twice).num_rows > 0
+        return int(running.collected(twice).num_rows) > 0
 
     @property
     def _reader(self) -> Reader:

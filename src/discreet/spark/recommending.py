@@ -5,6 +5,7 @@ each worker. Users are dealt to parts by a hash, so a part has its share of them
 the latest count (``most``), and they are cut where the rows are first read: no task waits for one user.
 """
 
+import hashlib
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,9 +109,8 @@ def safely(task: Any) -> Any:
 class SentRelease:
     """A release that every worker loads once."""
 
-    def __init__(self, content: Shared) -> None:
-        self._content = content
-        self._loaded: Release | None = None
+    def __init__(self, content: Shared, digest: str) -> None:
+        self._content, self._digest = content, digest
 
     @classmethod
     def of(cls, frame: "DataFrame", release: Release) -> "SentRelease":
@@ -118,26 +118,30 @@ class SentRelease:
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place) / "release"
             release.save(folder)
-            content = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
-        return cls(Shared.of(frame, (type(release.model), content)))
+            content = {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
+        digest = hashlib.sha256(b"".join(content.values())).hexdigest()
+        return cls(Shared.of(frame, (type(release.model), content)), digest)
 
     def __call__(self) -> Release:
         """The release, in a task."""
-        if self._loaded is None:
+        if self._digest not in _LOADED:
             kind, content = self._content()
             with tempfile.TemporaryDirectory() as place:
                 for name, part in content.items():
                     (Path(place) / name).write_bytes(part)
                 own = kind.__module__.partition(".")[0] != "discreet"
-                self._loaded = Release.load(place, model=kind if own else None)
-        return self._loaded
+                loaded = Release.load(place, model=kind if own else None)
+            _LOADED.clear()  # a worker serves one release at a time
+            _LOADED[self._digest] = loaded
+        return _LOADED[self._digest]
 
     def catalogue(self) -> Any:
         """Its items."""
         return self().catalogue
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_content": self._content, "_loaded": None}
+
+_LOADED: dict[str, Release] = {}
+"""In a worker: the release that was loaded last, by its digest."""
 
 
 def _oldest() -> Any:

@@ -30,7 +30,9 @@ def check_frame(frame: Any) -> "DataFrame":
     sql = load_extra("pyspark.sql", "spark", WHAT)
     require(isinstance(frame, sql.DataFrame), f"dataframe must be a DataFrame of Spark, got {type(frame).__name__}")
     if not hasattr(frame, "_jdf"):
-        raise InputError("this DataFrame belongs to Spark Connect, where no task can run our code: use a classic session")
+        raise InputError(
+            "this DataFrame belongs to Spark Connect, where no value can be sent to all executors: use a classic one"
+        )
     return frame  # type: ignore[no-any-return]
 
 
@@ -38,7 +40,7 @@ def mapped(frame: "DataFrame", task: Task, schema: str) -> "DataFrame":
     """A task over every partition, as Arrow batches."""
     with warnings.catch_warnings():  # of pandas, which Spark asks for and this does not use
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
-        return frame.mapInArrow(task, schema)  # type: ignore[arg-type]
+        return frame.mapInArrow(task, schema)
 
 
 def collected(frame: "DataFrame") -> "pa.Table":
