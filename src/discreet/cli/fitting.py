@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli.budget import print_left, print_retry
 from discreet.cli.certificate import signing_key
+from discreet.cli.cluster import ClusterOptions
 from discreet.cli.models import shown
 from discreet.cli.nights import OncePer, run_name
 from discreet.cli.options import (
@@ -49,6 +50,7 @@ def fit(
     source: DataOptions,
     privacy: PrivacyOptions,
     wished: WishOptions,
+    cluster: ClusterOptions,
     output: ReleaseFolder,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="The same as MODEL.")] = None,
     settings: Settings = [],  # noqa: B006 (typer copies it)
@@ -73,7 +75,8 @@ def fit(
     limit was declared; after one, none can be declared any more. Where these ratings were evaluated, compared or
     audited before, settings other than the defaults need a word: --tuned-on.
     """
-    name, terms, run_id = model_name(words, model, source.data), privacy.terms(), run_name(run_id, once_per)
+    name, terms = model_name(words, model, source.data), privacy.terms(spark=True)
+    run_id = run_name(run_id, once_per)
     wished.check(terms)
     from discreet.fitting.audience import audience_of, takes_audience
     from discreet.fitting.fit_and_save import fit_and_save
@@ -93,10 +96,10 @@ def fit(
             f"{split_name(name)[0]} does not plan by the number of users: leave out --audience",
         )
     key = signing_key(sign)  # one that cannot be read is found before anything is spent
-    with bar() as progress:
+    with bar() as progress, cluster.loading(source, privacy.engine, progress) as load:
         done = fit_and_save(
             chosen,
-            lambda: source.load(progress),
+            load,
             output,
             data=source.data,
             terms=terms,

@@ -324,13 +324,18 @@ class PrivacyOptions:
     noise_seed: NoiseSeed = None
     engine: Annotated[
         str,
-        typer.Option(metavar="ENGINE", help="What computes sums: numba (default), or torch, on a GPU if there is one."),
+        typer.Option(
+            metavar="ENGINE",
+            help="What computes sums: numba (default); torch, on a GPU if there is one; spark, a cluster (only fit).",
+        ),
     ] = "numba"
 
-    def terms(self) -> "Terms":
+    def terms(self, *, spark: bool = False) -> "Terms":
         """The terms that the options name; what is out of range is refused here, before any work."""
-        require(self.engine in ("numba", "torch"), f"--engine must be numba or torch, got {self.engine!r}")
-        return replace(_terms(self, self.epsilon), engine=self.engine)  # type: ignore[arg-type]
+        known = ("numba", "torch", "spark") if spark else ("numba", "torch")
+        require(self.engine in known, f"--engine must be {', '.join(known[:-1])} or {known[-1]}, got {self.engine!r}")
+        engine = "numba" if self.engine == "spark" else self.engine  # on every executor
+        return replace(_terms(self, self.epsilon), engine=engine)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import replace as changed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.fitting.accounts import account_name, check_tuning, paying_account, place_of
@@ -71,7 +72,7 @@ class Fitted:
 
 def fit_and_save(
     model: Any,
-    ratings: Ratings | Callable[[], Ratings],
+    ratings: Ratings | RatingsInParts | Callable[[], Ratings | RatingsInParts],
     folder: str | Path,
     *,
     data: str,
@@ -153,7 +154,7 @@ def fit_and_save(
         elif list(candidates) == [model]:  # a search pays for its choice
             check_tuning(model, budget.looks(expected), data, expected, tuned_on)
 
-        ratings = ratings if isinstance(ratings, Ratings) else ratings()
+        ratings = ratings if isinstance(ratings, Ratings | RatingsInParts) else ratings()
         started = time.perf_counter()
         account = paying_account(budget, data, account, ratings, warn)
         reason = ""
@@ -182,7 +183,7 @@ def fit_and_save(
                 name,
                 release,
                 settings=settings_hash(model),
-                digest=ratings.report_digest,
+                digest=ratings.report_digest if isinstance(ratings, Ratings) else None,
                 folder=str(place.folder),
             )
             budget.remember(account, sketch_of(ratings, budget.key()), origin)
