@@ -24,15 +24,18 @@ import numpy as np
 from discreet.extras import load_extra
 from discreet.types import AnyArray, Floats, Indices, Offsets
 
-BLOCK_CELLS = 1 << 31
-"""Of a block of users, spread out: 2 GB for each matrix of bytes."""
-STRIP = 1024
+BLOCK_CELLS = 1 << 32
+"""Of a block of users, spread out: 4 GB for each matrix of bytes, of which there are up to six; on a GPU with less
+memory fewer."""
+MEMORY_SHARE = 16
+"""A matrix of bytes takes at most one part in so many of a GPU's memory."""
+STRIP = 2048
 """Rows of the results that are made at once; each is multiplied with all columns from its first on."""
 EVEN = 16
 """Tensor cores want matrices whose sides are multiples of this."""
 FEW = 2048
 """A class of so few users goes with the next."""
-PART = 1 << 17
+PART = 1 << 18
 """Users that are copied at once."""
 
 
@@ -191,6 +194,9 @@ class PairTotals:
         self.size, self.device = size, device
         self._side = -(-max(size, EVEN) // EVEN) * EVEN
         self.sums = torch.zeros((2, self._side, self._side), dtype=torch.int64, device=device)
+        self._cells = BLOCK_CELLS
+        if device.startswith("cuda"):
+            self._cells = min(BLOCK_CELLS, torch.cuda.mem_get_info()[1] // MEMORY_SHARE)
         self.operations = 0
         """Of the products so far; a product and its addition count 2."""
 
@@ -221,7 +227,7 @@ class PairTotals:
         row = torch.where(chosen, torch.cumsum(chosen, 0) - 1, -1)
         left = max(1, -(-(largest.bit_length() + 1) // 8))
         exact = 2**31 // (128 * 128 if left > 1 else 128 * max(largest, 1)) - EVEN
-        block = max(EVEN, min(members, BLOCK_CELLS // self._side, exact) // EVEN * EVEN)
+        block = max(EVEN, min(members, self._cells // self._side, exact) // EVEN * EVEN)
         if members < EVEN:
             block = EVEN
         rows = row[user]

@@ -61,7 +61,7 @@ class Undecided:
     def doubtful(self) -> list[int]:
         """Their places; waits for the device."""
         if self.ready is not None:
-            self.ready.synchronize()
+            self.ready.synchronize()  # the numbers are there, for every stream
         count = int(self.how_many[0])
         require(count <= len(self.places), "far more numbers than ever were doubtful: this GPU computes wrongly")
         return [int(place) for place in self.places[:count].tolist()] if count else []

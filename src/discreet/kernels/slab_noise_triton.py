@@ -5,6 +5,7 @@ and made in a second pass; what doubles cannot decide goes on another, for the p
 comes with torch where there is a GPU.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -175,6 +176,27 @@ def _later_passes(key, high, numbers, out, again, doubtful, counters, most_doubt
 def draw_by_triton(key: AnyArray, slabs: Slabs, count: int) -> Undecided:
     """As :func:`~discreet.kernels.slab_noise_torch.draw_by_torch`; the numbers are still on their way."""
     device = slabs.high.device
+    if device.type != "cuda":  # triton's interpreter, in tests
+        return _drawn(key, slabs, count)
+    working, own = torch.cuda.current_stream(device), _stream(str(device))
+    with torch.cuda.stream(own):  # so that numbers are made while the device waits for its memory elsewhere
+        drawn = _drawn(key, slabs, count)
+        seen = torch.empty(1, dtype=torch.int32, pin_memory=True)
+        seen.copy_(drawn.how_many, non_blocking=True)
+        ready = torch.cuda.Event()
+        ready.record(own)
+    for tensor in (drawn.numbers, drawn.places):
+        tensor.record_stream(working)
+    return Undecided(drawn.numbers, drawn.places, seen, ready)
+
+
+@lru_cache(maxsize=8)
+def _stream(device: str) -> Any:
+    return torch.cuda.Stream(device)
+
+
+def _drawn(key: AnyArray, slabs: Slabs, count: int) -> Undecided:
+    device = slabs.high.device
     out = torch.empty(count, dtype=torch.int64, device=device)
     again = torch.empty(count, dtype=torch.int64, device=device)
     doubtful = torch.empty(MOST_DOUBTFUL, dtype=torch.int64, device=device)
@@ -184,13 +206,7 @@ def draw_by_triton(key: AnyArray, slabs: Slabs, count: int) -> Undecided:
     tables = words, slabs.high, slabs.numbers, out, again, doubtful, counters
     _first_pass[(triton.cdiv(count, 4 * LANES),)](*tables, count, count, MOST_DOUBTFUL, **sizes)
     _later_passes[(PROGRAMS,)](*tables, MOST_DOUBTFUL, **sizes)
-    if device.type != "cuda":  # triton's interpreter, in tests
-        return Undecided(out, doubtful, counters[1:])
-    seen = torch.empty(1, dtype=torch.int32, pin_memory=True)
-    seen.copy_(counters[1:], non_blocking=True)
-    ready = torch.cuda.Event()
-    ready.record()
-    return Undecided(out, doubtful, seen, ready)
+    return Undecided(out, doubtful, counters[1:])
 
 
 @triton.jit
@@ -209,10 +225,15 @@ def _add_on_grid(values, noise, grids, out, count, LANES: tl.constexpr):
     tl.store(out + at, total.to(tl.float64) * grid, mask=there)
 
 
+@lru_cache(maxsize=16)
+def _on_device(grid: float, device: str) -> Any:
+    return torch.tensor([grid, 2.0**61], dtype=torch.float64, device=device)
+
+
 def add_on_grid_by_triton(values: Any, noise: Any, grid: float) -> Any:
     """As :func:`~discreet.kernels.slab_noise_torch.add_on_grid_by_torch`."""
     values = values.to(torch.float64).contiguous()
     out = torch.empty_like(values)
-    grids = torch.tensor([grid, 2.0**61], dtype=torch.float64, device=values.device)
+    grids = _on_device(grid, str(values.device))
     _add_on_grid[(triton.cdiv(len(values), 1024),)](values, noise, grids, out, len(values), LANES=1024)
     return out

@@ -213,11 +213,9 @@ def exact_total(contribution: Contribution, ratings: InParts | None) -> Doubles:
             return np.zeros(contribution.shape)
         return np.asarray(contribution.finish(np.zeros(contribution.shape, dtype=np.int64)), dtype=np.float64)
     require(not whole or ratings.n_users <= MOST_USERS, f"{contribution.name!r} is for at most {MOST_USERS:,} users")
-    large = math.prod(contribution.shape) > LARGE
     total: AnyArray | None = None
-    for number, part in enumerate([ratings] if large and isinstance(ratings, Ratings) else ratings.parts()):
-        with always_compiled():
-            own = np.asarray(contribution.total(part), dtype=np.int64 if whole else np.float64)
+    for number, found in enumerate(_totals(contribution, ratings)):
+        own = np.asarray(found, dtype=np.int64 if whole else np.float64)
         if own.shape != contribution.shape:
             raise InputError(
                 f"the contribution {contribution.name!r} declares shape {contribution.shape} "
@@ -231,3 +229,17 @@ def exact_total(contribution: Contribution, ratings: InParts | None) -> Doubles:
             total += own
     assert total is not None
     return total if contribution.finish is None else np.asarray(contribution.finish(total), dtype=np.float64)
+
+
+def _totals(contribution: Contribution, ratings: InParts) -> Iterator[AnyArray]:
+    """Totals that add up to the whole one, part by part; or at once, where an engine takes all parts itself."""
+    large = math.prod(contribution.shape) > LARGE or contribution.over_parts is not None
+    parts = [ratings] if large and isinstance(ratings, Ratings) else ratings.parts()
+    if contribution.over_parts is not None:
+        with always_compiled():
+            yield contribution.over_parts(parts)
+        return
+    for part in parts:
+        with always_compiled():
+            total = contribution.total(part)
+        yield total
