@@ -50,9 +50,13 @@ def added_up(contribution: Contribution, ratings: InParts) -> AnyArray:
     """The total over all users, before ``finish``, wherever it is computed."""
     if isinstance(ratings, AddsUp):
         return ratings.added_up(contribution)
-    large = math.prod(contribution.shape) > LARGE
+    large = math.prod(contribution.shape) > LARGE or contribution.over_parts is not None
+    parts = [ratings] if large and isinstance(ratings, Ratings) else ratings.parts()
+    if contribution.over_parts is not None:  # an engine that copies one part while it adds up another
+        with always_compiled():
+            return as_declared(contribution, contribution.over_parts(parts))
     total: AnyArray | None = None
-    for number, part in enumerate([ratings] if large and isinstance(ratings, Ratings) else ratings.parts()):
+    for number, part in enumerate(parts):
         own = part_total(contribution, part)
         if total is None:
             total = own
@@ -67,7 +71,12 @@ def added_up(contribution: Contribution, ratings: InParts) -> AnyArray:
 def part_total(contribution: Contribution, part: Ratings) -> AnyArray:
     """The total over the users of one part, checked against the shape that the contribution declares."""
     with always_compiled():
-        own = np.asarray(contribution.total(part), dtype=kind_of_total(contribution))
+        return as_declared(contribution, contribution.total(part))
+
+
+def as_declared(contribution: Contribution, total: AnyArray) -> AnyArray:
+    """A total of the kind and the shape that the contribution declares; else an error."""
+    own = np.asarray(total, dtype=kind_of_total(contribution))
     if own.shape != contribution.shape:
         raise InputError(
             f"the contribution {contribution.name!r} declares shape {contribution.shape} "
