@@ -35,7 +35,7 @@ class ItemPrior:
     tastes: Floats
     sums: Doubles | None
     sums_noise: Doubles | None
-    sums_kind: int | None
+    sums_kind: Floats | None
     sentence: str
 
     def __post_init__(self) -> None:

@@ -83,7 +83,7 @@ def prior_of(release: Release, catalogue: Catalogue) -> ItemPrior:
         tastes=placed(arrays.get("taste_factors", none)),
         sums=placed(arrays["noisy_sums"].T.astype(np.float64)).T if same else None,
         sums_noise=placed(arrays["sums_noise"].astype(np.float64)) if same else None,
-        sums_kind=int(arrays["sums_kind"][0]) if same else None,
+        sums_kind=arrays["sums_kind"] if same else None,
         sentence=sentence_about(release),
     )
 

@@ -84,16 +84,18 @@ def informed(
     seen = Seen(np.atleast_2d(answer), np.full(len(asked.base), noise))
     averaged = None if prior is None else averaged_with(seen, prior, asked)
     if prior is not None:
-        patterns = any(arrays[name].any() for name in ("item_factors", "taste_factors"))
-        arrays = _with_prior(
-            arrays, prior, asked, seen if averaged is None else averaged, features, averaged is not None, patterns
-        )
+        arrays = _with_prior(arrays, prior, asked, averaged or seen, features, averaged is not None)
     seen = seen if averaged is None else averaged
     return arrays | {
         "noisy_sums": seen.answer.astype(np.float32),
         "sums_noise": seen.noise.astype(np.float32),
-        "sums_kind": np.array([KINDS.index(asked.scaling)], dtype=np.int32),
+        "sums_kind": kind_of(asked),
     }
+
+
+def kind_of(asked: ItemStatistics) -> Floats:
+    """How users, and sums beside counts, are weighted: only sums of one kind can be averaged."""
+    return np.array([KINDS.index(asked.scaling), asked.relative_weight], dtype=np.float32)
 
 
 def _with_prior(
@@ -103,15 +105,18 @@ def _with_prior(
     seen: Seen,
     features: Floats,
     averaged: bool,
-    patterns: bool,
 ) -> dict[str, AnyArray]:
-    """Counts, means and factors; ``patterns`` says that the fit found some itself, on which its averages rest."""
+    """Counts, means and factors; what rests on more patterns of the fit's own than the prior has stays as it is."""
     counts, agrees = (_counts(seen), 1.0) if averaged else counts_with(seen, prior)
     found = dict(arrays)
-    if not patterns:
+    more_tastes, more_factors = (
+        _more(arrays[name], others)
+        for name, others in (("taste_factors", prior.tastes), ("item_factors", prior.factors))
+    )
+    if more_tastes or not arrays["taste_factors"].any():
         found["counts"] = (counts / asked.typical_weight).astype(np.float32)
-    believed = agrees
-    if len(seen.answer) == 2 and not patterns:
+    believed = 0.0
+    if len(seen.answer) == 2 and (more_factors or not arrays["item_factors"].any()):
         bias, unknown, believed = biases_with(counts, seen, prior, asked, features, 0.0 if averaged else agrees)
         believed = 1.0 if averaged else believed
         base = np.clip(asked.base + bias, asked.scale.low, asked.scale.high)
@@ -119,10 +124,10 @@ def _with_prior(
         found["mean"] = np.array([mean], dtype=np.float32)
         found["item_bias"] = (base - mean).astype(np.float32)
         found["unknown"] = unknown.astype(np.float32)
-    if agrees > 0.5 and believed > 0.5:
-        found["item_factors"] = _more(arrays["item_factors"], prior.factors)
-    if agrees > 0.5:
-        found["taste_factors"] = _more(arrays["taste_factors"], rescaled(prior, found["counts"]))
+    if more_factors and agrees > 0.5 and believed > 0.5:
+        found["item_factors"] = _fitted(prior.factors, arrays["item_factors"].shape[1])
+    if more_tastes and agrees > 0.5:
+        found["taste_factors"] = _fitted(rescaled(prior, found["counts"]), arrays["taste_factors"].shape[1])
     return found
 
 
@@ -131,9 +136,9 @@ def averaged_with(seen: Seen, prior: ItemPrior, asked: ItemStatistics) -> Seen |
 
     If both are of the same sums, Σ difference²/(both variances) over the k cells has mean k and deviation √(2k).
     """
-    if prior.sums is None or prior.sums_noise is None or prior.sums_kind != KINDS.index(asked.scaling):
+    if prior.sums is None or prior.sums_noise is None or prior.sums_kind is None:
         return None
-    if prior.sums.shape[0] != seen.answer.shape[0]:
+    if not np.array_equal(prior.sums_kind, kind_of(asked)):
         return None
     here = prior.matched
     variance, before = seen.noise[here] ** 2, prior.sums_noise[here] ** 2
@@ -245,12 +250,14 @@ def rescaled(prior: ItemPrior, counts: Floats) -> Floats:
     return np.asarray(tastes / np.sqrt(max(strongest, 1e-12)), dtype=np.float32)
 
 
-def _more(own: Floats, others: Floats) -> Floats:
-    """Those of which more stand out, in the shape of the first."""
-    if others.any(axis=0).sum() <= own.any(axis=0).sum():
-        return own
-    width = own.shape[1]
-    kept = others[:, others.any(axis=0)][:, :width]
+def _more(own: Floats, others: Floats) -> bool:
+    """Whether more patterns stand out in the prior."""
+    return int(others.any(axis=0).sum()) > int(own.any(axis=0).sum())
+
+
+def _fitted(factors: Floats, width: int) -> Floats:
+    """Factors with so many columns, zeros behind them."""
+    kept = factors[:, factors.any(axis=0)][:, :width]
     return np.pad(kept, ((0, 0), (0, width - kept.shape[1]))).astype(np.float32)
 
 
