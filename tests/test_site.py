@@ -1,4 +1,4 @@
-"""The documentation site builds from the pages there are, asks the network for nothing, and finds links that are dead."""
+"""The documentation site builds from the pages there are, loads nothing from elsewhere, and finds dead links."""
 
 import re
 import subprocess

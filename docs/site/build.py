@@ -16,19 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 FIRST = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "benchmarks/README.md"]
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
-FOLDERS = [
-    "data",
-    "populations",
-    "privacy",
-    "models",
-    "releases",
-    "evaluation",
-    "audit",
-    "collect",
-    "papers",
-    "nightly",
-    "web",
-]
+FOLDERS = ["data", "populations", "privacy", "models", "releases", "evaluation", "audit", "collect", "papers"]
+FOLDERS += ["nightly", "web", "spark"]  # with names of their own, where they have any
 
 
 def pages() -> list[Path]:

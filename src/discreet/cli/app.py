@@ -18,12 +18,14 @@ from discreet.cli import (
     demo,
     doctor,
     evaluation,
+    export,
     fitting,
     models,
     party,
     perturb,
     published,
     recommending,
+    reports,
     reproduce,
     search,
     serve,
@@ -121,11 +123,13 @@ app.command()(similar.similar)
 app.command()(fitting.show)
 app.command()(certificate.certificate)
 app.command()(certificate.keys)
+app.command()(export.export)
 app.command()(audit.audit)
 app.add_typer(attack.app, name="attack")
 app.command()(budget.budget)
 app.command()(perturb.perturb)
 app.command()(perturb.collect)
+app.add_typer(reports.app, name="reports")
 app.add_typer(party.app, name="party")
 reproduce.app.command()(published.tables)
 app.add_typer(reproduce.app, name="reproduce")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -62,6 +62,14 @@ AudienceOption = Annotated[
         metavar="N",
         help="About how many users take part, as far as this is publicly known; an order of magnitude is enough "
         "(default: what the publisher of a data set states, or 1000).",
+    ),
+]
+
+PurposeOption = Annotated[
+    Literal["ratings", "ranking", "both"] | None,
+    typer.Option(
+        "--for",
+        help="What the release is for, for models that plan by it: foreseeing ratings, ranking, or both (the default).",
     ),
 ]
 
@@ -316,13 +324,18 @@ class PrivacyOptions:
     noise_seed: NoiseSeed = None
     engine: Annotated[
         str,
-        typer.Option(metavar="ENGINE", help="What computes sums: numba (default), or torch, on a GPU if there is one."),
+        typer.Option(
+            metavar="ENGINE",
+            help="What computes sums: numba (default); torch, on a GPU if there is one; spark, a cluster (only fit).",
+        ),
     ] = "numba"
 
-    def terms(self) -> "Terms":
+    def terms(self, *, spark: bool = False) -> "Terms":
         """The terms that the options name; what is out of range is refused here, before any work."""
-        require(self.engine in ("numba", "torch"), f"--engine must be numba or torch, got {self.engine!r}")
-        return replace(_terms(self, self.epsilon), engine=self.engine)  # type: ignore[arg-type]
+        known = ("numba", "torch", "spark") if spark else ("numba", "torch")
+        require(self.engine in known, f"--engine must be {', '.join(known[:-1])} or {known[-1]}, got {self.engine!r}")
+        engine = "numba" if self.engine == "spark" else self.engine  # on every executor
+        return replace(_terms(self, self.epsilon), engine=engine)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
