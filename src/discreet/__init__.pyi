@@ -9,6 +9,7 @@ from . import papers as papers
 from . import populations as populations
 from . import privacy as privacy
 from . import releases as releases
+from . import web as web
 from .data.catalogue import Catalogue as Catalogue
 from .data.catalogue import Scale as Scale
 from .data.history import History as History

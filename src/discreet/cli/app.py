@@ -18,6 +18,7 @@ from discreet.cli import (
     demo,
     doctor,
     evaluation,
+    export,
     fitting,
     models,
     party,
@@ -122,6 +123,7 @@ app.command()(similar.similar)
 app.command()(fitting.show)
 app.command()(certificate.certificate)
 app.command()(certificate.keys)
+app.command()(export.export)
 app.command()(audit.audit)
 app.add_typer(attack.app, name="attack")
 app.command()(budget.budget)

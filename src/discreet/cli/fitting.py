@@ -18,6 +18,7 @@ from discreet.cli.options import (
     Json,
     OwnModel,
     PrivacyOptions,
+    PurposeOption,
     ReleaseFolder,
     Replace,
     RunId,
@@ -52,6 +53,7 @@ def fit(
     model: Annotated[str | None, typer.Option(metavar="NAME", help="The same as MODEL.")] = None,
     settings: Settings = [],  # noqa: B006 (typer copies it)
     audience: AudienceOption = None,
+    purpose: PurposeOption = None,
     tuned_on: TunedOn = None,
     account: AccountOption = None,
     run_id: RunId = None,
@@ -81,7 +83,11 @@ def fit(
     if name == AUTO:
         require(not settings, "--set is for a model with a name, and auto has not chosen one yet: name the model")
     else:
-        chosen = parse_models([name], settings, audience=told.users)[name]
+        chosen = parse_models([name], settings, audience=told.users, purpose=purpose)[name]
+        require(
+            purpose is None or hasattr(chosen, "purpose"),
+            f"{split_name(name)[0]} does not plan by what a release is for: leave out --for",
+        )
         require(
             audience is None or takes_audience(chosen),
             f"{split_name(name)[0]} does not plan by the number of users: leave out --audience",
@@ -95,6 +101,7 @@ def fit(
             data=source.data,
             terms=terms,
             audience=audience,
+            purpose=purpose or "both",
             account=account,
             budget=kept,
             tuned_on=tuned_on,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -62,6 +62,14 @@ AudienceOption = Annotated[
         metavar="N",
         help="About how many users take part, as far as this is publicly known; an order of magnitude is enough "
         "(default: what the publisher of a data set states, or 1000).",
+    ),
+]
+
+PurposeOption = Annotated[
+    Literal["ratings", "ranking", "both"] | None,
+    typer.Option(
+        "--for",
+        help="What the release is for, for models that plan by it: foreseeing ratings, ranking, or both (the default).",
     ),
 ]
 
