@@ -32,7 +32,7 @@ FOLDERS = {
     "populations": "Choice Groups Mechanism PairwiseMasks Steps UntrustedServer quantile_of_users",
     "privacy": "LevelLoss Loss PublicKey SigningKey Spend choose private_count private_mean private_quantile",
     "releases": "Array PersonalPromise Recommendations Suggestion promised_to",
-    "web": "PrecisionLoss export_release precision_loss",
+    "web": "PrecisionLoss export_page export_release precision_loss",
 }
 OFFERED = [(dc, name) for name in dc.__all__] + [
     (getattr(dc, folder), name) for folder in FOLDERS for name in getattr(dc, folder).__all__
