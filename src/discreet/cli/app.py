@@ -24,6 +24,7 @@ from discreet.cli import (
     models,
     party,
     perturb,
+    planning,
     published,
     recommending,
     reports,
@@ -115,6 +116,7 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.command()(models.models)
 app.command()(fitting.fit)
+app.command()(planning.plan)
 app.command()(search.search)
 app.command()(evaluation.evaluate)
 app.command()(evaluation.compare)
