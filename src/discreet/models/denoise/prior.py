@@ -49,6 +49,8 @@ class _Constants:
     """The prior probability that its means say nothing, where popularity agrees."""
     doubt_of_strangers: float = 0.98
     """The same where it does not."""
+    believed: float = 0.5
+    """How likely it must be that the prior is about these people, for anything of it to be used."""
     drift: float = 4.0
     """By how many standard deviations sums may differ more than noise explains, and still be of the same people."""
     largest_change: float = 3.0
@@ -106,28 +108,33 @@ def _with_prior(
     features: Floats,
     averaged: bool,
 ) -> dict[str, AnyArray]:
-    """Counts, means and factors; what rests on more patterns of the fit's own than the prior has stays as it is."""
+    """Counts, means and factors.
+
+    What the noisy sums do not bear out changes nothing; nor is anything changed that rests on more patterns of the
+    fit's own than the prior has.
+    """
     counts, agrees = (_counts(seen), 1.0) if averaged else counts_with(seen, prior)
     found = dict(arrays)
-    more_tastes, more_factors = (
-        _more(arrays[name], others)
-        for name, others in (("taste_factors", prior.tastes), ("item_factors", prior.factors))
-    )
-    if more_tastes or not arrays["taste_factors"].any():
+    if agrees <= CONSTANTS.believed:
+        return found
+    tastes, factors = arrays["taste_factors"], arrays["item_factors"]
+    more_tastes, more_factors = _more(tastes, prior.tastes), _more(factors, prior.factors)
+    if more_tastes or not tastes.any():
         found["counts"] = (counts / asked.typical_weight).astype(np.float32)
-    believed = 0.0
-    if len(seen.answer) == 2 and (more_factors or not arrays["item_factors"].any()):
-        bias, unknown, believed = biases_with(counts, seen, prior, asked, features, 0.0 if averaged else agrees)
-        believed = 1.0 if averaged else believed
-        base = np.clip(asked.base + bias, asked.scale.low, asked.scale.high)
-        mean = float(base @ counts / max(counts.sum(), 1e-9))
-        found["mean"] = np.array([mean], dtype=np.float32)
-        found["item_bias"] = (base - mean).astype(np.float32)
-        found["unknown"] = unknown.astype(np.float32)
-    if more_factors and agrees > 0.5 and believed > 0.5:
-        found["item_factors"] = _fitted(prior.factors, arrays["item_factors"].shape[1])
-    if more_tastes and agrees > 0.5:
-        found["taste_factors"] = _fitted(rescaled(prior, found["counts"]), arrays["taste_factors"].shape[1])
+    if more_tastes:
+        found["taste_factors"] = _fitted(rescaled(prior, found["counts"]), tastes.shape[1])
+    if len(seen.answer) < 2 or (factors.any() and not more_factors):
+        return found
+    bias, unknown, believed = biases_with(counts, seen, prior, asked, features, 0.0 if averaged else agrees)
+    if not averaged and believed <= CONSTANTS.believed:
+        return found
+    base = np.clip(asked.base + bias, asked.scale.low, asked.scale.high)
+    mean = float(base @ counts / max(counts.sum(), 1e-9))
+    found["mean"] = np.array([mean], dtype=np.float32)
+    found["item_bias"] = (base - mean).astype(np.float32)
+    found["unknown"] = unknown.astype(np.float32)
+    if more_factors:
+        found["item_factors"] = _fitted(prior.factors, factors.shape[1])
     return found
 
 
