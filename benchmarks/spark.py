@@ -19,8 +19,10 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
-from spark_data import write_ratings
+import polars as pl
+from spark_data import ITEMS, write_ratings
 
 ROOT = Path(__file__).parents[1]
 TERMS = {"epsilon": 1.0, "delta": 1e-6}
@@ -172,8 +174,8 @@ def mllib(folder: Path, executors: int) -> dict[str, float]:
     return {"read": 0.0, "fit": done - started, "cpu": cpu, "gib": most, "rmse": math.sqrt(mean)}
 
 
-def cost(folder: Path) -> dict[str, float]:
-    """CPU seconds and bytes of each step of a fit on two executors."""
+def cost(*folders: Path) -> list[dict[str, float]]:
+    """CPU seconds and bytes of each step of a fit on two executors, at several sizes in one session."""
     import numpy as np
 
     import discreet as dc
@@ -181,43 +183,41 @@ def cost(folder: Path) -> dict[str, float]:
     from discreet.models.sums.pair_sums import PairSums
     from discreet.populations.adding import added_up
 
-    found: dict[str, float] = {}
+    rows = []
+    base, listed = np.full(ITEMS, 3.5, dtype=np.float32), np.arange(PAIRS, dtype=np.int32)
+    items = item_statistics(ITEMS, dc.Scale(1, 5), dc.User())
+    pairs = PairSums(listed, base, 1.0, 0.6, None, "user, l2").contribution
     with session(2) as spark:
-        frame = spark.read.parquet(str(folder / "train.parquet"))
+        for number, folder in enumerate((folders[0], *folders)):  # the first once more: it pays for compiling
+            found: dict[str, float] = {}
 
-        def step(name: str, work):
-            before, started = cpu_seconds(), time.perf_counter()
-            result = work()
-            found[name], found[f"{name}, clock"] = cpu_seconds() - before, time.perf_counter() - started
-            return result
+            def step(name: str, work, *words, found=found, **settings):
+                before, started = cpu_seconds(), time.perf_counter()
+                result = work(*words, **settings)
+                found[name], found[f"{name}, clock"] = cpu_seconds() - before, time.perf_counter() - started
+                return result
 
-        found["ratings"] = frame.count()
-        settings = {"scale": (1, 5), "items": str(folder / "items.csv"), "items_public": True, "partitions": 4}
-        dc.from_spark(frame.limit(1000), **settings).unpersist()  # workers are there
-        ratings = step("deal and gather", lambda: dc.from_spark(frame, **settings))
-        found["users"] = ratings.n_users
-        size, base = len(ratings.catalogue), np.full(len(ratings.catalogue), 3.5, dtype=np.float32)
-        listed = np.arange(PAIRS, dtype=np.int32)
-        items = item_statistics(size, ratings.catalogue.scale, dc.User())
-        pairs = PairSums(listed, base, 1.0, 0.6, None, "user, l2").contribution
-        added_up(items, dc.from_spark(frame.limit(1000), **settings))  # kernels are compiled
-        added_up(pairs, dc.from_spark(frame.limit(1000), **settings))
-        step("item sums", lambda: added_up(items, ratings))
-        step("pair sums", lambda: added_up(pairs, ratings))
-        squares = 0
-        for part in ratings.parts():
-            own = np.bincount(part.user_index[part.item_index < PAIRS], minlength=part.n_users).astype(np.int64)
-            squares += int((own * (own + 1) // 2).sum())
-        found["pairs"] = squares
-        storage = spark.sparkContext._jsc.sc().getRDDStorageInfo()
-        found["bytes kept"] = max(entry.memSize() + entry.diskSize() for entry in storage)
-    return found
+            frame = spark.read.parquet(str(folder / "train.parquet"))
+            settings = {"scale": (1, 5), "items": str(folder / "items.csv"), "items_public": True, "partitions": 4}
+            ratings = step("deal and gather", dc.from_spark, frame, **settings)
+            found["ratings"], found["users"] = len(ratings), ratings.n_users
+            step("item sums", added_up, items, ratings)
+            step("pair sums", added_up, pairs, ratings)
+            shared = spark.sparkContext._jsc.sc().getRDDStorageInfo()
+            found["bytes kept"] = max(entry.memSize() + entry.diskSize() for entry in shared)
+            ratings.unpersist()
+            rated = pl.scan_parquet(folder / "train.parquet").filter(pl.col("item") < PAIRS).group_by("user").len()
+            own = rated.collect()["len"].to_numpy().astype(np.int64)
+            found["pairs"] = int((own * (own + 1) // 2).sum())
+            if number:
+                rows.append(found)
+    return rows
 
 
 # ── The report ──
 
 
-def run(kind: str, *words: object) -> dict[str, float]:
+def run(kind: str, *words: object) -> Any:
     threads = {"NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"} if kind == "single" else {}
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")} | threads
     command = [sys.executable, "-W", "ignore", __file__, "--run", kind, *map(str, words)]
@@ -260,11 +260,11 @@ def cost_report(sizes: list[int], scratch: Path) -> None:
     """Constants from all sizes but the last, by least squares of relative errors, against the last."""
     import numpy as np
 
-    rows = []
     for size in sizes:
         write_ratings(scratch / str(size), size)
-        rows.append(run("cost", scratch / str(size)))
-        print(json.dumps({name: round(value, 2) for name, value in rows[-1].items()}), flush=True)
+    rows = run("cost", *(scratch / str(size) for size in sizes))
+    for row in rows:
+        print(json.dumps({name: round(value, 2) for name, value in row.items()}), flush=True)
     drivers = {
         "deal and gather": "ratings",
         "item sums": "ratings",
@@ -317,9 +317,9 @@ def main() -> None:
     parser.add_argument("--run", nargs="+", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.run:
-        kind, folder, *numbers = given.run
+        kind, *words = given.run
         work = {"single": single, "cluster": cluster, "mllib": mllib, "cost": cost}[kind]
-        print(json.dumps(work(Path(folder), *map(int, numbers))))
+        print(json.dumps(work(*(int(word) if word.isdecimal() else Path(word) for word in words))))
         return
     with tempfile.TemporaryDirectory() as place:
         scratch = given.scratch or Path(place)
