@@ -193,10 +193,14 @@ def table(device: str, repeats: int, batches: list[int], items: int) -> int:
         if device == "cuda" and users >= 2000:
             missed += found["private"][0] > BAR * base
         for name, (seconds, noise) in found.items():
-            print(f"| {users:,} | {name} | {seconds * 1e3:.2f} | {noise * 1e3:.0f} | {seconds / base:.2f} |", flush=True)
+            print(
+                f"| {users:,} | {name} | {seconds * 1e3:.2f} | {noise * 1e3:.0f} | {seconds / base:.2f} |", flush=True
+            )
         del step, makers
     if device == "cuda":
-        print(f"\na private step of 2,000 users or more takes at most {BAR:g} plain ones: {'MISSED' if missed else 'holds'}")
+        print(
+            f"\na private step of 2,000 users or more takes at most {BAR:g} plain ones: {'MISSED' if missed else 'holds'}"
+        )
     return missed
 
 
@@ -286,7 +290,9 @@ if __name__ == "__main__":
     parser.add_argument("--epoch", action="store_true")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--items", type=int, default=20_000)
-    parser.add_argument("--batches", type=int, nargs="*", default=[512, 2048, 8192] if torch.cuda.is_available() else [512, 2048])
+    parser.add_argument(
+        "--batches", type=int, nargs="*", default=[512, 2048, 8192] if torch.cuda.is_available() else [512, 2048]
+    )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # Opacus has several, none of which matters here
     where = "cuda" if torch.cuda.is_available() else "cpu"

@@ -116,6 +116,21 @@ def test_openapi_has_examples_and_every_route(server):
     assert schema["properties"]["history"]["description"]
 
 
+def test_the_page_for_browsers(server, folder, tmp_path):
+    dc.web.export_release(dc.Release.load(folder), tmp_path / "page")
+    for path in (tmp_path / "page").iterdir():
+        found = server.client.get(f"/{path.name}")
+        assert found.status_code == 200 and found.content == path.read_bytes(), path.name
+        if path.suffix == ".js":
+            assert found.headers["content-type"] == "text/javascript; charset=utf-8"
+    front = server.client.get("/")
+    assert front.content == (tmp_path / "page/index.html").read_bytes()
+    policy = front.headers["content-security-policy"]
+    assert "connect-src 'self'" in policy and "script-src 'self'" in policy and "http" not in policy
+    plain = server.client.get("/release.discreet", headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+
+
 @pytest.mark.parametrize("model", [dc.Popularity(), dc.Bias(), dc.Cosine()], ids=lambda model: type(model).__name__)
 def test_other_models(start, tmp_path, model):
     release = released(tmp_path / "release", model)

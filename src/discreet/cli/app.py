@@ -23,6 +23,7 @@ from discreet.cli import (
     models,
     party,
     perturb,
+    planning,
     published,
     recommending,
     reports,
@@ -114,6 +115,7 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.command()(models.models)
 app.command()(fitting.fit)
+app.command()(planning.plan)
 app.command()(search.search)
 app.command()(evaluation.evaluate)
 app.command()(evaluation.compare)

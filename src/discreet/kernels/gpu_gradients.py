@@ -124,7 +124,9 @@ class GraphedSum:
 
     def play(self, weights: dict[str, Any], batch: Batch, noise: Any, clip: float) -> Any:
         """The flat sum over a batch of this shape. It is overwritten by the next."""
-        load_torch()._foreach_copy_([self.weights[name] for name in self.weights], [weights[name] for name in self.weights])
+        load_torch()._foreach_copy_(
+            [self.weights[name] for name in self.weights], [weights[name] for name in self.weights]
+        )
         count, before = int(batch.items.shape[0]), self._filled
         for own, given in zip(
             (self.batch.items, self.batch.users, self.batch.inputs, self.batch.targets),

@@ -246,7 +246,9 @@ class PairTotals:
         if right == 0:  # no residual is other than 0
             return
         ones = None if own is not None else torch.ones(len(cells), dtype=torch.int8, device=cells.device)
-        lefts = [self._spread(torch, ones, cells, count)] if own is None else self._limbs(torch, own, cells, count, left)
+        lefts = (
+            [self._spread(torch, ones, cells, count)] if own is None else self._limbs(torch, own, cells, count, left)
+        )
         rights = self._limbs(torch, weighted, cells, count, right)
         for power, one in enumerate(lefts):
             for other_power, other in enumerate(rights):

@@ -70,9 +70,7 @@ def draw_from_slabs(
     undecided = 0
     block = np.empty(16, dtype=np.uint32)
     for place in range(len(out)):
-        state, number = number_of_pair(
-            words[2 * place], words[2 * place + 1], high, guide, sure, bits, sigma, doubt
-        )
+        state, number = number_of_pair(words[2 * place], words[2 * place + 1], high, guide, sure, bits, sigma, doubt)
         attempt = 0
         while state == REJECTED:
             if attempt % PAIRS == 0:
