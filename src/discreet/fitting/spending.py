@@ -49,6 +49,10 @@ PATIENCE = 100
 """Tenths of a second to wait for whoever is about to move a release to its place."""
 
 
+class TakenOverError(BudgetError):
+    """Another process publishes this run."""
+
+
 @checked_before
 def spend_and_release(
     model: Any,
@@ -163,6 +167,10 @@ def pay_and_publish(
         progress(1, 1, "writing the release")  # the last moment to be stopped
         release = replaced(release, note=note)
         save(release, place, sign, telling(reservation, place))
+    except TakenOverError:
+        if file is not None:
+            file.remove()  # what was drawn here is never released
+        raise
     except BaseException:
         if place.waiting() is None and file is not None and file.is_used:
             _log.warning("no release was written yet: the same command goes on from what was drawn, and is paid once")
@@ -209,7 +217,7 @@ def telling(reservation: Reservation, place: Place) -> Telling:
         place.booked = True  # if the answer is lost on the way, only the budget knows
         if not reservation.publishing(arrays):
             place.booked = False
-            raise BudgetError("another process has taken this run over, and publishes it; nothing was written here")
+            raise TakenOverError("another process has taken this run over, and publishes it; nothing was written here")
 
     return Telling(reservation.budget.place, tell)
 
