@@ -1,7 +1,7 @@
 """How much disk the README's first command takes, beside a machine that only reads releases.
 
-    python benchmarks/install.py            # fresh environments in a temporary folder, one after the other
-    python benchmarks/install.py --compiled # also with byte code for everything, as pip does by default
+python benchmarks/install.py            # fresh environments in a temporary folder, one after the other
+python benchmarks/install.py --compiled # also with byte code for everything, as pip does by default
 """
 
 import argparse

@@ -158,10 +158,9 @@ def test_no_text_of_an_address_shows_its_password():
         str(address),
         repr(address),
         f"{address}",
-        "%s" % address,
         str(Table(place=address)),
         json.dumps(address),
-    ):  # noqa: UP031
+    ):
         assert "hunter2" not in text and "ann" not in text
     assert str(address) == "postgresql://db.shop:5433/films?table=r"
     assert Table(place=str(address)).place.url == address.url  # text of it is still the address

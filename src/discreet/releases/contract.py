@@ -69,10 +69,13 @@ class ExplainingManyModel(ExplainingModel, Protocol):
 
 @runtime_checkable
 class ChoosingModel(Protocol):
-    """A model that may choose what it asks for next by the answers so far; a budget then books the whole limit."""
+    """A model that may choose what it asks for next by the answers so far.
+
+    A budget then books the whole limit, if all looks have Gaussian noise, and otherwise one look after another.
+    """
 
     def chooses_on_the_way(self, population: Any, /) -> bool:
-        """Whether it does, asked by this population; if so it asks for sums with Gaussian noise alone."""
+        """Whether it does, asked by this population; if so its looks have Gaussian noise, or Laplace noise first."""
         ...
 
 
