@@ -8,9 +8,10 @@
     released    note that it was written
 
 Whoever stops after the third step has paid. A run with a name (``run_id``) may be tried again: it goes on with the
-line that is booked, and with the answers that were drawn already (:mod:`discreet.populations.answer_file`). Of all who try the same run, one may note a checksum, and only that one publishes: two draws of the
-noise would be two releases. Whoever dies between note and folder has left the release beside it, where the next command
-finds it (:mod:`discreet.fitting.recovering`).
+line that is booked, and with the answers that were drawn already (:mod:`discreet.populations.answer_file`). Of all who
+try the same run, one may note a checksum, and only that one publishes: two draws of the noise would be two releases.
+Whoever dies between note and folder has left the release beside it, where the next command finds it
+(:mod:`discreet.fitting.recovering`).
 """
 
 import hashlib
