@@ -158,7 +158,6 @@ def test_no_text_of_an_address_shows_its_password():
         str(address),
         repr(address),
         f"{address}",
-        "%s" % address,
         str(Table(place=address)),
         json.dumps(address),
     ):

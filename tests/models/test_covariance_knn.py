@@ -100,7 +100,8 @@ def test_bounds_are_attained():
         moved = exact_total(sums, one_user(after, count + 1)) - exact_total(sums, one_user(before, count + 1))
         assert np.linalg.norm(moved.ravel(), norm) == pytest.approx(sums.bounds[0].value, rel=2e-3)
     whole = exact_total(asked(base, "user, l2").contribution, one_user(after, count + 1))
-    assert np.linalg.norm(whole) == pytest.approx(1)
+    # Rounding a user's weight down to multiples of 2⁻²³ makes the user shorter, by less than the number of ratings.
+    assert 1 - 2 * count * 2.0**-23 < np.linalg.norm(whole) <= 1
 
 
 def test_centring_needs_its_part_of_the_bound():

@@ -47,7 +47,7 @@ def test_nobody_gets_the_most_popular(server, folder):
     assert [one["item"] for one in found] == [one.item for one in expected]
 
 
-def test_exclude_and_only(server):
+def test_exclude_and_only(server, folder):
     history = RATINGS.history_at(4)
     first = [one["item"] for one in server.client.post("/recommend", json=asked(history)).json()["items"]]
     rest = server.client.post("/recommend", json=asked(history, exclude=[*first[:3], "not there"])).json()["items"]
@@ -55,6 +55,10 @@ def test_exclude_and_only(server):
     rated = RATINGS.catalogue.items[int(history.items[0])]
     few = server.client.post("/recommend", json=asked(history, only=[first[5], first[2], rated, "not there"])).json()
     assert [one["item"] for one in few["items"]] == [first[2], first[5]]
+    release, titles = dc.Release.load(folder), [str(title) for title in RATINGS.catalogue.titles]
+    expected = release.recommend(history, exclude=titles[:20], only=titles[:50])
+    found = server.client.post("/recommend", json=asked(history, exclude=titles[:20], only=titles[:50])).json()["items"]
+    assert [one["item"] for one in found] == [one.item for one in expected]
     both = server.client.post("/recommend", json=asked(history, only=first[:3], exclude=first[:1])).json()["items"]
     assert [one["item"] for one in both] == first[1:3]
     assert server.client.post("/recommend", json=asked(history, only=[])).json()["items"] == []
@@ -76,13 +80,13 @@ def test_unknown_items_are_left_out_where_asked(server):
     assert found["ignored"] == 1 and len(found["items"]) == 10
 
 
-def test_search_and_similar_items(server):
+def test_search_and_similar_items(server, folder):
     title = str(RATINGS.catalogue.titles[7])
     found = server.client.get("/items", params={"q": title.lower(), "limit": 5}).json()["items"]
     assert found[0]["title"] == title and len(found) <= 5
     assert server.client.get("/items", params={"q": "no such words"}).json()["items"] == []
     alike = server.client.get(f"/items/{found[0]['item']}/similar", params={"k": 3}).json()["items"]
-    assert len(alike) == 3 and found[0]["item"] not in [one["item"] for one in alike]
+    assert [one["item"] for one in alike] == [one.item for one in dc.Release.load(folder).similar(found[0]["item"], 3)]
     assert server.client.get("/items/none of these/similar").status_code == 404
 
 
@@ -110,6 +114,21 @@ def test_openapi_has_examples_and_every_route(server):
     for example in schema["examples"]:
         assert server.client.post("/recommend", json=example).status_code in (200, 422)  # other items, but well formed
     assert schema["properties"]["history"]["description"]
+
+
+def test_the_page_for_browsers(server, folder, tmp_path):
+    dc.web.export_release(dc.Release.load(folder), tmp_path / "page")
+    for path in (tmp_path / "page").iterdir():
+        found = server.client.get(f"/{path.name}")
+        assert found.status_code == 200 and found.content == path.read_bytes(), path.name
+        if path.suffix == ".js":
+            assert found.headers["content-type"] == "text/javascript; charset=utf-8"
+    front = server.client.get("/")
+    assert front.content == (tmp_path / "page/index.html").read_bytes()
+    policy = front.headers["content-security-policy"]
+    assert "connect-src 'self'" in policy and "script-src 'self'" in policy and "http" not in policy
+    plain = server.client.get("/release.discreet", headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
 
 
 @pytest.mark.parametrize("model", [dc.Popularity(), dc.Bias(), dc.Cosine()], ids=lambda model: type(model).__name__)

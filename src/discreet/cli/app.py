@@ -18,12 +18,15 @@ from discreet.cli import (
     demo,
     doctor,
     evaluation,
+    export,
     fitting,
     models,
     party,
     perturb,
+    planning,
     published,
     recommending,
+    reports,
     reproduce,
     search,
     serve,
@@ -112,6 +115,7 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.command()(models.models)
 app.command()(fitting.fit)
+app.command()(planning.plan)
 app.command()(search.search)
 app.command()(evaluation.evaluate)
 app.command()(evaluation.compare)
@@ -121,11 +125,13 @@ app.command()(similar.similar)
 app.command()(fitting.show)
 app.command()(certificate.certificate)
 app.command()(certificate.keys)
+app.command()(export.export)
 app.command()(audit.audit)
 app.add_typer(attack.app, name="attack")
 app.command()(budget.budget)
 app.command()(perturb.perturb)
 app.command()(perturb.collect)
+app.add_typer(reports.app, name="reports")
 app.add_typer(party.app, name="party")
 reproduce.app.command()(published.tables)
 app.add_typer(reproduce.app, name="reproduce")

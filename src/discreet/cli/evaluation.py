@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from discreet.populations.terms import Terms
 
 Metrics = Annotated[
-    str | None, typer.Option(metavar="NAMES", help="What to measure, for example rmse,mae,ndcg@10,recall@50.")
+    str | None,
+    typer.Option(metavar="NAMES", help="What to measure, for example rmse,mae,ndcg@10,recall@50,hit@10,coverage@10."),
 ]
 
 
@@ -115,7 +116,11 @@ def compare(
     terms = privacy.terms()
     from discreet.fitting.private_forms import names_to_compare
 
-    names = names_to_compare(terms) if models is None else split_names(models, "--models", "bias,popularity")
+    names = (
+        names_to_compare(terms, source.implicit)
+        if models is None
+        else split_names(models, "--models", "bias,popularity")
+    )
     noted = Noted(account, budget)
     results = measure(
         names, source, splitting, terms, settings, metrics, noted, several=True, audience=audience, purpose=purpose
@@ -165,7 +170,7 @@ def measure(
     written = [name if name != AUTO else "almanac:" for name in models]  # until the items are known
     chosen = parse_models(written, settings, audience=told.users, purpose=purpose)
     chosen = dict(zip(models, chosen.values(), strict=True))
-    protocol = splitting.protocol()
+    protocol = splitting.protocol(ranking=source.implicit)
     names = None if metrics is None else read_metrics(metrics)
     from discreet.evaluation.comparison import compare
     from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS
@@ -177,7 +182,7 @@ def measure(
 
     sweep = several and len(terms) > 0
     if sweep:
-        names = names or [*RATING_METRICS, *RANKING_METRICS]
+        names = names or [*(() if source.implicit else RATING_METRICS), *RANKING_METRICS]
         without = without_private_form(chosen, terms)
         if without:
             have = "has" if len(without) == 1 else "have"
@@ -227,7 +232,9 @@ def read_metrics(text: str) -> list[str]:
     try:
         return list(check_metrics(names))
     except UnknownNameError as error:
-        raise error.with_hint("there are rmse, mae, within X, ndcg@K and recall@K, for example ndcg@10") from None
+        raise error.with_hint(
+            "there are rmse, mae, within X, and ndcg, recall, hit, mrr, coverage and novelty @K, for example ndcg@10"
+        ) from None
 
 
 def split_names(text: str, option: str, example: str) -> list[str]:

@@ -107,7 +107,8 @@ class Search:
         require(several, "a search needs a list of at least two candidates, for example [Bias(), Almanac()]")
         object.__setattr__(self, "candidates", tuple(self.candidates))
         (name,) = check_metrics([self.metric])
-        require(name == "rmse" or is_ranking(name), f"a search goes by rmse or a metric of rankings, got {name!r}")
+        bounded = is_ranking(name) and not name.startswith(("coverage", "novelty"))  # of one user, between 0 and 1
+        require(name == "rmse" or bounded, f"a search goes by rmse or a metric of rankings of one user, got {name!r}")
         for candidate in self.candidates:
             kind = type(candidate).__name__
             require(isinstance(candidate, Model) and hasattr(candidate, "fit"), f"{candidate!r} is no model")

@@ -8,11 +8,13 @@
     released    note that it was written
 
 Whoever stops after the third step has paid. A run with a name (``run_id``) may be tried again: it goes on with the
-line that is booked. Of all who try the same run, one may note a checksum, and only that one publishes: two draws of the
+line that is booked, and with the answers that were drawn already (:mod:`discreet.populations.answer_file`). Of all who try the same run, one may note a checksum, and only that one publishes: two draws of the
 noise would be two releases. Whoever dies between note and folder has left the release beside it, where the next command
 finds it (:mod:`discreet.fitting.recovering`).
 """
 
+import hashlib
+import json
 import logging
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +27,7 @@ from discreet.doors import checked_before
 from discreet.errors import BudgetError, InputError, OverspentError, require
 from discreet.fitting.recovering import is_published, recover
 from discreet.fitting.replay import fit_and_replay
+from discreet.populations.answer_file import AnswerFile
 from discreet.populations.paying import Paying
 from discreet.populations.population import Population
 from discreet.populations.rehearsal import follow, rehearse
@@ -154,8 +157,9 @@ def pay_and_publish(
     assert place is not None
     if plan is not None:
         follow(plan, population)
+    file = None if run_id is None or plan is None else answers_of(place, reservation, run_id, model, population)
     try:
-        release = fit_and_replay(model, population, progress)
+        release = fit_and_replay(model, population, progress, file)
         if plan is not None and population.spends != plan.spends:
             raise OverspentError(
                 f"{model!r} looked at the ratings in another way than was booked; nothing was released"
@@ -164,11 +168,29 @@ def pay_and_publish(
         release = replaced(release, note=note)
         save(release, place, sign, telling(reservation, place))
     except BaseException:
-        if place.waiting() is None:
+        if place.waiting() is None and file is not None and file.is_used:
+            _log.warning("no release was written yet: the same command goes on from what was drawn, and is paid once")
+        elif place.waiting() is None:
             _log.warning("no release was written, and what was booked for it stays spent: there are no refunds")
         raise
+    finally:
+        if file is not None:
+            file.close()
     mark(reservation, _log.warning)
+    if file is not None:
+        file.remove()
     return release
+
+
+def answers_of(place: Place, reservation: Reservation, run_id: str, model: Any, population: Population) -> AnswerFile:
+    """The answers of a run with a name, beside its folder: of one line of one budget, and of one model."""
+    about = [reservation.budget.place, reservation.id, run_id, repr(model), population.catalogue.fingerprint]
+    return AnswerFile(_answers_beside(place.folder, run_id), json.dumps(about))
+
+
+def _answers_beside(folder: Path, run_id: str) -> Path:
+    name = hashlib.sha256(f"{folder.name}\0{run_id}".encode()).hexdigest()[:20]
+    return folder.with_name(f".discreet-run-{name}")
 
 
 def _check(population: Population, run_id: str | None) -> Paying:
@@ -239,6 +261,7 @@ def _published(budget: Budget, folder: Path, run_id: str, arrays: str, model: An
     for _ in range(PATIENCE):  # whoever publishes it may be about to move it there
         recover(budget, folder)
         if is_published(folder, arrays):
+            _answers_beside(folder.resolve(), run_id).unlink(missing_ok=True)  # of whoever was killed just after it
             return load(folder, own=own)
         if not scratch_of(folder.resolve()).exists():
             break

@@ -178,6 +178,9 @@ class Passed:
     batch: Batch
     layers: dict[str, tuple[Any, Any]]
     losses: Any
+    last_squares: Any = None
+    """‖δ‖² of the last layer, in doubles, and δ in doubles, where the pass was ``exact`` and on a GPU."""
+    last_doubles: Any = None
 
     def norms(self, fixed: tuple[str, ...] = ()) -> Any:
         """The length of each user's gradient over all weights together, but for those that are ``fixed``.
@@ -194,8 +197,9 @@ class Passed:
             elif name == "input":
                 long.index_add_(0, batch.users, batch.inputs.double() ** 2)
             else:
-                long = inputs.double().square().sum(dim=1)
-            squares += _squares(torch, delta) * (long + (f"{name}_bias" not in fixed))
+                long = _squares(torch, inputs)
+            own = self.last_squares if name == "output" and self.last_squares is not None else _squares(torch, delta)
+            squares += own * (long + (f"{name}_bias" not in fixed))
         return squares.sqrt()
 
     def gradients(self, factors: Any) -> dict[str, Any]:
@@ -231,6 +235,7 @@ def run(
     beta: float = 1.0,
     noise: Any = None,
     prior: tuple[Any, Any] | None = None,
+    exact: bool = False,
 ) -> Passed:
     """Forward and backward.
 
@@ -244,6 +249,8 @@ def run(
         The e above, users by latent; None for z = m.
     prior
         Mean and variance of each user's prior, users by latent; None for the standard normal one.
+    exact
+        Whether δ of the last layer and its length are wanted in double precision too: on a GPU they are made with it.
     """
     torch = load_torch()
     from torch.nn.functional import embedding_bag
@@ -269,16 +276,7 @@ def run(
     last = (z @ weights["expand_weights"].T + weights["expand_bias"]).tanh_() if sizes.hidden else z
     logits = torch.addmm(weights["output_bias"], last, weights["output_weights"].T)
 
-    cells = batch.users * sizes.items + batch.items
-    at_targets = logits.view(-1)[cells]
-    top = logits.max(dim=1, keepdim=True).values
-    delta = logits.sub_(top).exp_()
-    total = delta.sum(dim=1, keepdim=True)
-    surprise = (top + total.log())[:, 0][batch.users] - at_targets
-    losses = torch.zeros_like(batch.mass).index_add_(0, batch.users, batch.targets * surprise)
-    delta *= batch.mass[:, None] / total
-    delta.view(-1)[cells] -= batch.targets
-
+    delta, losses, squares, doubles = _last_layer(torch, logits, batch, exact)
     layers["output"] = (last, delta)
     back = delta @ weights["output_weights"]
     if sizes.hidden:
@@ -299,11 +297,31 @@ def run(
         layers["code"] = (first, back)
         back = (back @ weights["code_weights"]) * (1 - first * first)
     layers["input"] = (None, back)
-    return Passed(sizes, batch, layers, losses)
+    return Passed(sizes, batch, layers, losses, squares, doubles)
+
+
+def _last_layer(torch: Any, logits: Any, batch: Batch, exact: bool) -> tuple[Any, Any, Any, Any]:
+    """δ of the last layer, in the memory of the logits, and every user's loss; on a GPU in one pass."""
+    if logits.device.type == "cuda" and logits.dtype == torch.float32 and batch.targets.dtype == torch.float32:
+        from discreet.kernels.softmax_triton import last_layer
+
+        return last_layer(logits, batch, exact=exact)
+    cells = batch.users * logits.shape[1] + batch.items
+    at_targets = logits.view(-1)[cells]
+    top = logits.max(dim=1, keepdim=True).values
+    delta = logits.sub_(top).exp_()
+    total = delta.sum(dim=1, keepdim=True)
+    surprise = (top + total.log())[:, 0][batch.users] - at_targets
+    losses = torch.zeros_like(batch.mass).index_add_(0, batch.users, batch.targets * surprise)
+    delta *= batch.mass[:, None] / total
+    delta.view(-1)[cells] -= batch.targets
+    return delta, losses, None, None
 
 
 def _squares(torch: Any, rows: Any) -> Any:
     """The squared length of each row; of wide rows in their own precision, as a copy in doubles would take long."""
+    if rows.device.type == "cuda":  # one kernel, which adds up doubles
+        return torch.linalg.vector_norm(rows, dim=1, dtype=torch.float64).square_()
     if rows.dtype == torch.float64 or rows.shape[1] <= NARROW:
         return rows.double().square().sum(dim=1)
     return torch.linalg.vector_norm(rows, dim=1).double().square() * (1 + 2.0 * rows.shape[1] * 2.0**-24)
@@ -313,9 +331,8 @@ def by_item(torch: Any, batch: Batch, rows: Any, items: int) -> Any:
     """Σ_u x_ui rows_u for every item: a sum over the users who rated it, in a fixed order."""
     from torch.nn.functional import embedding_bag
 
-    order = torch.argsort(batch.items, stable=True)
-    counts = torch.bincount(batch.items, minlength=items)
-    offsets = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+    sorted_items, order = torch.sort(batch.items, stable=True)
+    offsets = torch.searchsorted(sorted_items, torch.arange(items + 1, device=sorted_items.device))
     return embedding_bag(
         batch.users[order],
         rows,

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernels.autoencoder import Batch, Passed, Sizes, by_item, load_torch, run
+from discreet.kernels.gpu_gradients import add_clipped, flat_sums
 
 BLOCK = 128
 GPU_BLOCK = 2048
-"""A GPU wants larger blocks; its sums are never in single precision."""
+"""A GPU wants larger blocks; its sums are never in single precision (:mod:`discreet.kernels.gpu_gradients`)."""
 Precision = Literal["single", "mixed", "double"]
 """Of the passes and of the sum over users: both single; single and double; both double."""
 ROUNDING = 2.0**-24
@@ -68,17 +69,19 @@ def clipped_sum(
     beta: float = 0.0,
     precision: Precision = "double",
     fixed: tuple[str, ...] = (),
+    block: int = GPU_BLOCK,
 ) -> tuple[dict[str, Any], int]:
     """Σ_u g_u min(1/clip, 1/‖g_u‖) over the users with ratings, and how many of them were not clipped.
 
     ``weights`` are tensors on the device that is to compute; ``fixed`` names those that have no gradient: they count
-    nothing in ‖g_u‖. The sums are tensors of doubles.
+    nothing in ‖g_u‖. ``block`` is how many rows a GPU takes at once. The sums are tensors of doubles.
     """
     torch = load_torch()
     device = weights["output_bias"].device
-    if device.type != "cpu" and precision == "single":
-        precision = "mixed"
-    size = BLOCK if device.type == "cpu" else GPU_BLOCK
+    if device.type != "cpu" and precision != "double":
+        _, sums = flat_sums(sizes, fixed, device)
+        return sums, int(add_clipped_rows(sizes, weights, rows, clip, sums, beta=beta, block=block))
+    size = BLOCK if device.type == "cpu" else block
     kind = torch.float32 if precision == "single" else torch.float64
     passes = "float64" if precision == "double" else "float32"
     weights = {name: weight.to(getattr(torch, passes)) for name, weight in weights.items()}
@@ -107,13 +110,35 @@ def clipped_sum(
     return {name: total[name].double() for name in sizes.shapes if name not in fixed}, int(within)
 
 
+def add_clipped_rows(
+    sizes: Sizes,
+    weights: dict[str, Any],
+    rows: Rows,
+    clip: float,
+    sums: dict[str, Any],
+    *,
+    beta: float = 0.0,
+    scale: float = 1.0,
+    block: int = GPU_BLOCK,
+) -> Any:
+    """Add the clipped gradients of all rows to sums on their device, block by block; how many were not clipped."""
+    torch = load_torch()
+    device = weights["output_bias"].device
+    weights = {name: weight.to(torch.float32) for name, weight in weights.items()}
+    within = torch.zeros((), dtype=torch.int64, device=device)
+    for first in range(0, len(rows.indptr) - 1, block):
+        batch, noise = rows.block(first, str(device), "float32", block)
+        within += add_clipped(sizes, weights, batch, noise, clip, sums, beta=beta, scale=scale)
+    return within
+
+
 def _add_last(torch: Any, passed: Passed, factors: Any, total: Any) -> None:
     inputs, delta = passed.layers["output"]
     own = torch.cat([inputs, torch.ones_like(inputs[:, :1])], dim=1).to(total.dtype) * factors[:, None]
     total.addmm_(delta.to(total.dtype).T, own)
 
 
-def rows_stand_alone(sizes: Sizes, weights: dict[str, Any]) -> bool:
+def rows_stand_alone(sizes: Sizes, weights: dict[str, Any], block: int = GPU_BLOCK) -> bool:
     """Whether a row of a block comes out the same to the last bit wherever it stands and whoever stands beside it.
 
     Tried on random rows: products by libraries usually have this property, and none promises it.
@@ -121,7 +146,7 @@ def rows_stand_alone(sizes: Sizes, weights: dict[str, Any]) -> bool:
     torch, rng = load_torch(), np.random.default_rng(0)
     device = weights["output_bias"].device
     kept = {name: weight.to(torch.float32) for name, weight in weights.items()}
-    size = BLOCK if device.type == "cpu" else GPU_BLOCK
+    size = BLOCK if device.type == "cpu" else block
     lengths = rng.integers(1, min(200, sizes.items) + 1, size)
     own = [np.sort(rng.choice(sizes.items, n, replace=False)) for n in lengths]
     order = rng.permutation(size)

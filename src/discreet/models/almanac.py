@@ -34,6 +34,7 @@ sensitivities that their modules prove. A user's own fit is shown to that user a
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -42,13 +43,15 @@ from discreet.data.features import AGES, item_features
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number, require_whole
+from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.item_biases import denoised
 from discreet.models.denoise.pair_factors import PairFactors
+from discreet.models.denoise.prior import informed
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
 from discreet.models.denoise.private_als import ALSQueries, Averages, refined
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
-from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, SUMS, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums import almanac_plan, rating_plan
 from discreet.models.sums.almanac_plan import PURPOSES, Purpose, co_occurrence, next_looks
@@ -118,6 +121,9 @@ class Almanac:
     pair_share: float | None = None
     purpose: Purpose | None = "both"
 
+    implicit: ClassVar[bool] = True
+    takes_prior: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         for name in ("audience", "factors", "taste_factors"):
             require_whole(name, getattr(self, name), 1)
@@ -136,6 +142,8 @@ class Almanac:
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for noisy sums, and denoise them."""
         check_population(self, population)
+        if population.catalogue.scale.implicit:
+            return Release.of(self, population, self._fit_without_ratings(population, progress))
         if self.purpose is None or not self.chooses_on_the_way(population):
             return Release.of(self, population, self._fit_by_public_facts(population, progress))
         by_user = population.unit is not None and population.unit.name == "user"
@@ -145,6 +153,8 @@ class Almanac:
     def chooses_on_the_way(self, population: Population) -> bool:
         """Whether answers decide what is asked for next: with a purpose, and a delta."""
         if self.purpose is None or population.unit is None:
+            return False
+        if population.catalogue.scale.implicit:
             return False
         if self.items is not None or self.pair_share is not None:
             return False
@@ -189,7 +199,8 @@ class Almanac:
             counts[rows] = found.counts / sums.typical_weight
         progress(3, 3, "pairs of items")
         averages = replace(averages, base=base, unknown=unknown, counts=counts)
-        return self._averages(averages) | self._padded(size, every, factors, rows, found.tastes)
+        arrays = self._averages(averages) | self._padded(size, every, factors, rows, found.tastes)
+        return informed(arrays, population, sums, seen.answer, seen.deviation, features)
 
     def _fit_for_ratings_hidden(
         self, population: Population, purpose: Purpose, progress: Progress
@@ -214,7 +225,8 @@ class Almanac:
             )
             averages.counts[rows] = found.counts
         progress(3, 3, "pairs of items")
-        return self._averages(averages) | self._padded(size, rows, found.factors, rows, found.tastes)
+        arrays = self._averages(averages) | self._padded(size, rows, found.factors, rows, found.tastes)
+        return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
 
     def _seen_in_pairs(
         self,
@@ -266,7 +278,21 @@ class Almanac:
             found = self._seen_in_pairs(pairs, asked, queries.share, population, counts[rows], count_noise)
             arrays["counts"][rows] = found.counts / weight
         progress(3, 3, "pairs of items")
-        return arrays | self._padded(size, rows, found.factors, rows, found.tastes)
+        arrays |= self._padded(size, rows, found.factors, rows, found.tastes)
+        return informed(arrays, population, sums, np.stack([noisy_counts, noisy_sums]), count_noise, features)
+
+    def _fit_without_ratings(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
+        """Counts and co-occurrence counts alone (:mod:`~discreet.models.denoise.interactions`)."""
+        size, features = len(population.catalogue), self._features(population.catalogue).shape[1] > 0
+        queries = queries_for(population, self.audience, self.items, self.pair_share, features)
+        found = fit_interactions(replace(queries, products=False), population, self.taste_factors, progress)
+        nothing = np.zeros(size, dtype=np.float32)
+        return {
+            "mean": np.ones(1, dtype=np.float32),
+            "item_bias": nothing,
+            "unknown": nothing,
+            "counts": found.counts.astype(np.float32),
+        } | self._padded(size, found.rows, np.zeros((len(found.rows), 0)), found.rows, found.tastes)
 
     def _padded(
         self, size: int, rows: Indices, factors: AnyArray, listed: Indices, tastes: AnyArray
@@ -297,6 +323,7 @@ class Almanac:
             COUNTS,
             Array("item_factors", "float32", ("items", self.factors)),
             Array("taste_factors", "float32", ("items", self.taste_factors)),
+            *(SUMS if "noisy_sums" in names else ()),
         )
 
     def prepare(self, release: Release) -> "Prepared":

@@ -15,13 +15,13 @@ from discreet.populations.steps import Steps
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise import SAMPLER_DISTANCE, add_gaussian, add_laplace, grid_of
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.slabs import add_many_gaussians
+from discreet.privacy.slabs import NoiseOnDevice, add_many_gaussians
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Norm
 from discreet.types import Doubles
 
 MANY = 1 << 20
-"""Steps of so many cells get their noise from :mod:`discreet.privacy.slabs`."""
+"""Sums of so many cells get their noise from :mod:`discreet.privacy.slabs`: the same law, drawn in another way."""
 
 Noise = Literal["laplace", "gaussian"]
 
@@ -44,10 +44,13 @@ class CalibratedNoise:
             total = np.where(finite, total, 0.0)
         if self.spend.mechanism == "laplace":
             return add_laplace(total, self.spend.scale, self.grid, randomness)
-        # Training asks for millions of numbers again and again: the same law, drawn in another way.
-        many = self.spend.times > 1 and np.size(total) >= MANY
-        add = add_many_gaussians if many else add_gaussian
+        add = add_many_gaussians if np.size(total) >= MANY else add_gaussian
         return add(total, self.spend.scale, self.grid, randomness)
+
+    def begin_on_device(self, size: int, randomness: Randomness, device: str) -> NoiseOnDevice:
+        """Start to make the noise of so many cells on a GPU, which then does something else meanwhile."""
+        require(self.spend.mechanism == "gaussian", "only Gaussian noise is made on a GPU")
+        return NoiseOnDevice(self.spend.scale, self.grid, size, randomness, device)
 
     @property
     def deviation(self) -> float:

@@ -1,8 +1,8 @@
 """A statistic that is a sum over users, together with how far one unit can move it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
@@ -45,8 +45,13 @@ class Contribution:
         Over how many users it is summed exactly, where its bound rests on that; more are refused before anything is
         charged. ``MOST_USERS`` where it has a ``finish``.
     on_torch
-        ``total`` computed by torch, for populations whose ``engine`` it is: the same whole numbers, so it needs a
-        ``finish``, and the bounds hold for it.
+        The total over some parts of the ratings by torch, for populations whose ``engine`` it is: the same whole
+        numbers, so it needs a ``finish``, and the bounds hold for it. It takes the parts one by one, so that it may
+        work on one while the next is read.
+    over_parts
+        Set by the engine: ``on_torch``, where that computes the total.
+    on_device
+        ``total`` of a step as a tensor on a GPU, where training goes on with it there.
     """
 
     name: str
@@ -57,7 +62,9 @@ class Contribution:
     chooses: bool = False
     finish: Callable[[AnyArray], AnyArray] | None = None
     most_users: int | None = None
-    on_torch: Callable[[Ratings], AnyArray] | None = None
+    on_torch: Callable[[Iterable[Ratings]], AnyArray] | None = None
+    over_parts: Callable[[Iterable[Ratings]], AnyArray] | None = None
+    on_device: Callable[[Ratings], Any] | None = None
 
     def __post_init__(self) -> None:
         if self.on_torch is not None and self.finish is None:

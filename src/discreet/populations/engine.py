@@ -19,6 +19,7 @@ def check_engine(engine: str) -> None:
 
 def on_engine(contribution: Contribution, engine: Engine) -> Contribution:
     """The contribution, computed by this engine if it can be; its total is the same whole numbers."""
-    if engine == "numba" or contribution.on_torch is None:
+    over_parts = contribution.on_torch
+    if engine == "numba" or over_parts is None:
         return contribution
-    return replace(contribution, total=contribution.on_torch)
+    return replace(contribution, total=lambda ratings: over_parts([ratings]), over_parts=over_parts)

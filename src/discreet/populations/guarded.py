@@ -76,18 +76,26 @@ def finite_total(contribution: Contribution, ratings: InParts | None) -> Doubles
 
 def _guarded(contribution: Contribution) -> Contribution:
     """The same, with one sentence for whatever goes wrong in it."""
-    whole, finish = contribution.finish is not None, contribution.finish
-
-    def total(ratings: Ratings) -> AnyArray:
-        own = np.asarray(contribution.total(ratings), dtype=np.int64 if whole else np.float64)
-        require(own.shape == contribution.shape, "another shape")
-        return own
-
+    whole, finish, over_parts = contribution.finish is not None, contribution.finish, contribution.over_parts
     said = f"{contribution.name!r} could not be computed, and what was booked for it stays spent"
-    return replace(contribution, total=_or_say(said, total), finish=None if finish is None else _or_say(said, finish))
+
+    def checked(compute: Callable[[T], AnyArray]) -> Callable[[T], AnyArray]:
+        def total(ratings: T) -> AnyArray:
+            own = np.asarray(compute(ratings), dtype=np.int64 if whole else np.float64)
+            require(own.shape == contribution.shape, "another shape")
+            return own
+
+        return or_say(said, total)
+
+    return replace(
+        contribution,
+        total=checked(contribution.total),
+        finish=None if finish is None else or_say(said, finish),
+        over_parts=None if over_parts is None else checked(over_parts),
+    )
 
 
-def _or_say(sentence: str, compute: Callable[[T], AnyArray]) -> Callable[[T], AnyArray]:
+def or_say(sentence: str, compute: Callable[[T], AnyArray]) -> Callable[[T], AnyArray]:
     """Without the error itself: its words, its traceback and its place may all tell of the ratings."""
 
     def computed(argument: T) -> AnyArray:

@@ -22,7 +22,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Never, SupportsIndex
+from typing import Any, Never, SupportsIndex
 
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
@@ -78,9 +78,11 @@ class Steps:
             f"{self.name!r} needs a bound in l2, which Gaussian noise hides",
         )
 
-    def contribution(self, total: Callable[[Ratings], AnyArray]) -> Contribution:
-        """The question of one step."""
-        return Contribution(self.name, self.shape, total, self.bounds, noise="gaussian")
+    def contribution(
+        self, total: Callable[[Ratings], AnyArray], on_device: Callable[[Ratings], Any] | None = None
+    ) -> Contribution:
+        """The question of one step; ``on_device`` computes the same as a tensor on a GPU."""
+        return Contribution(self.name, self.shape, total, self.bounds, noise="gaussian", on_device=on_device)
 
     def check_unit(self, unit: Unit) -> None:
         """Raise where sampling users is not proven to hide more."""
@@ -121,11 +123,19 @@ class StepSums:
         Standard deviation of the noise on each cell of each step. Public.
     answer
         Gives one step.
+    on_device
+        Gives one step as a tensor, on the GPU where its noise was made too; None where there is no such.
     """
 
-    def __init__(self, asked: Steps, deviation: float, answer: Callable[[Contribution], Doubles]) -> None:
+    def __init__(
+        self,
+        asked: Steps,
+        deviation: float,
+        answer: Callable[[Contribution], Doubles],
+        on_device: Callable[[Contribution], Any] | None = None,
+    ) -> None:
         self.asked, self.deviation = asked, deviation
-        self._answer, self._left = answer, asked.count
+        self._answer, self._on_device, self._left = answer, on_device, asked.count
         self._process, self._lock = os.getpid(), threading.Lock()
 
     @property
@@ -136,6 +146,22 @@ class StepSums:
     def sum(self, contribution: Contribution) -> Doubles:
         """The next step: the sum over a fresh sample, with noise. It is made over :attr:`Steps.sampling_rate` of all
         users on average, and is not scaled up."""
+        self._take(contribution)
+        return self._answer(contribution)
+
+    @property
+    def stays_on_device(self) -> bool:
+        """Whether :meth:`sum_on_device` can answer."""
+        return self._on_device is not None
+
+    def sum_on_device(self, contribution: Contribution) -> Any:
+        """The next step as :meth:`sum` gives it, but as a tensor on a GPU: the same lattice and the same noise."""
+        if self._on_device is None or contribution.on_device is None:
+            raise InputError(f"{contribution.name!r} is not summed on a GPU here: ask with sum")
+        self._take(contribution)
+        return self._on_device(contribution)
+
+    def _take(self, contribution: Contribution) -> None:
         self.asked.check(contribution)
         if os.getpid() != self._process:
             raise InputError("these steps belong to another process, and a copy of them cannot keep count")
@@ -146,7 +172,6 @@ class StepSums:
                     "nothing was computed"
                 )
             self._left -= 1
-        return self._answer(contribution)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Never:
         """Refuse copies: each would have all steps that are left."""

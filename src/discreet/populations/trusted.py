@@ -1,9 +1,13 @@
 """A server that is trusted with the ratings, and publishes noisy sums of them."""
 
+from typing import Any
+
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.doors import checked, checked_methods
 from discreet.populations.contribution import Contribution
+from discreet.populations.device import has_gpu, noisy_on_device
+from discreet.populations.guarded import check_users
 from discreet.populations.held import held_by
 from discreet.populations.mechanism import Drawn, Mechanism, check_on_nobody, draw_guarded
 from discreet.populations.paying import Paying
@@ -97,7 +101,14 @@ class TrustedServer(Paying):
             sample = sampled_users(held_by(self), steps.sampling_rate, self._randomness)
             return self._noisy(contribution, some_users(held_by(self), sample), noise)
 
-        return StepSums(steps, noise.deviation, answer)
+        def answer_on_device(contribution: Contribution) -> Any:
+            ratings = held_by(self)
+            check_users(contribution, ratings)
+            sample = sampled_users(ratings, steps.sampling_rate, self._randomness)
+            return noisy_on_device(contribution, some_users(ratings, sample), noise, self._randomness)
+
+        stays = isinstance(held_by(self), Ratings) and self.unit.name == "user" and not self.ledger.levels
+        return StepSums(steps, noise.deviation, answer, answer_on_device if stays and has_gpu() else None)
 
     def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
         """What the mechanism draws; booked before it looks at a rating."""

@@ -15,26 +15,33 @@ the few others the odds are computed in doubles, and wherever rounding might mat
 **How far from the ideal.** 2,048 slabs reach to 16σ, beyond which lie odds of 2**-180; table entries are off by at most
 2**-126: together far below the 2**-100 that the ledger books for a draw.
 
-Words are drawn from one stream in a fixed order and numbers made of them by several threads: what comes out does not
-depend on how many there are.
+**Which words.** Every draw of many numbers has a key of its own, out of the stream of secret words, and with it a
+ChaCha20 stream. Number c has the pair c of words of the stream; if that is rejected, pairs of blocks of its own, whose
+public words say that it is number c and which attempt; and blocks for what doubles cannot decide. No word serves
+twice, so numbers are independent, and each can be made without those before it: by several threads, or on a GPU
+(:mod:`discreet.kernels.slab_noise_torch`), which makes the same integers.
 """
 
 import math
 import os
+import struct
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal, localcontext
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from discreet.kernels.slab_noise import GUIDE_BITS, add_on_grid, draw_from_slabs
+from discreet.errors import library_for, require
+from discreet.kernels.slab_noise import GUIDE_BITS, PAIRS, add_on_grid, draw_from_slabs
 from discreet.privacy.noise import rounded_to_discrete
-from discreet.privacy.randomness import Randomness
+from discreet.privacy.randomness import Randomness, secret_key
 from discreet.types import AnyArray, Doubles
 
 SLABS = 2048
 PIECE = 1 << 17
 """So many numbers are made at a time by one thread."""
+_ZEROS = memoryview(bytes(16 * PIECE))
 DOUBT = 2.0**-40
 MOST_THREADS = 8
 
@@ -43,17 +50,14 @@ def add_many_gaussians(values: AnyArray, sigma: float, grid: float, randomness: 
     """Round to the grid and add Gaussian noise that is rounded to the grid too; ``sigma / grid`` at least 2**26."""
     flat = np.ascontiguousarray(values, dtype=np.float64).ravel()
     out = np.empty(len(flat))
-    pieces = [slice(first, min(first + PIECE, len(flat))) for first in range(0, len(flat), PIECE)]
-    threads = max(1, min(MOST_THREADS, len(os.sched_getaffinity(0)), len(pieces)))
+    law = _Law(secret_key(randomness), sigma / grid, True, DOUBT)
 
-    def fill(piece: slice, own: Randomness) -> None:
-        noise = draw_from(sigma / grid, piece.stop - piece.start, own)
+    def fill(piece: slice) -> None:
+        noise = np.empty(piece.stop - piece.start, dtype=np.int64)
+        law.fill(piece.start, noise)
         add_on_grid(flat[piece], noise, grid, out[piece])
 
-    fill(pieces[0], randomness.split())  # which compiles, once
-    with ThreadPoolExecutor(threads) as pool:
-        for task in [pool.submit(fill, piece, randomness.split()) for piece in pieces[1:]]:
-            task.result()
+    _in_pieces(len(flat), fill)
     return out.reshape(np.shape(values))
 
 
@@ -67,29 +71,121 @@ def draw_from(
     >>> draw_from(2.0**28, 3, Randomness()).dtype
     dtype('int64')
     """
-    bits, high, low, guide, sure = _tables(sigma)
-    out, filled = np.empty(count, dtype=np.int64), 0
-    while filled < count:
-        pairs = 64 + int(1.04 * (count - filled))
-        words, more = randomness.words(2 * pairs), randomness.words(64 + pairs // 16)
-        room, settled, used = np.empty(pairs, dtype=np.int64), 0, 0
-        while settled < pairs and used < len(more) and filled < count:
-            kept, settled, used = draw_from_slabs(
-                words, more, high, low, guide, sure, bits, sigma, doubt, settled, used, room
-            )
-            taken = min(kept, count - filled)
-            out[filled : filled + taken] = room[:taken]
-            filled += taken
-            if settled < pairs and used < len(more) and filled < count:  # stopped at a doubtful one
-                # The same pair is looked at again, with 64 bits more than the doubles saw.
-                drawn = int(more[used]) << 64 | int(randomness.words(1)[0])
-                number = _decided(int(room[kept]), int(words[2 * settled + 1]), drawn, bits, sigma, rounded)
-                used += 1
-                if number is not None:
-                    out[filled] = number
-                    filled += 1
-                settled += 1
+    law = _Law(secret_key(randomness), sigma, rounded, doubt)
+    out = np.empty(count, dtype=np.int64)
+    _in_pieces(count, lambda piece: law.fill(piece.start, out[piece]))
     return out
+
+
+class NoiseOnDevice:
+    """Numbers that a GPU makes while others do something else; where there is none torch makes them at once.
+
+    Parameters
+    ----------
+    sigma, grid, count
+        The noise, the grid that it is rounded to, and how many numbers are wanted.
+    randomness
+        Where the key comes from.
+    device
+        As torch names it.
+
+    Examples
+    --------
+    >>> here = NoiseOnDevice(1.0, 2.0**-28, 3, Randomness(seed=1), "cpu").integers()
+    >>> here.tolist() == draw_from(2.0**28, 3, Randomness(seed=1)).tolist()
+    True
+    """
+
+    def __init__(
+        self, sigma: float, grid: float, count: int, randomness: Randomness, device: str, *, doubt: float = DOUBT
+    ) -> None:
+        from discreet.kernels.slab_noise_torch import draw_by_torch
+
+        self._grid, self._law = grid, _Law(secret_key(randomness), sigma / grid, True, doubt)
+        _check_count(count)
+        self._drawn = draw_by_torch(self._law.key_words, _on_device(sigma / grid, doubt, device), count)
+
+    def integers(self) -> Any:
+        """A tensor of whole numbers."""
+        for place in self._drawn.doubtful():
+            self._drawn.decide(place, self._law.decided(place))
+        return self._drawn.numbers
+
+    def add_to(self, values: Any) -> Any:
+        """Round a tensor of doubles to the grid and add the noise, on the device."""
+        from discreet.kernels.slab_noise_torch import add_on_grid_by_torch
+
+        return add_on_grid_by_torch(values.ravel(), self.integers(), self._grid).reshape(values.shape)
+
+
+def _in_pieces(count: int, work: Any) -> None:
+    """Do a work piece by piece, by several threads."""
+    pieces = [slice(first, min(first + PIECE, count)) for first in range(0, count, PIECE)]
+    threads = max(1, min(MOST_THREADS, len(os.sched_getaffinity(0)), len(pieces)))
+    if pieces:
+        work(pieces[0])  # which compiles, once
+    if threads == 1:
+        for piece in pieces[1:]:
+            work(piece)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for task in [pool.submit(work, piece) for piece in pieces[1:]]:
+            task.result()
+
+
+def _check_count(count: int) -> None:
+    require(count < 1 << 32, f"at most 2**32 numbers are drawn at once, and not {count:,}")
+
+
+class _Law:
+    """The numbers of one key."""
+
+    def __init__(self, key: bytes, sigma: float, rounded: bool, doubt: float) -> None:
+        self.key, self.sigma, self.rounded, self.doubt = key, sigma, rounded, doubt
+        self.key_words = np.frombuffer(key, dtype="<u4").astype(np.uint32)
+
+    def fill(self, first: int, out: AnyArray) -> None:
+        """The numbers from ``first`` on; ``first`` is a multiple of a piece."""
+        _check_count(first + len(out))
+        bits, high, _, guide, sure = _tables(self.sigma)
+        words = self._words(first // PAIRS, 0, 0, 2 * len(out))
+        doubtful = np.empty(len(out), dtype=np.int32)
+        found = draw_from_slabs(
+            words, first, self.key_words, high, guide, sure, bits, self.sigma, self.doubt, out, doubtful
+        )
+        for place in doubtful[:found].tolist():
+            out[place] = self.decided(first + place)
+
+    def decided(self, cell: int) -> int:
+        """The number of a cell, attempt by attempt, all of it with 100 digits."""
+        bits, high, low, _, _ = _tables(self.sigma)
+        attempt = 0
+        while True:
+            if attempt == 0:
+                pair = self._words(cell // PAIRS, 0, 0, 8)[2 * (cell % PAIRS) :][:2]
+            else:
+                place = (attempt - 1) % PAIRS
+                pair = self._words(cell, 1 + (attempt - 1) // PAIRS, 0, 8)[2 * place :][:2]
+            word, second = (int(drawn) for drawn in pair)
+            tie, *more = (int(drawn) for drawn in self._words(cell, attempt, 1, 3))
+            slab = int(np.searchsorted(high, np.uint64(word)))
+            while slab < SLABS - 1 and word == int(high[slab]) and tie >= int(low[slab]):
+                slab += 1
+            number = _decided(slab, second, more[0] << 64 | more[1], bits, self.sigma, self.rounded)
+            if number is not None:
+                return number
+            attempt += 1
+
+    def _words(self, counter: int, attempt: int, purpose: int, count: int) -> AnyArray:
+        """Words of the stream from a block on."""
+        with library_for("noise"):
+            from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
+
+        public = struct.pack("<4I", counter, 0, attempt, purpose)
+        stream = Cipher(algorithms.ChaCha20(self.key, public), mode=None).encryptor()
+        out = np.empty(count, dtype=np.uint64)
+        stream.update_into(_ZEROS[: 8 * count], out.data.cast("B"))
+        return out
 
 
 def _decided(slab: int, word: int, drawn: int, bits: int, sigma: float, rounded: bool) -> int | None:
@@ -104,6 +200,14 @@ def _decided(slab: int, word: int, drawn: int, bits: int, sigma: float, rounded:
             odds *= rounded_to_discrete(number, variance) * (1 - Decimal(2) ** -44)
         chance = Decimal((word >> (bits + 1)) << 128 | drawn) / Decimal(1 << (128 + 63 - bits))
         return number if chance < odds else None
+
+
+@lru_cache(maxsize=16)
+def _on_device(sigma: float, doubt: float, device: str) -> Any:
+    from discreet.kernels.slab_noise_torch import Slabs
+
+    bits, high, _, _, _ = _tables(sigma)
+    return Slabs.of(bits, sigma, doubt, high, device)
 
 
 @lru_cache(maxsize=16)

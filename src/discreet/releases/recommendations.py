@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from discreet import markup
 from discreet.data.ratings import Ratings
 from discreet.errors import library_for, require_whole
 from discreet.kernels import few_users, ranking
@@ -95,6 +96,16 @@ class Recommendations(Sequence[Suggestion]):
             why = ", ".join(f"{printable(reason.title)} ({reason.share:.0%})" for reason in suggestion.because)
             lines.append(f"{place:3}. {printable(suggestion.title)}" + (f"  because of {why}" if why else ""))
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The list for a notebook, with its reasons where it has some."""
+        explained = any(suggestion.because for suggestion in self._suggestions)
+        rows = []
+        for place, one in enumerate(self._suggestions, start=1):
+            why = ", ".join(f"{reason.title} ({reason.share:.0%})" for reason in one.because)
+            rows.append((str(place), one.title, f"{one.score:.3g}", *((why,) if explained else ())))
+        columns = ("", "title", "score", *(("because of",) if explained else ()))
+        return markup.box(markup.table(columns, rows, right=("", "score")))
 
 
 def best_items(scores: Floats, masked: Sequence[Ratings], k: int, allowed: Booleans | None = None) -> Indices:

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet import markup
 from discreet.collect.promise import promise_of, spends_of
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
@@ -130,6 +131,24 @@ class Release:
         promise = f"{word} epsilon {promised.epsilon:g}" if promised else "no privacy"
         return f"Release({type(self.model).__name__}, {len(self.catalogue):,} items, {promise})"
 
+    def _repr_html_(self) -> str:
+        """What it is and what it promises, for a notebook."""
+        guarantee = self.guarantee
+        promised = guarantee.proven or guarantee.claimed
+        pairs = [
+            ("model", type(self.model).__name__),
+            ("items", f"{len(self.catalogue):,}"),
+            ("promises", "nothing" if promised is None else f"{promised} for {guarantee.unit}"),
+            ("arrays", ", ".join(f"{name} {shape_of(array)}" for name, array in self.arrays.items())),
+            ("looks at the ratings", f"{len(self.spends):,}" if self.spends else "not in a ledger"),
+        ]
+        return markup.box(
+            markup.title("Release", guarantee.word if promised else "no privacy", guarantee.word),
+            markup.facts(pairs),
+            markup.paragraph(guarantee.sentences()[0]),
+            markup.paragraph(self.remark, small=True) if self.remark else "",
+        )
+
     @classmethod
     def of(cls, model: Model, population: Population, arrays: Mapping[str, AnyArray]) -> "Release":
         """What a model made of a population's answers, and of nothing else: so every look covers every array.
@@ -165,8 +184,8 @@ class Release:
 
     @property
     def predicts_ratings(self) -> bool:
-        """Whether :meth:`predict` works, or the model only ranks."""
-        return isinstance(self.model, RatingModel)
+        """Whether :meth:`predict` works, or the model only ranks, or there were no ratings to learn from."""
+        return isinstance(self.model, RatingModel) and not self.catalogue.scale.implicit
 
     def scorer(self) -> Scorer:
         """The release made ready to serve: prepared when it is first asked for, then for any number of users.
@@ -346,3 +365,13 @@ class Release:
         if model is not None and type(release.model) is not model:
             raise ReleaseError(f"{folder} holds a model {type(release.model).__name__}, not {model.__name__}")
         return release
+
+
+def shape_of(array: AnyArray) -> str:
+    """The shape of an array in words.
+
+    >>> import numpy as np
+    >>> shape_of(np.zeros((1000, 40)))
+    '1,000 by 40'
+    """
+    return " by ".join(f"{size:,}" for size in array.shape) or "1"

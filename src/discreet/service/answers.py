@@ -8,10 +8,11 @@ import numpy as np
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.releases.recommendations import best_items
+from discreet.releases.similar import similarities
 from discreet.service.asked import Predict, Recommend, RefusedError, WithHistory
 from discreet.service.limits import Limits
 from discreet.service.ready import Ready
-from discreet.types import Indices
+from discreet.types import Booleans, Floats, Indices
 
 
 def recommend(ready: Ready, asked: Recommend, limits: Limits) -> dict[str, Any]:
@@ -26,13 +27,14 @@ def recommend(ready: Ready, asked: Recommend, limits: Limits) -> dict[str, Any]:
 
 
 def similar(ready: Ready, name: str, k: int, limits: Limits) -> dict[str, Any]:
-    """What is recommended to somebody who likes this item, and of whom nothing else is known."""
+    """The same items as :meth:`discreet.Release.similar` gives."""
     require_k(k, limits)
-    place = ready.places.get(name)
+    place = ready.names.find(name)
     if place is None:
         raise RefusedError(404, "there is no item of that name: GET /items?q=… finds names")
-    history = History.of_likes(ready.catalogue, [ready.items[place]])
-    return {"items": _best(ready, history, k, None, None, explain=False), "release": ready.name}
+    scores = similarities(ready.scorer, place)[None, :]
+    others = np.arange(len(ready.items)) != place
+    return {"items": _listed(ready, scores, best_items(scores, [], k, others)[0]), "release": ready.name}
 
 
 def predict(ready: Ready, asked: Predict, limits: Limits) -> dict[str, Any]:
@@ -42,7 +44,7 @@ def predict(ready: Ready, asked: Predict, limits: Limits) -> dict[str, Any]:
     if len(asked.items) > limits.history:
         raise RefusedError(422, f"items must be at most {limits.history:,} names")
     history, ignored = history_of(ready, asked, limits)
-    known = [ready.places.get(name, -1) for name in asked.items]
+    known = _places(ready, asked.items)
     if -1 in known:
         raise RefusedError(
             422, f"entry {known.index(-1) + 1} of items is not in the catalogue: GET /items?q=… finds names"
@@ -64,7 +66,7 @@ def search(ready: Ready, words: str, limit: int, limits: Limits) -> dict[str, An
     if not 1 <= limit <= limits.k:
         raise RefusedError(422, f"limit must be a whole number from 1 to {limits.k}")
     found = ready.search.find(words[:200], limit)
-    exact = ready.places.get(words)
+    exact = ready.names.find(words)
     if exact is not None:
         found = [exact, *(place for place in found if place != exact)][:limit]
     catalogue = ready.catalogue
@@ -94,7 +96,7 @@ def history_of(ready: Ready, asked: WithHistory, limits: Limits) -> tuple[Histor
     if len(given) > limits.history:
         raise RefusedError(422, f"a history must have at most {limits.history:,} ratings")
     names = list(given)
-    places = np.array([ready.places.get(name, -1) for name in names], dtype=np.int32)
+    places = np.array(_places(ready, names), dtype=np.int32)
     high = ready.catalogue.scale.high
     values = np.array(list(given.values()) if isinstance(given, dict) else [high] * len(names), dtype=np.float32)
     known = places >= 0
@@ -125,24 +127,32 @@ def _best(
     """The best items as plain data. Names in ``exclude`` and ``only`` that the release does not know change nothing."""
     scorer, alone = ready.scorer, Ratings.of_history(history)
     scores = scorer.scores(alone)
-    if only is not None or exclude:
-        scores = np.array(scores)
-        if only is not None:
-            hidden = np.ones(scores.shape[1], dtype=np.bool_)
-            hidden[_known(ready, only)] = False
-            scores[0, hidden] = -np.inf
-        scores[0, _known(ready, exclude or ())] = -np.inf
-    best = best_items(scores, [alone], k)[0]
-    best = best[best >= 0]
-    found: list[dict[str, Any]] = [
-        {"item": ready.items[item], "title": ready.titles[item], "score": score, "because": []}
-        for item, score in zip(best.tolist(), scores[0, best].tolist(), strict=True)
-    ]
+    best = best_items(scores, [alone], k, _allowed(ready, exclude, only))[0]
+    found = _listed(ready, scores, best)
     if explain:
-        for one, because in zip(found, scorer.reasons(history, best), strict=True):
+        for one, because in zip(found, scorer.reasons(history, best[best >= 0]), strict=True):
             one["because"] = [{"item": why.item, "title": why.title, "share": why.share} for why in because]
     return found
 
 
-def _known(ready: Ready, names: Sequence[str]) -> Indices:
-    return np.array([ready.places[name] for name in names if name in ready.places], dtype=np.int32)
+def _listed(ready: Ready, scores: Floats, best: Indices) -> list[dict[str, Any]]:
+    best = best[best >= 0]
+    return [
+        {"item": ready.items[item], "title": ready.titles[item], "score": score, "because": []}
+        for item, score in zip(best.tolist(), scores[0, best].tolist(), strict=True)
+    ]
+
+
+def _allowed(ready: Ready, exclude: Sequence[str] | None, only: Sequence[str] | None) -> Booleans | None:
+    if not exclude and only is None:
+        return None
+    allowed = np.full(len(ready.items), only is None)
+    for names, may in ((only or (), True), (exclude or (), False)):
+        allowed[[place for name in names for place in ready.names.all_of(name)]] = may
+    return allowed
+
+
+def _places(ready: Ready, names: Sequence[str]) -> list[int]:
+    """Positions of items, −1 for those that the release does not know."""
+    found = (ready.names.find(name) for name in names)
+    return [-1 if place is None else place for place in found]

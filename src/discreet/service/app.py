@@ -84,7 +84,7 @@ def _catalogue(app: FastAPI, current: Current, limits: Limits) -> None:
 
     @app.get(
         "/items/{item:path}/similar",
-        summary="What is recommended to somebody who likes this item",
+        summary="Items like this one",
         **_answers(asked.Similar, [_parameter("k", "How many items.", "integer")]),
     )
     async def similar(request: Request) -> Response:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from discreet.errors import InputError
 from discreet.releases.release import Release
+from discreet.web import export_release
 
 LOG = logging.getLogger("discreet.service")
 
@@ -96,10 +97,6 @@ def page_files(release: Release) -> dict[str, File]:
 
 def export(release: Release, folder: Path) -> bool:
     """Write the page of a release; False where it has none."""
-    try:
-        from discreet.web import export_release  # type: ignore[import-not-found,unused-ignore]
-    except ModuleNotFoundError:
-        return False
     try:
         export_release(release, folder)
     except InputError as error:  # a model that no browser can compute

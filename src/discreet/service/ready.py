@@ -52,6 +52,37 @@ class Source:
         return str(folder), card.st_dev, card.st_ino, card.st_mtime_ns, card.st_size
 
 
+@dataclass(frozen=True, eq=False)
+class Names:
+    """What items are called, looked up without searching: names come from strangers, and by the thousand.
+
+    >>> names = Names.of(["1", "2", "3"], ["2", "b", "b"])
+    >>> names.find("2"), names.find("3"), names.find("b"), names.find("c"), names.all_of("b"), names.all_of("2")
+    (0, 2, 1, None, [1, 2], [1])
+    """
+
+    identifiers: dict[str, int]
+    titles: dict[str, list[int]]
+
+    @classmethod
+    def of(cls, items: list[str], titles: list[str]) -> "Names":
+        """The names of items, position by position."""
+        places: dict[str, list[int]] = {}
+        for place, title in enumerate(titles):
+            places.setdefault(title, []).append(place)
+        return cls({item: place for place, item in enumerate(items)}, places)
+
+    def find(self, name: str) -> int | None:
+        """The item of a history, as :meth:`~discreet.Catalogue.find` reads it: by title first, the first of several."""
+        titled = self.titles.get(name)
+        return self.identifiers.get(name) if titled is None else titled[0]
+
+    def all_of(self, name: str) -> list[int]:
+        """The items to exclude, or in stock, as :func:`~discreet.releases.stock.allowed_items` reads them."""
+        place = self.identifiers.get(name)
+        return self.titles.get(name, []) if place is None else [place]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ready:
     """A release with all that answers need. It holds no user, and requests that have begun with it end with it."""
@@ -60,7 +91,7 @@ class Ready:
     model: str
     guarantee: str
     scorer: Scorer
-    places: dict[str, int]
+    names: Names
     items: list[str]
     titles: list[str]
     search: Search
@@ -107,7 +138,7 @@ class Ready:
             model=type(release.model).__name__,
             guarantee=str(release.guarantee),
             scorer=scorer,
-            places=names_of(items, titles),
+            names=Names.of(items, titles),
             items=items,
             titles=titles,
             search=Search(titles),
@@ -117,17 +148,6 @@ class Ready:
             page=page_files(release) if page else {},
             stamp=stamp,
         )
-
-
-def names_of(items: list[str], titles: list[str]) -> dict[str, int]:
-    """Every name of every item, as :meth:`~discreet.Catalogue.find` reads them: a title first, and of equal ones the
-    first.
-
-    >>> names_of(["1", "2", "3"], ["2", "b", "b"])
-    {'3': 2, '2': 0, '1': 0, 'b': 1}
-    """
-    places = {items[place]: place for place in reversed(range(len(items)))}
-    return places | {titles[place]: place for place in reversed(range(len(titles)))}
 
 
 def _kind(name: str | None) -> type[Model] | None:

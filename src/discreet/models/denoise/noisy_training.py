@@ -25,11 +25,11 @@ import numpy as np
 
 from discreet.errors import InputError
 from discreet.files import write_whole
-from discreet.kernels.autoencoder import Arrays, load_torch
+from discreet.kernels.autoencoder import Arrays, best_device, load_torch
 from discreet.models.sums.network_gradient import NetworkGradient
 from discreet.populations.around import innermost
 from discreet.populations.population import Population
-from discreet.types import AnyArray, Doubles, Progress, no_progress
+from discreet.types import AnyArray, Progress, no_progress
 
 SHOWN = 10
 """How often the epsilon so far is worked out in a fit: it takes a moment where users are sampled."""
@@ -72,8 +72,10 @@ class NoisyTraining:
         about: dict[str, Any] | None = None,
     ) -> Arrays:
         """The weights, from so many steps; ``about`` says which fit a checkpoint belongs to."""
-        steps, state = self.gradient.steps, _State.of(self, start)
+        steps = self.gradient.steps
         drawn = population.steps(self.gradient.asked, share)
+        stays = drawn.stays_on_device and self.gradient.stays_on_device
+        state = _State.of(self, start, best_device() if stays else "cpu")
         about = {**(about or {}), "looks": [_line(spend) for spend in population.spends]}
         if checkpoint is not None and checkpoint.exists():
             state.restore(checkpoint, about)
@@ -81,8 +83,9 @@ class NoisyTraining:
         whole = True
         try:
             while state.done < steps:
-                asked = self.gradient.contribution(state.arrays(), state.clip, state.done)
-                noisy = drawn.sum(asked)
+                known = state.tensors() if stays else state.arrays()
+                asked = self.gradient.contribution(known, state.clip, state.done)
+                noisy = drawn.sum_on_device(asked) if stays else drawn.sum(asked)
                 whole = False
                 state.step(noisy)
                 whole = True
@@ -97,25 +100,26 @@ class NoisyTraining:
 
 
 class _State:
-    """Everything that changes from step to step."""
+    """Everything that changes from step to step, on the device where sums are answered."""
 
-    def __init__(self, how: NoisyTraining, known: Arrays, flat: AnyArray) -> None:
+    def __init__(self, how: NoisyTraining, known: Arrays, flat: AnyArray, device: str) -> None:
         torch = load_torch()
         self.how, self.known = how, known
         self.clip, self.done, self.counted = how.clip, 0, 0
-        self.weights = torch.tensor(flat)
+        self.weights = torch.tensor(flat, device=device)
+        self.fixed = {name: torch.tensor(known[name], device=device) for name in how.gradient.fixed}
         self.mean = torch.zeros_like(self.weights)
         self.adam = torch.optim.Adam([self.weights], lr=how.learning_rate, betas=(0.9, 0.99), fused=True)
 
     @classmethod
-    def of(cls, how: NoisyTraining, start: Arrays) -> "_State":
+    def of(cls, how: NoisyTraining, start: Arrays, device: str = "cpu") -> "_State":
         flat = np.concatenate([np.ravel(start[name]) for name in how.gradient.learned]).astype(np.float32)
-        return cls(how, start, flat)
+        return cls(how, start, flat, device)
 
-    def step(self, noisy: Doubles) -> None:
+    def step(self, noisy: Any) -> None:
         torch, how = load_torch(), self.how
         size, scale = len(self.weights), (1 - how.gradient.counted**2) ** 0.5
-        self.weights.grad = torch.from_numpy(noisy[:size]).to(torch.float32).div_(scale * how.divisor)
+        self.weights.grad = torch.as_tensor(noisy[:size]).to(torch.float32).div_(scale * how.divisor)
         self.adam.step()
         if how.quantile is not None:
             share = 0.5 + float(noisy[size]) / (2 * how.gradient.counted * how.divisor)
@@ -126,13 +130,19 @@ class _State:
             self.counted += 1
 
     def arrays(self) -> Arrays:
-        return self._split(self.weights.numpy().copy())
+        return self._split(self.weights.cpu().numpy().copy(), self.known)
+
+    def tensors(self) -> dict[str, Any]:
+        """Where they are, and no copies: they are read before the next step changes them."""
+        return self._split(self.weights, self.fixed)
 
     def averages(self) -> Arrays:
-        return self._split((self.mean / max(self.counted, 1)).numpy() if self.counted else self.weights.numpy().copy())
+        if not self.counted:
+            return self.arrays()
+        return self._split((self.mean / self.counted).cpu().numpy(), self.known)
 
-    def _split(self, flat: AnyArray) -> Arrays:
-        found, first = dict(self.known), 0
+    def _split(self, flat: Any, known: dict[str, Any]) -> dict[str, Any]:
+        found, first = dict(known), 0
         for name, shape in self.how.gradient.learned.items():
             size = int(np.prod(shape))
             found[name] = flat[first : first + size].reshape(shape)
@@ -147,10 +157,10 @@ class _State:
         held: dict[str, Any] = {
             "about": np.array(json.dumps(about, sort_keys=True)),
             "numbers": np.array([self.clip, self.done, self.counted, float(moments.get("step", 0.0))]),
-            "weights": self.weights.numpy(),
-            "mean": self.mean.numpy(),
-            "first": moments["exp_avg"].numpy() if moments else nothing,
-            "second": moments["exp_avg_sq"].numpy() if moments else nothing,
+            "weights": self.weights.cpu().numpy(),
+            "mean": self.mean.cpu().numpy(),
+            "first": moments["exp_avg"].cpu().numpy() if moments else nothing,
+            "second": moments["exp_avg_sq"].cpu().numpy() if moments else nothing,
         }
         held.update({f"known_{name}": self.known[name] for name in self.how.gradient.fixed})
         content = io.BytesIO()
@@ -173,13 +183,16 @@ class _State:
                 "name another file, or remove it"
             )
         self.clip, self.done, self.counted = clip, int(done), int(counted)
-        self.known = {**self.known, **{name: held[f"known_{name}"] for name in self.how.gradient.fixed}}
+        own = {name: held[f"known_{name}"] for name in self.how.gradient.fixed}
+        device = self.weights.device
+        self.known = {**self.known, **own}
+        self.fixed = {name: torch.tensor(array, device=device) for name, array in own.items()}
         self.weights.copy_(torch.from_numpy(held["weights"]))
         self.mean.copy_(torch.from_numpy(held["mean"]))
         self.adam.state[self.weights] = {
-            "step": torch.tensor(steps),
-            "exp_avg": torch.from_numpy(held["first"]).clone(),
-            "exp_avg_sq": torch.from_numpy(held["second"]).clone(),
+            "step": torch.tensor(steps, device=device),
+            "exp_avg": torch.tensor(held["first"], device=device),
+            "exp_avg_sq": torch.tensor(held["second"], device=device),
         }
 
 

@@ -27,7 +27,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import library_for
+from discreet.kernels.eigenvectors import lanczos
 from discreet.kernels.memoizing import memoized
+from discreet.kernels.row_solves import damped_row_solves
 from discreet.types import AnyArray, Doubles, Floats
 
 THRESHOLD_MARGIN = 1.05
@@ -123,15 +125,10 @@ def denoised_factors(
     start = ((vectors * values) @ vectors.T).astype(np.float32)
     scale = max(float((gradient * start).sum()) / max(float((precision * start**2).sum()), CONSTANTS.tiny), 0.0)
     factors = (vectors * np.sqrt(scale * values)).astype(np.float32)
-    rows, columns = np.triu_indices(rank)
     # A prior as wide as half the starting factors, if they are large: strong factors are not shrunk.
     own = np.sqrt((factors**2 * weights.sum(axis=1)[:, None]).sum(axis=0) / max(float(weights.sum()), CONSTANTS.tiny))
     penalty = np.diag(np.maximum(own / 2, spread) ** -2.0).astype(np.float32)
-    grams = np.empty((size, rank, rank), dtype=np.float32)
-    for _ in range(sweeps):
-        grams[:, rows, columns] = grams[:, columns, rows] = precision @ (factors[:, rows] * factors[:, columns])
-        solved = np.linalg.solve(grams + penalty, (gradient @ factors)[:, :, None])[:, :, 0]
-        factors = np.asarray((factors + solved) / 2, dtype=np.float32)  # damped by half, as all rows move at once
+    factors = damped_row_solves(precision, gradient, factors, penalty, sweeps)
     return factors
 
 
@@ -159,7 +156,7 @@ def _leading(matrix: AnyArray, most: int) -> tuple[Doubles, Doubles]:
         if size <= CONSTANTS.dense_size or most > size // 4:
             values, vectors = np.linalg.eigh(matrix)
         else:
-            values, vectors = eigsh(matrix, k=most, which="LA", v0=start, tol=1e-4)
+            values, vectors = lanczos(matrix, most, start, 1e-4, eigsh)
     except ArpackNoConvergence:
         values, vectors = np.linalg.eigh(matrix)
     order = np.argsort(-values)[:most]

@@ -28,12 +28,22 @@ neighbours differ in by the rounding of doubles is far within ``FLOAT_MARGIN`` o
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.kernels.autoencoder import Arrays, Sizes, best_device, load_torch
-from discreet.kernels.clipped_gradients import Precision, Rows, clipped_sum, rounding_of, rows_stand_alone
+from discreet.kernels.clipped_gradients import (
+    GPU_BLOCK,
+    Precision,
+    Rows,
+    add_clipped_rows,
+    clipped_sum,
+    rounding_of,
+    rows_stand_alone,
+)
+from discreet.kernels.gpu_gradients import block_for, flat_sums
 from discreet.populations.bounded import tags_of
 from discreet.populations.contribution import Contribution
 from discreet.populations.steps import Steps
@@ -86,10 +96,20 @@ class NetworkGradient:
     @cached_property
     def precision(self) -> Precision:
         """Double unless rows stand alone; of the sum single where that costs little noise."""
-        if not _stand_alone(self.sizes):
+        if not _stand_alone(self.sizes, self.block):
             return "double"
         little = self.users > 0 and rounding_of(self.users) <= MOST_ROUNDING and best_device() == "cpu"
         return "single" if little else "mixed"
+
+    @property
+    def block(self) -> int:
+        """How many rows a GPU takes at once: of about so many users as a step has, which is public."""
+        return block_for(self.users) if self.users else GPU_BLOCK
+
+    @property
+    def stays_on_device(self) -> bool:
+        """Whether sums are made on a GPU, and could be answered there."""
+        return best_device() != "cpu" and self.precision != "double"
 
     @property
     def asked(self) -> Steps:
@@ -111,7 +131,7 @@ class NetworkGradient:
             if not lengths.any():
                 return flat
             torch, device = load_torch(), best_device()
-            known = {name: torch.tensor(array, device=device) for name, array in weights.items()}
+            known = {name: torch.as_tensor(array, device=device) for name, array in weights.items()}
             rows = self._rows(ratings, step)
             too_many = self.precision == "single" and ratings.n_users > self.users
             sums, within = clipped_sum(
@@ -122,6 +142,7 @@ class NetworkGradient:
                 beta=self.beta,
                 precision="mixed" if too_many else self.precision,
                 fixed=self.fixed,
+                block=self.block,
             )
             first = 0
             for name in self.learned:
@@ -132,7 +153,20 @@ class NetworkGradient:
                 flat[-1] = self.counted * (2 * within - np.count_nonzero(lengths))
             return flat
 
-        return asked.contribution(total)
+        def on_device(ratings: Ratings) -> Any:
+            torch, device = load_torch(), best_device()
+            flat, sums = flat_sums(self.sizes, self.fixed, device, extra=1 if self.counted else 0)
+            lengths = np.diff(ratings.indptr)
+            known = {name: torch.as_tensor(array, device=device) for name, array in weights.items()}
+            rows = self._rows(ratings, step)
+            within = add_clipped_rows(
+                self.sizes, known, rows, clip, sums, beta=self.beta, scale=scale, block=self.block
+            )
+            if self.counted:
+                flat[-1] = self.counted * (2 * within - int(np.count_nonzero(lengths)))
+            return flat
+
+        return asked.contribution(total, on_device if self.stays_on_device else None)
 
     def _rows(self, ratings: Ratings, step: int) -> Rows:
         lengths = np.diff(ratings.indptr)
@@ -147,10 +181,10 @@ class NetworkGradient:
 
 
 @lru_cache(maxsize=64)
-def _stand_alone(sizes: Sizes) -> bool:
+def _stand_alone(sizes: Sizes, block: int) -> bool:
     torch, device = load_torch(), best_device()
     weights = {name: torch.tensor(array, device=device) for name, array in sizes.start(0).items()}
-    return rows_stand_alone(sizes, weights)
+    return rows_stand_alone(sizes, weights, block)
 
 
 # ── Chance that belongs to one user and one step. It hides nothing: it only has to be the user's own. ──

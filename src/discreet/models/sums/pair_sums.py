@@ -61,9 +61,8 @@ computed to within 2⁻⁵⁰ of themselves, for which noise is made anyway (``F
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -71,7 +70,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.kernels.covariance import diagonal_places, packed_length, unpacked, weighted_moments
-from discreet.kernels.covariance_torch import whole_moments_by_torch
+from discreet.kernels.gpu_pairs import PairQuestion, pair_totals
 from discreet.populations.contribution import Contribution
 from discreet.privacy.unit import Bound
 from discreet.types import AnyArray, Doubles, Floats, Indices
@@ -86,12 +85,14 @@ CELLS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class _Constants:
-    """Of the bounds above. 2p + q = 39 bits for each cell."""
+    """Of the bounds above. 2p + q is at most 39 bits for each cell."""
 
     mean_clip: float = 2.0
     """The D above, in units of the clip: where residuals are clipped in the user's own mean."""
     bits: tuple[int, int] = (4, 31)
     """The p and q above. Residuals that are not centred can be rounded at no cost, weights cannot."""
+    bits_of_users: tuple[int, int] = (4, 23)
+    """The same for one user, whose bound does not depend on q: fewer bits are fewer products of bytes on a GPU."""
     bits_of_centred: tuple[int, int] = (10, 19)
     """The same where residuals are centred: rounding them moves all residuals of a user, so they are finer."""
 
@@ -137,11 +138,9 @@ class PairSums:
         """The sum, for a population."""
         shape = (2, packed_length(len(self.listed)))
         name = "products of pairs of items, and their weights"
-        by_numba, by_torch = (
-            partial(self._whole_total, weighted_moments),
-            partial(self._whole_total, whole_moments_by_torch),
+        return Contribution(
+            name, shape, self._whole_total, self._bounds, finish=self._scaled, on_torch=self._whole_total_by_torch
         )
-        return Contribution(name, shape, by_numba, self._bounds, finish=self._scaled, on_torch=by_torch)
 
     def matrices(self, sums: AnyArray) -> tuple[Floats, Floats]:
         """The two symmetric matrices A and W of a (noisy) total."""
@@ -162,7 +161,9 @@ class PairSums:
 
     @property
     def _bits(self) -> tuple[int, int]:
-        return CONSTANTS.bits if self.user_damping is None else CONSTANTS.bits_of_centred
+        if self.user_damping is not None:
+            return CONSTANTS.bits_of_centred
+        return CONSTANTS.bits_of_users if self.weighting == "user, l2" else CONSTANTS.bits
 
     @property
     def _bounds(self) -> tuple[Bound, ...]:
@@ -185,15 +186,33 @@ class PairSums:
             rounding += math.sqrt(2 * size) * 2.0**-p
         return (Bound("rating", "l2", math.sqrt(2 * moved) + rounding),)
 
-    def _whole_total(self, add: Callable[..., AnyArray], ratings: Ratings) -> AnyArray:
+    def _whole_total(self, ratings: Ratings) -> AnyArray:
         size = len(self.listed)
         sums = np.zeros((2, packed_length(size)), dtype=np.int64)
         for first in range(0, ratings.n_users, USERS_AT_ONCE):
             block = ratings.select_users(np.arange(first, min(first + USERS_AT_ONCE, ratings.n_users)))
             indptr, items, values = self.residuals(block)
             whole = (values * np.float32(2.0 ** self._bits[0])).astype(np.int16)
-            add(indptr, items, whole, self._weights(indptr, whole), size, out=sums)
+            weighted_moments(indptr, items, whole, self._weights(indptr, whole), size, out=sums)
         return sums
+
+    def _whole_total_by_torch(self, parts: Iterable[Ratings]) -> AnyArray:
+        """The same numbers over several parts, made of the ratings on a GPU."""
+        position = np.full(len(self.base), -1, dtype=np.int32)
+        position[self.listed] = np.arange(len(self.listed), dtype=np.int32)
+        question = PairQuestion(
+            position=position,
+            size=len(self.listed),
+            base=self.base,
+            clip=self.clip,
+            damping=self.user_damping,
+            mean_clip=CONSTANTS.mean_clip,
+            bits=self._bits,
+            weighting=self.weighting,
+            relative_weight=self.relative_weight,
+        )
+        columns = ((part.indptr, part.item_index, part.values) for part in parts)
+        return pair_totals(question, columns).packed()
 
     def _weights(self, indptr: AnyArray, values: AnyArray) -> AnyArray:
         """What each user's products count, in units of 2⁻ᵠ."""

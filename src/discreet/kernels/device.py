@@ -1,0 +1,23 @@
+"""The few questions that are asked of torch outside of the kernels."""
+
+from typing import Any
+
+import numpy as np
+
+from discreet.extras import load_extra
+from discreet.types import AnyArray
+
+
+def has_cuda() -> bool:
+    """Whether torch sees a GPU."""
+    return bool(load_extra("torch", "torch", "a GPU").cuda.is_available())
+
+
+def all_finite(tensor: Any) -> bool:
+    """Whether every number is finite; waits for the device."""
+    return bool(load_extra("torch", "torch", "a GPU").isfinite(tensor).all())
+
+
+def as_tensor(array: AnyArray, device: str) -> Any:
+    """A copy of an array in double precision on a device."""
+    return load_extra("torch", "torch", "a GPU").tensor(np.asarray(array, dtype=np.float64), device=device)
