@@ -1,4 +1,4 @@
-"""The largest eigenvalues of a symmetric matrix: Lanczos' method on the processor, its products on a GPU if one is used.
+"""The largest eigenvalues of a symmetric matrix: Lanczos' method, its products on a GPU if one is used.
 
 A matrix of 4,096 rows has 64 MB, which is read for every product; a GPU does that in 20 microseconds. The vectors go to
 and fro. Results are those of the processor up to rounding: they are made of released numbers, so nothing else matters.

@@ -91,10 +91,20 @@ class GraphedSum:
         How many rows a block has, and how many ratings at most.
     beta, scale
         As for :func:`add_clipped`.
+    plain
+        Whether gradients are added up as they are, in single precision: without privacy.
     """
 
     def __init__(
-        self, sizes: Sizes, fixed: tuple[str, ...], users: int, ratings: int, *, beta: float, scale: float = 1.0
+        self,
+        sizes: Sizes,
+        fixed: tuple[str, ...],
+        users: int,
+        ratings: int,
+        *,
+        beta: float,
+        scale: float = 1.0,
+        plain: bool = False,
     ) -> None:
         torch, device = load_torch(), "cuda"
         self.sizes, self.users, self.ratings, self._filled = sizes, users, ratings, 0
@@ -114,17 +124,28 @@ class GraphedSum:
         self.clip = torch.ones((), dtype=torch.float64, device=device)
         self.flat, self.sums = flat_sums(sizes, fixed, device)
 
+        def plainly() -> Any:
+            passed = run(sizes, self.weights, self.batch, beta=beta, noise=self.noise)
+            found = passed.gradients(torch.full((users,), scale, device=device))
+            return torch.cat([found[name].ravel() for name in self.sums])
+
         def work() -> Any:
             self.flat.zero_()
             return add_clipped(
                 sizes, self.weights, self.batch, self.noise, self.clip, self.sums, beta=beta, scale=scale
             )
 
-        self.within, self._graph = captured(work)
+        if plain:
+            self.within = None
+            self.flat, self._graph = captured(plainly)
+        else:
+            self.within, self._graph = captured(work)
 
     def play(self, weights: dict[str, Any], batch: Batch, noise: Any, clip: float) -> Any:
         """The flat sum over a batch of this shape. It is overwritten by the next."""
-        load_torch()._foreach_copy_([self.weights[name] for name in self.weights], [weights[name] for name in self.weights])
+        load_torch()._foreach_copy_(
+            [self.weights[name] for name in self.weights], [weights[name] for name in self.weights]
+        )
         count, before = int(batch.items.shape[0]), self._filled
         for own, given in zip(
             (self.batch.items, self.batch.users, self.batch.inputs, self.batch.targets),

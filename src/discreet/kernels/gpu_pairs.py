@@ -100,12 +100,12 @@ def on_device(parts: Iterable[Columns], device: str) -> Iterator[tuple[Any, Any,
     pinned: list[dict[int, Any]] = [{}, {}]
     sent: list[Any] = [None, None]
     waiting: Any = None
-    for number, part in enumerate(piece for part in parts for piece in _pieces(part)):
+    for number, piece in enumerate(own for part in parts for own in _pieces(part)):
         side = number % 2
         if sent[side] is not None:
             sent[side].synchronize()  # its pinned memory is free again
         with torch.cuda.stream(copying):
-            there = tuple(_copied(torch, pinned[side], place, column, device) for place, column in enumerate(part))
+            there = tuple(_copied(torch, pinned[side], place, column, device) for place, column in enumerate(piece))
             sent[side] = torch.cuda.Event()
             sent[side].record(copying)
         if waiting is not None:
@@ -123,7 +123,7 @@ def _pieces(part: Columns) -> Iterator[Columns]:
         yield own - own[0], items[rows], values[rows]
 
 
-def _copied(torch: Any, pinned: dict[int, Any], place: int, column: AnyArray, device: str) -> Any:
+def _copied(torch: Any, pinned: dict[int, Any], place: int, column: Any, device: str) -> Any:
     if place not in pinned or len(pinned[place]) < len(column):
         kind = torch.from_numpy(np.empty(0, dtype=column.dtype)).dtype
         pinned[place] = torch.empty(len(column) + len(column) // 8, dtype=kind, pin_memory=True)
@@ -246,7 +246,9 @@ class PairTotals:
         if right == 0:  # no residual is other than 0
             return
         ones = None if own is not None else torch.ones(len(cells), dtype=torch.int8, device=cells.device)
-        lefts = [self._spread(torch, ones, cells, count)] if own is None else self._limbs(torch, own, cells, count, left)
+        lefts = (
+            [self._spread(torch, ones, cells, count)] if own is None else self._limbs(torch, own, cells, count, left)
+        )
         rights = self._limbs(torch, weighted, cells, count, right)
         for power, one in enumerate(lefts):
             for other_power, other in enumerate(rights):
