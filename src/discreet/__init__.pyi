@@ -4,10 +4,13 @@ from . import data as data
 from . import errors as errors
 from . import evaluation as evaluation
 from . import models as models
+from . import nightly as nightly
 from . import papers as papers
 from . import populations as populations
 from . import privacy as privacy
 from . import releases as releases
+from . import spark as spark
+from . import web as web
 from .data.catalogue import Catalogue as Catalogue
 from .data.catalogue import Scale as Scale
 from .data.history import History as History
@@ -58,6 +61,7 @@ from .privacy.unit import Bound as Bound
 from .privacy.unit import Rating as Rating
 from .privacy.unit import User as User
 from .releases.release import Release as Release
+from .spark.ratings import from_spark as from_spark
 
 __version__: str
 __all__: list[str]

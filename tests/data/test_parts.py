@@ -85,7 +85,7 @@ def test_many_users_in_memory_are_summed_block_by_block(monkeypatch):
     monkeypatch.setattr(ratings_module, "BLOCK", 50)
     np.testing.assert_allclose(exact_total(asked, RATINGS), whole, rtol=1e-12, atol=1e-12)
     assert counted == [120, 50, 50, 20]
-    monkeypatch.setattr("discreet.populations.population.LARGE", 10)
+    monkeypatch.setattr("discreet.populations.adding.LARGE", 10)
     exact_total(asked, RATINGS)
     assert counted[-1] == 120  # a total that is larger than what is saved
 

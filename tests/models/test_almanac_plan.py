@@ -8,8 +8,9 @@ import pytest
 import discreet as dc
 from discreet.models.denoise.private_als import NoisyCounts
 from discreet.models.denoise.seen_items import SeenItems
+from discreet.models.sums import rating_plan
 from discreet.models.sums.almanac_plan import CONSTANTS, PURPOSES, factors_for, item_sums, items_in_pairs, next_looks
-from discreet.models.sums.census import BINS, MIDDLES, Census, census_of_users
+from discreet.models.sums.census import BINS, MIDDLES, Census, census_of_users, trace_of_users
 from discreet.models.sums.item_statistics import item_counts
 
 SCALE = dc.Scale(1, 5)
@@ -20,6 +21,10 @@ RATINGS = dc.synthetic(users=400, items=120, ratings=12_000, seed=3)
 def server(epsilon=2.0, ratings=RATINGS, seed=1):
     ledger = dc.Ledger(epsilon=epsilon, delta=1e-6, unit=dc.User())
     return dc.TrustedServer(ratings, ledger, randomness=dc.Randomness(seed))
+
+
+def rating_server(epsilon=5.0, ratings=RATINGS, seed=1):
+    return dc.TrustedServer(ratings, dc.Ledger(epsilon=epsilon, delta=1e-6), randomness=dc.Randomness(seed))
 
 
 def everyone_rates(ratings, users):
@@ -36,6 +41,23 @@ def everyone_rates(ratings, users):
 def test_no_unit_moves_the_census_beyond_its_bound(neighbours):
     found = dc.audit.check_sensitivity(census_of_users(), CATALOGUE, [1, 5], users=2, neighbours=neighbours)
     assert all(measured.exhaustive for measured in found)
+
+
+@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
+def test_no_rating_moves_the_trace_of_users_beyond_its_bound(neighbours):
+    found = dc.audit.check_sensitivity(trace_of_users(), CATALOGUE, [1, 5], users=2, neighbours=neighbours)
+    assert all(measured.exhaustive for measured in found)
+
+
+def test_one_more_rating_moves_the_trace_of_users_by_one_at_most():
+    """However many ratings a user has: the roots differ by less, and rounding adds no more than 2**-10."""
+    catalogue = dc.Catalogue.of([str(item) for item in range(1500)], SCALE, declared=True)
+    sums = []
+    for count in range(1, 1500):
+        history = dc.History(catalogue, np.arange(count, dtype=np.int32), np.full(count, 3, dtype=np.float32))
+        ratings = dc.Ratings.of_history(history)
+        sums.append(float(trace_of_users().total(ratings)[0]))
+    assert np.diff([0.0, *sums]).max() == 1.0
 
 
 def test_the_census_counts_users_by_how_much_they_rate():
@@ -64,7 +86,7 @@ def test_two_looks_have_the_noise_of_one_with_both_shares():
         population = server(seed=seed)
         seen = SeenItems.ask(item_sums(population, "both"), population, 0.2).again(population, 0.4)
         errors.append(seen.answer - exact)
-        expected = seen.deviation(population)
+        expected = seen.deviation
     assert np.std(errors) == pytest.approx(expected, rel=0.05)
 
 
@@ -109,6 +131,34 @@ def test_pairs_are_asked_for_where_enough_users_rate_two_of_the_items():
     assert items_in_pairs(everyone_rates(1, 10**4), counts, population, 0.78) == 0  # nobody rates two
 
 
+def test_with_the_unit_rating_the_shares_are_all_that_is_left():
+    population = rating_server()
+    left = 1 - rating_plan.CONSTANTS.trace_share - rating_plan.CONSTANTS.first_share
+    chosen = set()
+    for purpose in PURPOSES:
+        for size in (0.1, 3.0, 30.0, 300.0, 3000.0):
+            for trace in (-100.0, 0.0, 4_000.0, 4_000_000.0):
+                counts = np.full(120, size) * np.linspace(3, 0.1, 120)
+                looks = rating_plan.next_looks(purpose, trace, counts, population)
+                assert looks.again + looks.pairs == pytest.approx(left)
+                assert looks.again > 0
+                assert (looks.pairs > 0) == (looks.items > 1)
+                assert not looks.products or purpose != "ranking"
+                assert looks.pairs == 0 or looks.products or purpose != "ratings"
+                chosen.add((purpose, looks.pairs > 0, looks.products))
+    assert len(chosen) == 7  # nothing, and what each purpose has: counts, products, and for both either
+
+
+def test_with_the_unit_rating_laplace_looks_come_first():
+    """The two phases of the filter: pure looks, and then the one with Gaussian noise."""
+    ratings = dc.synthetic(users=4000, items=60, ratings=100_000, seed=4)
+    population = rating_server(8.0, ratings)
+    release = dc.Almanac(purpose="both").fit(population)
+    assert [spend.mechanism for spend in release.spends] == ["laplace"] * 3 + ["gaussian"]
+    assert 0.98 * 8.0 < population.ledger.spent <= 8.0 * (1 + 1e-9)
+    assert release.arrays["item_factors"].any()
+
+
 # ── The fit ──
 
 
@@ -143,6 +193,22 @@ def test_a_budget_books_the_whole_limit_for_looks_that_are_still_to_be_chosen(tm
     with pytest.raises(dc.OverspentError):
         dc.spend_and_release(dc.Almanac(purpose="both"), again, tmp_path / "more")
     assert not again.spends
+
+
+def test_with_the_unit_rating_a_budget_books_one_look_after_another(tmp_path):
+    budget = dc.Budget(tmp_path / "budget.sqlite")
+    budget.declare("made up", epsilon=2.5, delta=1e-5)
+    population = dc.TrustedServer(RATINGS, dc.Ledger(epsilon=2.0, delta=1e-6), account="made up", budget=budget)
+    release = dc.spend_and_release(dc.Almanac(purpose="both"), population, tmp_path / "release")
+    assert release.guarantee.proven.epsilon == pytest.approx(2.0)
+    account = budget.account("made up")
+    assert [spend for line in account.spendings for spend in line.spends] == list(release.spends)
+    assert account.spent <= 2.0 * (1 + 1e-9)
+    again = dc.TrustedServer(RATINGS, dc.Ledger(epsilon=2.0, delta=1e-6), account="made up", budget=budget)
+    with pytest.raises(dc.OverspentError):
+        dc.spend_and_release(dc.Almanac(purpose="both"), again, tmp_path / "more")
+    assert not again.spends
+    assert len(budget.account("made up").spendings) == len(account.spendings)  # refused before the first look
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,45 @@
 """Every paper has a page in the documentation, and the page is what the frame makes of the stored numbers."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from discreet.papers.frame.pages import document_name, document_of
 from discreet.papers.frame.reproduction import read_reproduction
 from discreet.papers.hybrid_knn import claims
 from discreet.papers.names import PAPERS
 
 DOCS = Path(__file__).parents[2] / "docs"
 every_paper = pytest.mark.parametrize("name", PAPERS)
+every_run = pytest.mark.parametrize("path", sorted(DOCS.glob("papers/*.json")), ids=lambda path: path.stem)
 
 
-@every_paper
-def test_the_page_is_what_the_numbers_say(name):
-    found = read_reproduction(PAPERS[name].load(), DOCS / f"papers/{name}.json")
-    written = (DOCS / f"papers/{name}.md").read_text(encoding="utf-8")
-    assert written == found.document(), f"write it again: the first line of docs/papers/{name}.md says how"
+def reproduced(path):
+    return read_reproduction(PAPERS[json.loads(path.read_text(encoding="utf-8"))["paper"]].load(), path)
 
 
-@every_paper
-def test_the_stored_verdicts_are_those_of_today(name):
-    path = DOCS / f"papers/{name}.json"
-    assert json.loads(path.read_text(encoding="utf-8")) == read_reproduction(PAPERS[name].load(), path).to_json()
+@every_run
+def test_the_page_is_what_the_numbers_say(path):
+    page = path.with_suffix(".md")
+    written = page.read_text(encoding="utf-8")
+    assert written == reproduced(path).document(), f"write it again: the first line of {page.name} says how"
+
+
+@every_run
+def test_the_stored_verdicts_are_those_of_today(path):
+    assert json.loads(path.read_text(encoding="utf-8")) == reproduced(path).to_json()
+
+
+def test_the_paper_s_other_data_have_a_page_of_their_own():
+    found = reproduced(DOCS / "papers/neighbourhood.json")
+    other = replace(found.outcome, data=replace(found.outcome.data, name="ml-1m"))
+    assert (document_name(found.paper, found.outcome), document_name(found.paper, other)) == (
+        "neighbourhood",
+        "neighbourhood-ml-1m",
+    )
+    assert "--data ml-1m" in document_of(found.paper, other, found.judged)
 
 
 @every_paper

@@ -61,7 +61,7 @@ class Programs:
         make_key(root / "key")
         make_tokens(root, USERS + VANISHING)
         self.tokens = read_tokens(root / "tokens.txt", USERS + VANISHING)
-        self.trusted = [make_certificate(root / name)[0] for name in self.ports]
+        self.trusted = {name: make_certificate(root / name)[0] for name in self.ports}
         catalogue = RATINGS.catalogue
         with (root / "items.csv").open("w", newline="") as file:
             rows = csv.writer(file)
@@ -79,8 +79,8 @@ class Programs:
         return f"https://127.0.0.1:{self.ports[name]}"
 
     def command(self, name):
-        trust = [word for path in self.trusted for word in ("--trust", path)]
         if name in GROUPS:
+            trust = [word for server, path in self.trusted.items() for word in (f"--trust-{server}", path)]
             servers = ["--recommender", self.url("recommender"), "--third-party", self.url("third-party")]
             own = ["--histories", self.root / name, "--token", self.root / f"{name}.tokens"]
             return ["user", *servers, *own, *trust, "--state", self.root / f"{name}-state", "--budget", EPSILON]
@@ -92,7 +92,17 @@ class Programs:
         terms = ["--epsilon", EPSILON, "--delta", DELTA, "--users-at-least", USERS, "--wait", 0]
         model = ["--audience", MODEL.audience, "--set", "pair_share=0.5", "--set", "items=12"]
         items = ["--catalogue", self.root / "items.csv", "--scale", "1:5", "-o", self.root / "release"]
-        return [name, *common, *terms, *model, *items, "--third-party", self.url("third-party"), *trust]
+        return [
+            name,
+            *common,
+            *terms,
+            *model,
+            *items,
+            "--third-party",
+            self.url("third-party"),
+            "--trust",
+            self.trusted["third-party"],
+        ]
 
     def start(self, name):
         words = [
@@ -154,10 +164,10 @@ class Own:
         self.programs = programs
 
     async def callers(self):
-        trust = self.programs.trusted
+        trusted = self.programs.trusted
         return (
-            Caller(self.programs.url("recommender"), "recommender", trust=trust),
-            Caller(self.programs.url("third-party"), "third party", trust=trust),
+            Caller(self.programs.url("recommender"), "recommender", trust=[trusted["recommender"]]),
+            Caller(self.programs.url("third-party"), "third party", trust=[trusted["third-party"]]),
         )
 
     async def take_part(self, number, place, *, vanish):

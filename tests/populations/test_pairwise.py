@@ -15,6 +15,7 @@ from discreet.protocol.pairwise import PairwiseUser
 from discreet.protocol.pairwise_server import PairwiseServer
 from discreet.protocol.questions import Question
 from discreet.protocol.recommender import START
+from discreet.protocol.register import identity_of
 from discreet.protocol.user import Policy
 
 RATINGS = dc.synthetic(users=24, items=15, ratings=150, seed=3)
@@ -41,7 +42,9 @@ def test_the_simulation_is_the_run_of_messages_bit_by_bit(monkeypatch):
         spend=noise.spend,
         step=noise.grid,
     )
-    server = PairwiseServer(offer, question, honest=0.8)
+    secrets = [bytes([place]) * 32 for place in range(RATINGS.n_users)]
+    register = [identity_of(secret) for secret in secrets]
+    server = PairwiseServer(offer, question, honest=0.8, register=register)
     policy, items = Policy(epsilon=5.0, minimum_group=2), bytes.fromhex(RATINGS.catalogue.fingerprint)
 
     def quiet(question, honest):
@@ -49,7 +52,8 @@ def test_the_simulation_is_the_run_of_messages_bit_by_bit(monkeypatch):
 
     users, values = {}, {}
     for place in range(RATINGS.n_users):
-        user = PairwiseUser(policy, offer, catalogue=items, honest=0.8, noise=quiet)
+        own = {"identity": secrets[place], "register": register}
+        user = PairwiseUser(policy, offer, catalogue=items, honest=0.8, noise=quiet, **own)
         keys = user.join(question, question)
         server.join(keys)
         users[keys.sender] = user
@@ -80,7 +84,7 @@ def test_models_train_over_it_and_the_promise_says_who_must_be_honest():
     release = dc.Almanac(audience=24).fit(PairwiseMasks(RATINGS, ledger(), honest=0.75))
     assert release.guarantee.proven.epsilon == 5.0
     assert "the recommender with up to 25% of the users" in release.guarantee.protects_from
-    assert "how many devices take part" in release.guarantee.public
+    assert "which devices take part, to each other" in release.guarantee.public
     assert "At least 75% of the users are taken to be honest, and to add noise." in release.guarantee.notes
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import InputError, OverspentError
-from discreet.privacy.ledger import Ledger
+from discreet.privacy.ledger import MOST_LINES, Ledger
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Rating, User
 
@@ -155,3 +155,14 @@ def test_an_epsilon_that_the_samplers_cannot_support_is_refused_by_its_name():
     exact = Spend(what="sums", mechanism="gaussian", norm="l2", sensitivity=1, scale=0.01, slack=1e-25)
     with pytest.raises(OverspentError, match="the samplers alone are off with larger odds"):
         ledger.charge(exact)
+
+
+def test_a_ledger_longer_than_a_release_may_be_is_refused_before_anything_is_computed():
+    ledger = Ledger(epsilon=1, delta=1e-6)
+    looks = [Spend(what="a", mechanism="gaussian", norm="l2", sensitivity=1, scale=1e4)] * MOST_LINES
+    ledger.charge(*looks)
+    with pytest.raises(InputError, match=r"at most 1,000 lines, and this would be number 1,001"):
+        ledger.charge(looks[0])
+    with pytest.raises(InputError, match=r"at most 1,000 lines"):
+        Ledger(epsilon=1, delta=1e-6).plan(*looks, looks[0])
+    assert len(ledger.spends) == MOST_LINES

@@ -13,6 +13,7 @@ from discreet.protocol.messages import read_message
 from discreet.protocol.pairwise import Group, PairwiseUser
 from discreet.protocol.pairwise_messages import Keys, PairwiseValue, Roster, Shares, Survivors, Unmasking
 from discreet.protocol.pairwise_server import PairwiseServer
+from discreet.protocol.register import identity_of, signed
 from discreet.protocol.shamir import PRIME, join_shares, split_secret
 from discreet.protocol.user import Policy, seeded_bytes
 from discreet.protocol.wire import RefusedError
@@ -30,11 +31,18 @@ def make_group(users: int, noise=no_share, honest: float = HONEST, bits: int = 6
     offer = make_offer(bits=bits)
     question = make_question(offer)
     policy = Policy(epsilon=100.0, minimum_group=2)
-    members = [
-        PairwiseUser(policy, offer, catalogue=ITEMS, honest=honest, draw=seeded_bytes(place), noise=noise)
-        for place in range(users)
-    ]
-    return PairwiseServer(offer, question, honest=honest), question, members
+    members = [make_user(place, users, policy, offer, honest=honest, noise=noise) for place in range(users)]
+    return PairwiseServer(offer, question, honest=honest, register=register_of(users)), question, members
+
+
+def register_of(users: int):
+    return [identity_of(bytes([place]) * 32) for place in range(users)]
+
+
+def make_user(place: int, users: int, policy, offer, **settings):
+    """One of so many who are in the register."""
+    own = {"identity": bytes([place]) * 32, "register": register_of(users), "draw": seeded_bytes(place)}
+    return PairwiseUser(policy, offer, catalogue=ITEMS, **(own | settings))
 
 
 def up_to_values(server, question, members, values, lost_early=(), lost_late=()):
@@ -146,6 +154,16 @@ def test_two_lists_of_survivors_are_found_out():
         left[names[0]].unmask(codes)
 
 
+def only(roster, keep):
+    """The same list with some of its rows."""
+    rows = [place for place, (name, _, _) in enumerate(roster.members) if keep(name)]
+    return replace(
+        roster,
+        members=tuple(roster.members[place] for place in rows),
+        signed=tuple(roster.signed[place] for place in rows),
+    )
+
+
 def test_users_refuse_a_list_that_is_not_theirs():
     server, question, members = make_group(4)
     keys = [user.join(question, question) for user in members]
@@ -153,17 +171,73 @@ def test_users_refuse_a_list_that_is_not_theirs():
         server.join(each)
     roster = server.roster()
     with pytest.raises(RefusedError, match="own keys"):
-        members[0].share(replace(roster, members=tuple(row for row in roster.members if row[0] != keys[0].sender)))
+        members[0].share(only(roster, lambda name: name != keys[0].sender))
     with pytest.raises(RefusedError, match="honest users than was agreed"):
         members[0].share(replace(roster, honest=0.5))
     with pytest.raises(RefusedError, match="at least"):
-        members[0].share(replace(roster, members=tuple(row for row in roster.members if row[0] == keys[0].sender)))
-    weak = tuple(
-        (name, bytes(32), bytes(32)) if name != keys[0].sender else (name, mask, share)
-        for name, mask, share in roster.members
-    )
-    with pytest.raises(RefusedError, match="no proper key"):
-        members[0].share(replace(roster, members=weak))
+        members[0].share(only(roster, lambda name: name == keys[0].sender))
+    weak, signatures = [], []
+    for name, mask, share in roster.members:
+        place = next(place for place, each in enumerate(keys) if each.sender == name)
+        weak.append((name, bytes(32), bytes(32)) if place else (name, mask, share))
+        signature = signed(bytes([place]) * 32, roster.label, roster.question, weak[-1])
+        signatures.append((keys[place].identity, signature))
+    with pytest.raises(RefusedError, match="no proper key"):  # of users who collude, and sign what they like
+        members[0].share(replace(roster, members=tuple(weak), signed=tuple(signatures)))
+
+
+def test_a_server_cannot_invent_users():
+    """With keys of its own for everybody but one it would learn that one's value, under that one's noise alone."""
+    server, question, members = make_group(4)
+    keys = [user.join(question, question) for user in members]
+    for each in keys:
+        server.join(each)
+    roster = server.roster()
+    mine = next(place for place, (name, _, _) in enumerate(roster.members) if name == keys[0].sender)
+    other = (mine + 1) % 4
+    made_up = (roster.members[other][0], bytes([9]) * 32, bytes([9]) * 32)
+    members_now = tuple(made_up if place == other else row for place, row in enumerate(roster.members))
+    with pytest.raises(RefusedError, match="not signed by that user"):
+        members[0].share(replace(roster, members=members_now))
+    own = bytes([200]) * 32
+    stranger = identity_of(own), signed(own, roster.label, roster.question, made_up)
+    signed_now = tuple(stranger if place == other else row for place, row in enumerate(roster.signed))
+    with pytest.raises(RefusedError, match="not in the register"):
+        members[0].share(replace(roster, members=members_now, signed=signed_now))
+    double = tuple(roster.signed[mine] if place == other else row for place, row in enumerate(roster.signed))
+    with pytest.raises(RefusedError, match="one person twice"):
+        members[0].share(replace(roster, signed=double))
+    with pytest.raises(RefusedError, match="another register"):
+        members[0].share(replace(roster, register=5))
+    again = members[1].join(question, question)
+    late = PairwiseServer(server.offer, question, honest=HONEST, register=register_of(4))
+    late.join(keys[1])
+    with pytest.raises(RefusedError, match="under another name"):
+        late.join(again)
+
+
+def test_a_server_that_asks_its_friends_and_one_other_gets_all_the_noise():
+    """Of 40 users 4 may collude, and all of them may be in a group of 5: the fifth then adds the whole noise."""
+    offer = make_offer()
+    question, policy, asked = make_question(offer), Policy(epsilon=100.0, minimum_group=2), []
+
+    def share(asked_for, honest):
+        asked.append(honest)
+        return np.zeros(asked_for.cells, dtype=np.int64)
+
+    for size in (4, 5):
+        members = [make_user(place, 40, policy, offer, honest=0.9, noise=share) for place in range(size)]
+        server = PairwiseServer(offer, question, honest=0.9, register=register_of(40))
+        if size == 4:
+            for user in members:
+                server.join(user.join(question, question))
+            with pytest.raises(RefusedError, match="may collude in so small a group"):
+                members[0].share(server.roster())
+        else:
+            up_to_values(server, question, members, np.ones((size, 5)))
+    assert asked == [1] * 5 and Group(5, 0.9).noisy == 3  # by the group alone it would be a third
+    prices = [users / Group(users, 0.9, 1000).noisy for users in (1000, 200, 110)]
+    assert np.round(prices, 1).tolist() == [2.2, 3.9, 18.3]  # as the documentation says
 
 
 def test_changed_shares_are_refused():
@@ -191,11 +265,8 @@ def test_noise_of_the_survivors_is_at_least_what_is_booked():
         return draw_gaussian_share(asked.spend.scale / asked.step, honest, asked.cells, Randomness(seed=next(seeds)))
 
     seeds = iter(range(100))
-    members = [
-        PairwiseUser(policy, offer, catalogue=ITEMS, honest=0.8, noise=share, draw=seeded_bytes(place))
-        for place in range(users)
-    ]
-    server = PairwiseServer(offer, question, honest=0.8)
+    members = [make_user(place, users, policy, offer, honest=0.8, noise=share) for place in range(users)]
+    server = PairwiseServer(offer, question, honest=0.8, register=register_of(users))
     left = up_to_values(server, question, members, np.zeros((users, 4000)))
     found = finish(server, left) * question.step
     group = Group(users, 0.8)
@@ -208,6 +279,9 @@ def test_noise_of_the_survivors_is_at_least_what_is_booked():
 def test_two_lists_never_both_have_enough_honest_users(users, honest):
     group = Group(users, honest)
     assert 2 * (group.threshold - group.colluding) > users - group.colluding
+    if users > 2 and group.colluding < users - 1:  # some of them stay away, and nobody who colludes does
+        some = Group(users - 1, honest, users)
+        assert 2 * (some.threshold - some.colluding) > some.users - some.colluding and some.noisy >= 1
     assert 1 <= group.noisy <= group.threshold <= users and group.colluding < group.threshold
 
 

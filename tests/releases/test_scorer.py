@@ -12,7 +12,7 @@ from discreet.errors import InputError
 from discreet.fitting.fit_on import fit_on
 from discreet.kernels import compiling
 from discreet.names import every_kind
-from discreet.releases.contract import ExplainingModel, PreparingModel
+from discreet.releases.contract import ExplainingManyModel, ExplainingModel, PreparingModel
 from discreet.releases.scorer import Scorer
 
 RATINGS = dc.synthetic(users=40, items=60, ratings=900, seed=5)
@@ -103,6 +103,23 @@ def test_a_scorer_says_what_its_release_says(place):
         else:
             with pytest.raises(InputError, match="cannot explain"):
                 scorer.explain(history, release.catalogue.items[item])
+
+
+@every_form
+def test_a_list_is_explained_as_its_items_are_one_by_one(place):
+    release, history = released(place), RATINGS.history_at(3)
+    if not isinstance(release.model, ExplainingModel):
+        pytest.skip("cannot explain")
+    scorer, items = release.scorer(), np.array([30, 0, 59])
+    if isinstance(release.model, ExplainingManyModel):
+        each = np.stack([scorer.shares(history, int(item)) for item in items])
+        together = release.model.explain_many(scorer.prepared, history, items.astype(np.int32))
+        np.testing.assert_allclose(together, each, rtol=1e-5, atol=1e-6)
+    alone = [scorer.explain(history, release.catalogue.items[int(item)]) for item in items]
+    assert [[reason.item for reason in found] for found in scorer.reasons(history, items)] == [
+        [reason.item for reason in found] for found in alone
+    ]
+    assert scorer.reasons(history, []) == []
 
 
 @every_form

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -17,15 +18,20 @@ from discreet.cli import (
     demo,
     doctor,
     evaluation,
+    export,
     fitting,
     models,
     party,
     perturb,
     published,
     recommending,
+    reports,
     reproduce,
     search,
+    serve,
+    similar,
 )
+from discreet.cli.project import Project, find
 from discreet.errors import DiscreetError, one_line
 
 UsageError: Any = typer.BadParameter.__bases__[0]
@@ -112,14 +118,18 @@ app.command()(search.search)
 app.command()(evaluation.evaluate)
 app.command()(evaluation.compare)
 app.command()(recommending.recommend)
+app.command()(serve.serve)
+app.command()(similar.similar)
 app.command()(fitting.show)
 app.command()(certificate.certificate)
 app.command()(certificate.keys)
+app.command()(export.export)
 app.command()(audit.audit)
 app.add_typer(attack.app, name="attack")
 app.command()(budget.budget)
 app.command()(perturb.perturb)
 app.command()(perturb.collect)
+app.add_typer(reports.app, name="reports")
 app.add_typer(party.app, name="party")
 reproduce.app.command()(published.tables)
 app.add_typer(reproduce.app, name="reproduce")
@@ -129,9 +139,18 @@ app.command()(doctor.doctor)
 
 @app.callback()
 def discreet(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="Defaults of a project (default: discreet.toml, here or in a folder above).",
+        ),
+    ] = None,
 ) -> None:
     """Recommendations whose users' ratings stay secret.
 
@@ -141,3 +160,5 @@ def discreet(
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a title that the terminal cannot show is no reason to fail
+    if (found := config or find(Path())) is not None:
+        ctx.default_map = Project.read(found).defaults()

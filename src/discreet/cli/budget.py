@@ -35,13 +35,19 @@ def budget(
     unit: Annotated[
         str | None, typer.Option(metavar="UNIT", help="Whose secret is kept: rating (default) or user.")
     ] = None,
+    nights: Annotated[
+        int | None,
+        typer.Option("--nights", metavar="N", help="Also say how much each of N more fits may cost, one a night."),
+    ] = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
     """Show what was spent on a data set and what is left, or declare its limit.
 
-    The ratings are not read, so the account is found by the name of DATA alone, or named with --account.
+    The ratings are not read, so the account is found by the name of DATA alone, or named with --account. What is left
+    is composed by the ledger, not divided: many small fits cost less together than their epsilons add up to.
     """
+    require(nights is None or 1 <= nights <= 10**6, f"--nights must be from 1 to 1,000,000, got {nights}")
     require((data is None) != (account is None), "name either DATA or --account NAME")
     require(unit in (None, "rating", "user"), f"--unit must be rating or user, got {unit!r}")
     require(epsilon is not None or (delta is None and unit is None), "--delta and --unit go with --epsilon, the limit")
@@ -58,10 +64,14 @@ def budget(
     if epsilon is not None:
         declare(kept, shown, epsilon, delta, unit)
         shown = kept.account(name)
+    each = None if nights is None else shown.each_of(nights)
     if json:
-        document(shown.to_json() | {"looks": [look.to_json() for look in looks], "kept_in": kept.place})
-    else:
-        print_account(shown, looks, kept.place)
+        planned = {} if nights is None else {"nights": {"count": nights, "epsilon": each}}
+        document(shown.to_json() | {"looks": [look.to_json() for look in looks], "kept_in": kept.place} | planned)
+        return
+    print_account(shown, looks, kept.place)
+    if nights is not None:
+        say(nights_left(shown, nights, each))
 
 
 def print_account(account: "Account", looks: "tuple[Look, ...]", place: str) -> None:
@@ -102,6 +112,17 @@ def print_account(account: "Account", looks: "tuple[Look, ...]", place: str) -> 
         ],
         right=("epsilon", "in all"),
     )
+
+
+def nights_left(account: "Account", nights: int, each: float | None) -> str:
+    """How much each of so many nights may cost."""
+    if each is None:
+        return "Without a limit there is no telling how many nights are left: declare one with --epsilon."
+    if each == 0:
+        return f"Nothing is left for {nights:,} more nights."
+    like = "like the last" if account.spends else "of one look each"
+    least = math.floor(each * 10**6) / 10**6  # rounded down, so that it is allowed
+    return f"{nights:,} more {'fits' if nights > 1 else 'fit'} {like} may cost epsilon {least:.6g} each, one a night."
 
 
 def print_left(account: "Account") -> None:

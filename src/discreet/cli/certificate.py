@@ -4,18 +4,20 @@
 """
 
 import dataclasses
+from json import loads
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import Json, OwnModel
+from discreet.cli.options import BudgetUrl, Json, OwnModel
 from discreet.cli.settings import own_kind
 from discreet.cli.tables import document, facts, say
-from discreet.errors import require
+from discreet.errors import InputError, require
 from discreet.fitting.outputs import check_file
 
 if TYPE_CHECKING:
+    from discreet.privacy.budget import Budget
     from discreet.privacy.signing import SigningKey
     from discreet.releases.release import Release
 
@@ -39,8 +41,18 @@ def certificate(
     html: Annotated[
         Path | None,
         typer.Option(
-            metavar="PAGE", help="With --history: also write what is promised to you as a page, for you alone."
+            metavar="PAGE",
+            help="Also write the certificate as a page to print and sign; with --history, a page for you alone.",
         ),
+    ] = None,
+    audit: Annotated[
+        Path | None,
+        typer.Option("--audit", metavar="FILE", help="With --html: an audit beside it (`discreet audit … --json`)."),
+    ] = None,
+    budget: BudgetUrl = None,
+    account: Annotated[
+        str | None,
+        typer.Option("--account", metavar="NAME", help="With --html: the account that paid (default: looked up)."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -51,15 +63,17 @@ def certificate(
 
     Where users chose privacy levels, --level says what is promised at one of them, and --history, with your own
     ratings and the level that you wished for, what is promised to you, in a page too with --html. The release holds
-    no user.
+    no user. Without --history, --html writes the certificate itself as a page to print and sign, with the account
+    that paid and, if there is one, an audit.
     """
+    from discreet.privacy.budget import Budget
     from discreet.releases.promises import of_level
     from discreet.releases.release import Release
     from discreet.releases.storage import read_card, signer_of
 
     loaded, card, signer = Release.load(release, key=key, model=own_kind(model)), read_card(release), signer_of(release)
     guarantee = loaded.guarantee
-    require(html is None or history is not None, "--html writes your own page: name your ratings with --history FILE")
+    require(audit is None or html is not None, "--audit goes onto a page: name it with --html PAGE")
     require(epsilon_column is None or history is not None, "--epsilon-column is a column of --history FILE: name both")
     if history is not None:
         own_page(loaded, history, level, epsilon_column, html, as_json=json)
@@ -67,6 +81,11 @@ def certificate(
     if level is not None:
         level_page(loaded, level, as_json=json)
         return
+    if html is not None:
+        sign_off(loaded, release, card, None if signer is None else str(signer), html, audit, Budget(budget), account)
+        if not json:
+            say(f"The page is {html}")
+            return
     if json:
         shown = {name: card[name] for name in ("model", "settings", "ledger", "sources", "arrays_sha256")}
         shown |= {"guarantee": guarantee.to_json()}
@@ -104,6 +123,52 @@ def certificate(
         say("Which array is made from which look:")
         for name in loaded.arrays:
             say(f"  {name}: {'; '.join(loaded.sources.get(name, ())) or 'not said'}")
+
+
+def sign_off(
+    loaded: "Release",
+    folder: Path,
+    card: dict[str, Any],
+    signer: str | None,
+    page: Path,
+    audit: Path | None,
+    budget: "Budget",
+    account: str | None,
+) -> None:
+    """The certificate as a page to print and sign."""
+    import hashlib
+
+    from discreet.pages.sign_off import Booked, SignOff, rows_of, write_sign_off
+    from discreet.releases.storage import CARD
+
+    check_file(page)
+    found = None
+    if audit is not None:
+        try:
+            found = loads(audit.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise InputError(
+                f"{audit} is not the outcome of an audit: write it with `discreet audit … --json`"
+            ) from None
+        missing = rows_of(found)
+        require(not missing, f"{audit} is not the outcome of an audit: it has no {missing[0] if missing else ''}")
+    paid = budget.paid_by(str(card["arrays_sha256"]))
+    require(
+        account is None or (paid is not None and paid[0].data == budget.resolve(account)),
+        f"the account {account} did not pay for this release",
+    )
+    write_sign_off(
+        page,
+        SignOff(
+            release=loaded,
+            card=card,
+            folder=folder.name,
+            card_checksum=hashlib.sha256((folder / CARD).read_bytes()).hexdigest(),
+            signer=signer,
+            booked=None if paid is None else Booked(*paid),
+            audit=found,
+        ),
+    )
 
 
 def level_page(release: "Release", wish: str, *, as_json: bool) -> None:

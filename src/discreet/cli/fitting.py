@@ -8,7 +8,9 @@ import typer
 
 from discreet.cli.budget import print_left, print_retry
 from discreet.cli.certificate import signing_key
+from discreet.cli.cluster import ClusterOptions
 from discreet.cli.models import shown
+from discreet.cli.nights import OncePer, run_name
 from discreet.cli.options import (
     AccountOption,
     AudienceOption,
@@ -17,6 +19,7 @@ from discreet.cli.options import (
     Json,
     OwnModel,
     PrivacyOptions,
+    PurposeOption,
     ReleaseFolder,
     Replace,
     RunId,
@@ -47,13 +50,16 @@ def fit(
     source: DataOptions,
     privacy: PrivacyOptions,
     wished: WishOptions,
+    cluster: ClusterOptions,
     output: ReleaseFolder,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="The same as MODEL.")] = None,
     settings: Settings = [],  # noqa: B006 (typer copies it)
     audience: AudienceOption = None,
+    purpose: PurposeOption = None,
     tuned_on: TunedOn = None,
     account: AccountOption = None,
     run_id: RunId = None,
+    once_per: OncePer = None,
     budget: BudgetUrl = None,
     replace: Replace = False,
     sign: Sign = None,
@@ -69,7 +75,8 @@ def fit(
     limit was declared; after one, none can be declared any more. Where these ratings were evaluated, compared or
     audited before, settings other than the defaults need a word: --tuned-on.
     """
-    name, terms = model_name(words, model, source.data), privacy.terms()
+    name, terms = model_name(words, model, source.data), privacy.terms(spark=True)
+    run_id = run_name(run_id, once_per)
     wished.check(terms)
     from discreet.fitting.audience import audience_of, takes_audience
     from discreet.fitting.fit_and_save import fit_and_save
@@ -79,20 +86,25 @@ def fit(
     if name == AUTO:
         require(not settings, "--set is for a model with a name, and auto has not chosen one yet: name the model")
     else:
-        chosen = parse_models([name], settings, audience=told.users)[name]
+        chosen = parse_models([name], settings, audience=told.users, purpose=purpose)[name]
+        require(
+            purpose is None or hasattr(chosen, "purpose"),
+            f"{split_name(name)[0]} does not plan by what a release is for: leave out --for",
+        )
         require(
             audience is None or takes_audience(chosen),
             f"{split_name(name)[0]} does not plan by the number of users: leave out --audience",
         )
     key = signing_key(sign)  # one that cannot be read is found before anything is spent
-    with bar() as progress:
+    with bar() as progress, cluster.loading(source, privacy.engine, progress) as load:
         done = fit_and_save(
             chosen,
-            lambda: source.load(progress),
+            load,
             output,
             data=source.data,
             terms=terms,
             audience=audience,
+            purpose=purpose or "both",
             account=account,
             budget=kept,
             tuned_on=tuned_on,

@@ -1,22 +1,20 @@
 """The options that several commands share: where the data are and how to read them, ``--set``, ``--json``."""
 
-import inspect
-import shlex
-import sys
-import typing
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
-from functools import wraps
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from discreet.cli.grouping import grouped as grouped
+from discreet.cli.grouping import this_command as this_command
+from discreet.cli.grouping import typed as typed
 from discreet.errors import DataError, InputError, UnknownNameError, require
 
 if TYPE_CHECKING:
     from discreet.data.gather import Repeats
     from discreet.data.ratings import Ratings
+    from discreet.data.remote import Table
     from discreet.evaluation.protocols import SplitProtocol
     from discreet.populations.terms import Terms
     from discreet.types import Progress
@@ -67,13 +65,26 @@ AudienceOption = Annotated[
     ),
 ]
 
+PurposeOption = Annotated[
+    Literal["ratings", "ranking", "both"] | None,
+    typer.Option(
+        "--for",
+        help="What the release is for, for models that plan by it: foreseeing ratings, ranking, or both (the default).",
+    ),
+]
+
 
 @dataclass(frozen=True)
 class DataOptions:
     """Which ratings to work on: DATA and the options that say how to read it."""
 
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A data set by name (`discreet data list`), or a file or folder.")
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A data set by name (`discreet data list`), a file or folder, or an address: "
+            "postgresql://…?table=NAME, s3://…, gs://…, hf://….",
+        ),
     ]
     path: Annotated[
         Path | None, typer.Option("--path", metavar="DIR", help="Folder in which to look for a named data set.")
@@ -106,14 +117,50 @@ class DataOptions:
         str | None,
         typer.Option(metavar="RULE", help="How to merge several ratings of one item: last, mean or recency."),
     ] = None
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="SQL", help="In a database: what to ask for, in place of a table.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        if "://" not in self.data and self.query is None:
+            return
+        from discreet.data.remote import Remote, is_remote, local_path
+
+        require(is_remote(self.data) or self.query is None, "--query is for a database: postgresql://…")
+        data = Remote.of(self.data, self.query) if is_remote(self.data) else local_path(self.data)
+        object.__setattr__(self, "data", data)  # from here on it shows no password
+
+    @property
+    def rule(self) -> "Repeats":
+        """What becomes of several ratings of one item by one user."""
+        rules: dict[str | None, Repeats] = {None: "keep", "last": "last", "mean": "mean", "recency": "recency"}
+        require(self.repeats in rules, f"--repeats must be last, mean or recency, got {self.repeats!r}")
+        return rules[self.repeats]
+
+    def table(self) -> "Table | None":
+        """The table that DATA is, to be read a bounded number of rows at a time; None for other formats."""
+        from discreet.data.datasets import DATA_SETS
+        from discreet.data.remote import Remote, Table
+        from discreet.data.tables import is_table
+
+        place, remote = Path(self.data), isinstance(self.data, Remote)
+        of_movielens = place.name == "ratings.csv" and place.with_name("movies.csv").exists()
+        if not remote and (self.data in DATA_SETS or not place.is_file() or not is_table(place) or of_movielens):
+            return None
+        return Table(
+            place=self.data,
+            user=self.user_column or "user",
+            item=self.item_column or "item",
+            rating=self.rating_column or "rating",
+            time=self.time_column,
+        )
 
     def load(self, progress: "Progress", *, merged: bool = True) -> "Ratings":
         """Read the ratings; with ``merged``, refuse several ratings of one item that no rule was given for."""
         from discreet.data.catalogue import Scale
         from discreet.data.loading import load
 
-        rules: dict[str | None, Repeats] = {None: "keep", "last": "last", "mean": "mean", "recency": "recency"}
-        require(self.repeats in rules, f"--repeats must be last, mean or recency, got {self.repeats!r}")
+        rule = self.rule
         require(self.items is not None or not self.items_public, "--items-public goes with --items FILE: name the file")
         scale = None if self.scale is None else Scale.parse(self.scale)
         self._check_options()
@@ -128,7 +175,7 @@ class DataOptions:
                 time=self.time_column,
                 items=self.items,
                 items_public=self.items_public,
-                repeats=rules[self.repeats],
+                repeats=rule,
                 progress=progress,
             )
         except DataError as error:  # the library speaks of arguments, the command line of options
@@ -277,13 +324,18 @@ class PrivacyOptions:
     noise_seed: NoiseSeed = None
     engine: Annotated[
         str,
-        typer.Option(metavar="ENGINE", help="What computes sums: numba (default), or torch, on a GPU if there is one."),
+        typer.Option(
+            metavar="ENGINE",
+            help="What computes sums: numba (default); torch, on a GPU if there is one; spark, a cluster (only fit).",
+        ),
     ] = "numba"
 
-    def terms(self) -> "Terms":
+    def terms(self, *, spark: bool = False) -> "Terms":
         """The terms that the options name; what is out of range is refused here, before any work."""
-        require(self.engine in ("numba", "torch"), f"--engine must be numba or torch, got {self.engine!r}")
-        return replace(_terms(self, self.epsilon), engine=self.engine)  # type: ignore[arg-type]
+        known = ("numba", "torch", "spark") if spark else ("numba", "torch")
+        require(self.engine in known, f"--engine must be {', '.join(known[:-1])} or {known[-1]}, got {self.engine!r}")
+        engine = "numba" if self.engine == "spark" else self.engine  # on every executor
+        return replace(_terms(self, self.epsilon), engine=engine)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -332,43 +384,3 @@ def _numbers(text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"--epsilon must be a number, or several as in .1,1,10, got {text!r}") from None
-
-
-def this_command() -> str:
-    """What was typed, for pages that say how to do it again."""
-    return shlex.join(["discreet", *sys.argv[1:]])
-
-
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command take groups of options: a parameter annotated with a dataclass becomes its fields.
-
-    Typer reads parameters off the signature, so the signature is what is changed; the command still
-    receives each group as one object.
-    """
-    own = inspect.signature(command, eval_str=True).parameters
-    groups = {name: own[name].annotation for name in own if is_dataclass(own[name].annotation)}
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in own.items():
-        if name not in groups:
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        annotations = typing.get_type_hints(groups[name], include_extras=True)
-        parameters += [
-            inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if field.default is MISSING else field.default,
-                annotation=annotations[field.name],
-            )
-            for field in fields(groups[name])
-        ]
-
-    @wraps(command)
-    def expanded(**given: Any) -> None:
-        for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
-        command(**given)
-
-    expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    expanded.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return expanded

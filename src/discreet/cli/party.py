@@ -34,7 +34,16 @@ SharedKey = Annotated[
     Path, typer.Option("--key", metavar="FILE", help="What both servers share and nobody else (`discreet party key`).")
 ]
 Trust = Annotated[
-    list[Path], typer.Option("--trust", metavar="FILE", help="Certificate of a server that is trusted; repeatable.")
+    list[Path],
+    typer.Option("--trust", metavar="FILE", help="Certificate of the third party; no other is then trusted."),
+]
+TrustRecommender = Annotated[
+    list[Path],
+    typer.Option("--trust-recommender", metavar="FILE", help="Its certificate; no other is then trusted for it."),
+]
+TrustThirdParty = Annotated[
+    list[Path],
+    typer.Option("--trust-third-party", metavar="FILE", help="Its certificate; no other is then trusted for it."),
 ]
 RecommenderUrl = Annotated[str, typer.Option("--recommender", metavar="URL", help="Where the recommender is.")]
 ThirdPartyUrl = Annotated[str, typer.Option("--third-party", metavar="URL", help="Where the third party is.")]
@@ -229,7 +238,8 @@ def user(
     state: Annotated[
         Path | None, typer.Option("--state", metavar="DIR", help="What is kept (default: in your own state folder).")
     ] = None,
-    trust: Trust = [],  # noqa: B006 (typer copies it)
+    trust_recommender: TrustRecommender = [],  # noqa: B006 (typer copies it)
+    trust_third_party: TrustThirdParty = [],  # noqa: B006
 ) -> None:
     """Take part in one run: your ratings stay here, and what leaves is masked.
 
@@ -260,8 +270,8 @@ def user(
         with StateFolder(state or default_state(place), "user") as folder:
             users = hosted_users(files, folder.path, token)
             async with (
-                Caller(recommender, "recommender", trust=trust) as one,
-                Caller(third_party, "third party", trust=trust) as other,
+                Caller(recommender, "recommender", trust=trust_recommender) as one,
+                Caller(third_party, "third party", trust=trust_third_party) as other,
             ):
                 return await take_part(users, terms, one, other, seconds=patience, heard=note)
 
@@ -283,7 +293,7 @@ def certificates(
     from discreet.parties.certificates import make_certificate
 
     public, secret = make_certificate(output, host)
-    say(f"Give {public} to users and to the other server (--trust), and keep {secret} secret.")
+    say(f"Give {public} to users, and to the recommender if it is the third party's; keep {secret} secret.")
 
 
 @app.command()

@@ -1,17 +1,20 @@
-"""``discreet recommend``: from a release and one person's own ratings to suggestions, and why."""
+"""``discreet recommend``: from a release and own ratings to suggestions, for one person with reasons, or for all."""
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import Json, OwnModel
+from discreet.cli.options import DataOptions, Json, OwnModel, grouped, typed
+from discreet.cli.progress import bar
 from discreet.cli.settings import own_kind
 from discreet.cli.tables import document, note, say, table
 from discreet.errors import require
+from discreet.fitting.outputs import check_file
 
 if TYPE_CHECKING:
     from discreet.data.catalogue import Catalogue
@@ -19,10 +22,51 @@ if TYPE_CHECKING:
     from discreet.releases.release import Recommendations, Release, Scorer
 
 
+Exclude = Annotated[
+    Path | None,
+    typer.Option("--exclude", metavar="FILE", help="Items that are not recommended: a column item, or one a line."),
+]
+Only = Annotated[
+    Path | None,
+    typer.Option("--only", metavar="FILE", help="The only items that are, for example those in stock."),
+]
+
+
+@dataclass(frozen=True)
+class NightOptions:
+    """What goes with ``--all``: how the ratings are read, and where the table is written."""
+
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="DATA", help="With --all: the ratings, as after --all.")
+    ] = None
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="SQL", help="With --all: what to ask a database for.")
+    ] = None
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="With --all: .parquet, .csv or .jsonl."),
+    ] = None
+    user_column: Annotated[str | None, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = None
+    item_column: Annotated[str | None, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = None
+    rating_column: Annotated[str | None, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = None
+    time_column: Annotated[str | None, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = None
+    repeats: Annotated[str | None, typer.Option(metavar="RULE", help="With --all: as for `discreet fit`.")] = None
+    chunk: Annotated[
+        int | None, typer.Option("--chunk", metavar="N", help="With --all: users that are worked on at a time.")
+    ] = None
+    titles: Annotated[bool, typer.Option("--titles", help="With --all: a column of titles too.")] = False
+
+
+@grouped
 def recommend(
+    *,
+    ctx: typer.Context,
     release: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a release.")],
     more_likes: Annotated[
-        list[str] | None, typer.Argument(metavar="[TITLE]...", help="More titles, after --likes.", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            metavar="[TITLE|DATA]...", help="Titles after --likes, or DATA after --all.", show_default=False
+        ),
     ] = None,
     history: Annotated[
         Path | None,
@@ -32,19 +76,40 @@ def recommend(
         list[str] | None,
         typer.Option("--likes", metavar="TITLE", help="An item that is liked, by title or identifier; repeatable."),
     ] = None,
-    k: Annotated[int, typer.Option("-k", metavar="K", help="How many suggestions.")] = 10,
+    everyone: Annotated[
+        bool, typer.Option("--all", help="Recommend to every user of DATA, and write a table: --all DATA -o FILE.")
+    ] = False,
+    night: NightOptions,
+    k: Annotated[
+        int | None, typer.Option("-k", metavar="K", help="How many suggestions (default: 10; 20 with --all).")
+    ] = None,
+    exclude: Exclude = None,
+    only: Only = None,
     explain: Annotated[bool, typer.Option("--explain", help="Name the ratings that carried each suggestion.")] = False,
     model: OwnModel = None,
     json: Json = False,
 ) -> None:
-    """Recommend to one person, from that person's own ratings. They stay on this machine."""
-    require(k >= 1, f"k must be at least 1, got {k}")
-    require(bool(history) != bool(likes), "say what is liked: either --history FILE or --likes TITLE")
+    """Recommend to one person, from that person's own ratings, or with --all to every user of DATA.
+
+    One person's ratings stay on this machine. With --all the users come in chunks, so memory is bounded; a run that was
+    interrupted goes on where it stopped when the same command is given again; and one that is done has nothing to do.
+    """
+    require(k is None or k >= 1, f"k must be at least 1, got {k}")
+    if everyone:
+        require(
+            not (history or likes or explain), "--all is for every user: leave out --history, --likes and --explain"
+        )
+        recommend_to_all(release, more_likes or [], night, k, exclude, only, own_kind(model), as_json=json)
+        return
+    stray = [f"--{field.name.replace('_', '-')}" for field in dataclasses.fields(night) if typed(ctx, field.name)]
+    require(not stray, f"{' and '.join(stray)} goes with --all: leave it out, or recommend to every user")
+    require(bool(history) != bool(likes), "say what is liked: either --history FILE or --likes TITLE; or --all DATA")
     require(bool(likes) or not more_likes, "titles follow --likes, for example --likes 'Toy Story (1995)'")
     from discreet.data.history import History
     from discreet.data.history_file import read_history
     from discreet.releases.release import Release
 
+    k = k or 10
     loaded = Release.load(release, model=own_kind(model))
     catalogue = loaded.catalogue
     if history:
@@ -55,7 +120,7 @@ def recommend(
         for sentence in shared_titles(catalogue, names):
             note(sentence)
     scorer = loaded.scorer()
-    suggestions = scorer.recommend(own, k, explain=explain)
+    suggestions = scorer.recommend(own, k, explain=explain, exclude=names_of(exclude), only=names_of(only))
     if explain and not any(suggestion.because for suggestion in suggestions):
         note("No rating of this history carried any of these: here the release knows no more than averages.")
     predicted = predicted_ratings(scorer, own, suggestions)
@@ -70,7 +135,80 @@ def recommend(
         return
     print_suggestions(suggestions, predicted)
     if len(suggestions) < k:
-        note(f"The catalogue holds no more than {len(suggestions)} other items.")
+        what = "catalogue holds" if only is None and exclude is None else "catalogue and what was allowed hold"
+        note(f"The {what} no more than {len(suggestions)} other items.")
+
+
+def names_of(path: Path | None) -> list[str] | None:
+    """The items that a file lists."""
+    if path is None:
+        return None
+    from discreet.data.names_file import read_names
+
+    return read_names(path)
+
+
+def recommend_to_all(
+    folder: Path,
+    words: Sequence[str],
+    night: NightOptions,
+    k: int | None,
+    exclude: Path | None,
+    only: Path | None,
+    model: Any,
+    *,
+    as_json: bool,
+) -> None:
+    """Every user of DATA: a table of recommendations, written in chunks."""
+    require(len(words) <= 1, f"--all takes one DATA, got {len(words)} words: write `discreet recommend DIR --all DATA`")
+    data = words[0] if words else night.data
+    require(data is not None, "--all needs the ratings of the users: write `discreet recommend DIR --all DATA -o FILE`")
+    require(night.output is not None, "--all writes a table: name it with -o, for example -o recs.parquet")
+    assert data is not None and night.output is not None
+    check_file(night.output)
+    from discreet.nightly.everyone import CHUNK, recommend_all
+    from discreet.releases.release import Release
+
+    options = DataOptions(
+        data=data,
+        user_column=night.user_column,
+        item_column=night.item_column,
+        rating_column=night.rating_column,
+        time_column=night.time_column,
+        repeats=night.repeats,
+        query=night.query,
+    )
+    loaded = Release.load(folder, model=model)
+    with bar() as progress:
+        done = recommend_all(
+            loaded,
+            options.table() or (lambda: options.load(progress)),
+            night.output,
+            k=k or 20,
+            exclude=names_of(exclude),
+            only=names_of(only),
+            repeats=options.rule,
+            titles=night.titles,
+            chunk=CHUNK if night.chunk is None else night.chunk,
+            progress=progress,
+        )
+    if as_json:
+        document(
+            {
+                "recommendations": str(done.output),
+                "release": str(folder),
+                "guarantee": str(loaded.guarantee),
+                "k": k or 20,
+                "done_before": done.done_before,
+                "resumed": done.resumed > 0,
+                "ratings_left_out": done.incomplete,
+            }
+        )
+        return
+    for sentence in done.sentences():
+        say(sentence)
+    if not done.done_before:
+        say(f"The recommendations are in {done.output}. Each row is for its user alone, and is no release.")
 
 
 def shared_titles(catalogue: "Catalogue", names: Sequence[str]) -> list[str]:

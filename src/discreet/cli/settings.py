@@ -19,10 +19,17 @@ from discreet.names import MODELS
 AUTO = "auto"
 
 
-def parse_models(texts: Sequence[str], settings: Sequence[str] = (), *, audience: int | None = None) -> dict[str, Any]:
+def parse_models(
+    texts: Sequence[str],
+    settings: Sequence[str] = (),
+    *,
+    audience: int | None = None,
+    purpose: str | None = None,
+) -> dict[str, Any]:
     """The models that ``texts`` name, each under the text it was written as.
 
-    Models that plan by the number of users are told ``audience``, unless a setting says another.
+    Models that plan by the number of users are told ``audience``, and those that plan by what a release is for,
+    ``purpose``, unless a setting says another.
 
     >>> parse_models(["bias", "bias:item_damping=2"], ["user_damping=1"])["bias:item_damping=2"]
     Bias(item_damping=2.0, user_damping=1.0)
@@ -31,7 +38,7 @@ def parse_models(texts: Sequence[str], settings: Sequence[str] = (), *, audience
     if len(names) < len(texts):
         raise InputError(f"the model {max(texts, key=texts.count)!r} is named twice")
     kinds = {name: model_kind(name) for name in names.values()}
-    told = {} if audience is None else {"audience": audience}
+    told = {name: value for name, value in (("audience", audience), ("purpose", purpose)) if value is not None}
     common: dict[str, dict[str, Any]] = {
         name: {key: value for key, value in told.items() if key in _fields(kind)} for name, kind in kinds.items()
     }

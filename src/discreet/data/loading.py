@@ -8,6 +8,7 @@ from discreet.data.gather import Repeats
 from discreet.data.movielens import read_movielens, recognise
 from discreet.data.netflix import is_netflix, read_netflix
 from discreet.data.ratings import Ratings
+from discreet.data.remote import Remote, is_remote, local_path
 from discreet.data.reports import holds_reports
 from discreet.data.sources import Source, is_folder, is_there
 from discreet.data.synthetic import synthetic
@@ -41,7 +42,8 @@ def load(
     ----------
     data
         A name (``"ml-100k"``, see :func:`discreet.data.available`), or a path: a folder or archive with MovieLens or
-        the Netflix Prize in its original format, a folder of users' reports, or a CSV, TSV, Parquet or Arrow file.
+        the Netflix Prize in its original format, a folder of users' reports, or a CSV, TSV, Parquet or Arrow file; or
+        an address, of a PostgreSQL table or of a file in an object store (:mod:`discreet.data.remote`).
     path
         A folder to look for a named data set in first.
     scale
@@ -73,19 +75,22 @@ def load(
     if isinstance(data, str) and data in DATA_SETS:
         _check_scale(data, DATA_SETS[data].scale, declared)
         return _load_named(data, path, repeats, progress)
-    place = Path(data)
-    if not is_there(place):
+    address = Remote.of(str(data)) if is_remote(data) else None
+    place = Path(local_path(str(data)))
+    if address is None and not is_there(place):
         if isinstance(data, Path) or place.suffix or len(place.parts) > 1:
             raise DataError(f"there is no file or folder {place}")
         find_data_set(data)
     of_movielens = place.name == "ratings.csv" and declared is None and place.with_name("movies.csv").exists()
     if of_movielens or place.name in ("u.data", "ratings.dat"):
         place = place.parent
-    if not is_folder(place) and is_table(place):
+    if address is not None or (not is_folder(place) and is_table(place)):
         if declared is None:
-            raise InputError(f"{place} does not say its rating scale: declare it, for example scale=Scale(1, 5)")
+            raise InputError(
+                f"{address or place} does not say its rating scale: declare it, for example scale=Scale(1, 5)"
+            )
         return read_table(
-            place,
+            place if address is None else address,
             scale=declared,
             user=user,
             item=item,

@@ -8,7 +8,7 @@ Readers are imported where files are read: whoever has all ratings in memory nee
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,32 @@ from discreet.doors import checked, checked_methods
 from discreet.errors import DataError, InputError, require
 from discreet.looks import Looks
 from discreet.processes import require_threads
-from discreet.types import AnyArray, Progress, no_progress
+from discreet.types import AnyArray, Booleans, Progress, no_progress
 
 if TYPE_CHECKING:
     from discreet.data.gather import Repeats
+
+
+@dataclass(frozen=True, eq=False)
+class SomeInParts:
+    """The users of ratings in files for whom a mask is true, part by part."""
+
+    ratings: "RatingsInParts"
+    chosen: Booleans
+
+    @property
+    def n_users(self) -> int:
+        """How many were chosen."""
+        return int(np.count_nonzero(self.chosen))
+
+    def parts(self) -> Iterator[Ratings]:
+        """What was chosen of each part; nothing where nobody was."""
+        first = 0
+        for part in self.ratings.parts():
+            positions = np.flatnonzero(self.chosen[first : first + part.n_users])
+            first += part.n_users
+            if len(positions):
+                yield part.select_users(positions)
 
 
 @checked
@@ -136,6 +158,10 @@ class RatingsInParts:
         )
         silent = Labels(listed.names[~rated], what="user")
         return self._with(_silent=silent, handling=self.handling.with_listed_users())
+
+    def some_users(self, chosen: Booleans) -> "SomeInParts | RatingsInParts":
+        """The users for whom a mask is true."""
+        return SomeInParts(self, chosen)
 
     def _changed(self, part: Ratings) -> Ratings:
         return part if self._change is None else self._change(part)

@@ -13,8 +13,9 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.dealing import merged_pairs, parts_of_each_user, rows_of_users
 from discreet.data.handling import Handling, MergeRule
 from discreet.data.history import History, facts_of
-from discreet.data.labels import Labels, counted
+from discreet.data.labels import Labels
 from discreet.data.report import ReportForm
+from discreet.data.sizes import notebook_view, plain_view
 from discreet.data.sorting import (
     Columns,
     indices,
@@ -166,9 +167,8 @@ class Ratings:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __repr__(self) -> str:
-        sizes = f"{counted(len(self), 'rating')}, {counted(self.n_users, 'user')}, {counted(self.n_items, 'item')}"
-        return f"Ratings({sizes}, scale {self.catalogue.scale})"
+    __repr__ = plain_view
+    _repr_html_ = notebook_view
 
     @property
     def n_users(self) -> int:

@@ -14,6 +14,7 @@ from discreet.data.gather import Gatherer, ItemFacts, Repeats, Where, identifier
 from discreet.data.history_file import read_history as read_history  # the command line looks for it here
 from discreet.data.movielens import NO_GENRE, year_of
 from discreet.data.ratings import Ratings
+from discreet.data.remote import Table
 from discreet.data.sources import open_bytes, require_plain
 from discreet.data.text import text_batches
 from discreet.doors import checked
@@ -75,13 +76,12 @@ def read_table(
     >>> read_table(file, scale=Scale(1, 5), user="who", item="what", rating="stars")
     Ratings(2 ratings, 2 users, 1 item, scale 1 to 5)
     """
-    path = Path(path)
+    table = Table(place=str(path), user=user, item=item, rating=rating, time=time)
     facts = None if items is None else _facts_of_file(items, item, items_public)
     gatherer = Gatherer(scale, items=facts.items if facts else None)
-    columns = {"user": user, "item": item, "rating": rating} | ({} if time is None else {"time": time})
-    for batch, where in table_batches(path, columns, progress):
+    for batch, where in table.batches(progress):
         gatherer.add(batch, where)
-    return gatherer.finish(str(path), facts=facts, repeats=repeats)
+    return gatherer.finish(table.label, facts=facts, repeats=repeats)
 
 
 @checked

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy.special import stdtrit
 
+from discreet import markup
 from discreet.errors import InputError, UnknownNameError
 from discreet.types import AnyArray
 
@@ -278,7 +279,8 @@ class Results:
     def __repr__(self) -> str:
         return str(self)
 
-    def __str__(self) -> str:
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """The head and the rows of the table."""
         names = self.metric_names
         head = ["model", *names, "fit s", "predict s", "memory MB", "guarantee"]
         several = len(self.models) < len(self.rows)
@@ -293,6 +295,17 @@ class Results:
             ]
             for row in self.rows
         ]
+        return head, body
+
+    def _repr_html_(self) -> str:
+        """The table for a notebook."""
+        head, body = self._cells()
+        said = f"{self.data}: {self.split}"
+        note = markup.paragraph(self.interval, small=True) if self.interval else ""
+        return markup.box(markup.table(head, body, right=head[1:-1], caption=said), note)
+
+    def __str__(self) -> str:
+        head, body = self._cells()
         widths = [max(len(line[column]) for line in [head, *body]) for column in range(len(head))]
         lines = [
             "  ".join(

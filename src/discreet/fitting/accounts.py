@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from discreet.data.datasets import DATA_SETS, find_data_set, locate
+from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
+from discreet.data.remote import Remote, is_remote, local_path
 from discreet.errors import DataError, InputError, UnknownNameError, require
 from discreet.looks import Look
 from discreet.populations.accounts import find_account
@@ -17,7 +19,9 @@ from discreet.privacy.unit import Rating, Unit, User
 from discreet.releases.tuning import unpaid_reason
 
 
-def paying_account(budget: Budget, data: str, named: str | None, ratings: Ratings, warn: Callable[[str], None]) -> str:
+def paying_account(
+    budget: Budget, data: str, named: str | None, ratings: Ratings | RatingsInParts, warn: Callable[[str], None]
+) -> str:
     """The account that pays for a release of these ratings; refuses to open a second one for the same users."""
     if named is not None:
         return named
@@ -65,14 +69,16 @@ def check_tuning(model: Any, looks: tuple[Look, ...], data: str, account: str, t
 
 
 def account_name(data: str) -> str:
-    """What the budget calls DATA: the name of a data set, or else the full path of its file or folder.
+    """What the budget calls DATA: the name of a data set, its address, or else the full path of its file or folder.
 
-    >>> account_name("ml-100k")
-    'ml-100k'
+    >>> account_name("ml-100k"), account_name("s3://lake/ratings")
+    ('ml-100k', 's3://lake/ratings')
     """
-    if data in DATA_SETS or _is_name(data):
+    if is_remote(data):
+        return str.__str__(Remote.of(data))
+    if data in DATA_SETS or _is_name(data) or ("://" in data and not data.startswith("file:")):
         return data
-    place = Path(data).expanduser().resolve()
+    place = Path(local_path(data)).expanduser().resolve()
     if place.name in ("u.data", "ratings.dat") or (
         place.name == "ratings.csv" and place.with_name("movies.csv").exists()
     ):
@@ -87,7 +93,9 @@ def account_name(data: str) -> str:
 
 def check_known(data: str) -> None:
     """Raise for a name or a path that stands for nothing: it is a slip of the keyboard."""
-    if _is_name(data):
+    if is_remote(data):
+        Remote.of(data)
+    elif _is_name(data):
         try:
             find_data_set(data)
         except UnknownNameError as error:

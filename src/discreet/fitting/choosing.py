@@ -18,6 +18,7 @@ from discreet.data.features import item_features
 from discreet.errors import require, require_type, require_whole
 from discreet.models.almanac import Almanac
 from discreet.models.own_taste import OwnTaste
+from discreet.models.sums.almanac_plan import Purpose
 from discreet.populations.terms import Terms
 from discreet.releases.contract import Model
 
@@ -43,7 +44,7 @@ class _Constants:
 LEAST_REACH = _Constants()
 
 
-def choose(users: int, items: int, terms: Terms, features: bool) -> tuple[Model, str]:
+def choose(users: int, items: int, terms: Terms, features: bool, purpose: Purpose = "both") -> tuple[Model, str]:
     """The model to fit, and why, in one sentence.
 
     Parameters
@@ -56,6 +57,8 @@ def choose(users: int, items: int, terms: Terms, features: bool) -> tuple[Model,
         How much privacy is asked for, for whom, and who is trusted.
     features
         Whether the catalogue knows genres or years.
+    purpose
+        What the release is for.
 
     Examples
     --------
@@ -73,7 +76,7 @@ def choose(users: int, items: int, terms: Terms, features: bool) -> tuple[Model,
     require_type(terms, Terms, "terms must be Terms, for example Terms(epsilon=1.0)")
     require(isinstance(features, bool), f"features must be true or false, got {features!r}")
     if terms.epsilon is None:
-        return Almanac(audience=users), (
+        return Almanac(audience=users, purpose=purpose), (
             "Without privacy Almanac, on exact sums, foresees ratings and ranks about as well as the best that were "
             "measured for either"
         )
@@ -86,14 +89,16 @@ def choose(users: int, items: int, terms: Terms, features: bool) -> tuple[Model,
             "features, asks for nothing, and spends nothing"
         )
     if hidden:
-        return Almanac(audience=users), (
+        return Almanac(audience=users, purpose=purpose), (
             f"With {asked} noise hides most of what Almanac publishes, and without genres and years of the items "
             "there is little else to go by, so expect little of it"
         )
     known = "with genres or years of the items" if features else "without genres and years of the items"
-    return Almanac(audience=users), f"With {asked}, {known}, Almanac gets the most out of one publication"
+    return Almanac(
+        audience=users, purpose=purpose
+    ), f"With {asked}, {known}, Almanac gets the most out of one publication"
 
 
-def choose_for(catalogue: Catalogue, users: int, terms: Terms) -> tuple[Model, str]:
+def choose_for(catalogue: Catalogue, users: int, terms: Terms, purpose: Purpose = "both") -> tuple[Model, str]:
     """What the rule chooses for these items."""
-    return choose(users, len(catalogue), terms, features=item_features(catalogue).shape[1] > 0)
+    return choose(users, len(catalogue), terms, features=item_features(catalogue).shape[1] > 0, purpose=purpose)

@@ -12,6 +12,7 @@ from dataclasses import replace as changed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.fitting.accounts import account_name, check_tuning, paying_account, place_of
@@ -20,6 +21,7 @@ from discreet.fitting.choosing import choose_for
 from discreet.fitting.fit_on import NO_PRIVACY, fit_on
 from discreet.fitting.private_forms import check_private
 from discreet.fitting.spending import book, mark, pay_and_publish, place_for, telling
+from discreet.models.sums.almanac_plan import Purpose
 from discreet.populations.accounts import sketch_of
 from discreet.populations.terms import Terms
 from discreet.populations.wishes import Wishes
@@ -70,12 +72,13 @@ class Fitted:
 
 def fit_and_save(
     model: Any,
-    ratings: Ratings | Callable[[], Ratings],
+    ratings: Ratings | RatingsInParts | Callable[[], Ratings | RatingsInParts],
     folder: str | Path,
     *,
     data: str,
     terms: Terms = NO_PRIVACY,
     audience: int | None = None,
+    purpose: Purpose = "both",
     account: str | None = None,
     budget: Budget | None = None,
     tuned_on: str | None = None,
@@ -103,6 +106,8 @@ def fit_and_save(
         How much privacy; by default none.
     audience
         About how many users take part, as far as this is public, for the rule that chooses.
+    purpose
+        What the release is for, for the rule that chooses.
     account, budget
         Which account pays, and where it is kept; by default that of the data, in the user's own budget.
     tuned_on
@@ -149,12 +154,12 @@ def fit_and_save(
         elif list(candidates) == [model]:  # a search pays for its choice
             check_tuning(model, budget.looks(expected), data, expected, tuned_on)
 
-        ratings = ratings if isinstance(ratings, Ratings) else ratings()
+        ratings = ratings if isinstance(ratings, Ratings | RatingsInParts) else ratings()
         started = time.perf_counter()
         account = paying_account(budget, data, account, ratings, warn)
         reason = ""
         if model is None:
-            model, reason = choose_for(ratings.catalogue, users, terms)
+            model, reason = choose_for(ratings.catalogue, users, terms, purpose)
             if tuned_on is None and type(model).__name__ != DEFAULT_KIND:
                 tuned_on = CHOSEN_BY_RULE
         note, origin, booked = note or reason, place_of(data), None
@@ -170,15 +175,15 @@ def fit_and_save(
             assert place is not None  # only a private run has a name
             release = changed(fit_on(model, ratings, terms, progress), note=note)
             progress(1, 1, "writing the release")
-            purpose = repr(model) + ("" if terms.noise_seed is None else ", with noise from a seed")
+            name = repr(model) + ("" if terms.noise_seed is None else ", with noise from a seed")
             # Nothing is out before it is written: it is booked only now.
             booked = book(
                 budget,
                 account,
-                purpose,
+                name,
                 release,
                 settings=settings_hash(model),
-                digest=ratings.report_digest,
+                digest=ratings.report_digest if isinstance(ratings, Ratings) else None,
                 folder=str(place.folder),
             )
             budget.remember(account, sketch_of(ratings, budget.key()), origin)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.populations.terms import Terms
@@ -13,7 +14,9 @@ from discreet.types import Progress, no_progress
 NO_PRIVACY = Terms()
 
 
-def fit_on(model: Any, ratings: Ratings, terms: Terms = NO_PRIVACY, progress: Progress = no_progress) -> Release:
+def fit_on(
+    model: Any, ratings: Ratings | RatingsInParts, terms: Terms = NO_PRIVACY, progress: Progress = no_progress
+) -> Release:
     """Fit any model on ratings, on the terms that were agreed; by default nothing is hidden.
 
     >>> import discreet as dc

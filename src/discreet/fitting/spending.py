@@ -134,14 +134,18 @@ def pay_and_publish(
     paying = _check(population, run_id)
     booking = paying.book_on(None)
     on_the_way = isinstance(model, ChoosingModel) and model.chooses_on_the_way(population)
-    plan = None if on_the_way else rehearse(model, population)
+    rehearsed = rehearse(model, population)
+    plan = None if on_the_way else rehearsed
     if plan is None or not any(spend.chooses for spend in plan.spends):  # a choice that is planned is paid for
         promised = tuned(model, population)
         if promised.proven is None:
             raise InputError(f"{promised.reason}; nothing was computed or spent")
     where = None if place is None else str(place.folder)
     name, settings = repr(model), settings_hash(model)
-    if plan is None:
+    if plan is None and any(spend.mechanism != "gaussian" for spend in rehearsed.spends):
+        first = rehearsed.spends[0]
+        reservation = booking.reserve_stages(paying.ledger, first, name, settings=settings, run_id=run_id, folder=where)
+    elif plan is None:
         reservation = booking.reserve_limit(paying.ledger, name, settings=settings, run_id=run_id, folder=where)
     else:
         reservation = booking.reserve(plan, name, settings=settings, run_id=run_id, folder=where)

@@ -107,6 +107,10 @@ class Kernel(Generic[Arguments, Result]):
             result = kernel(*args, **named)
         return result
 
+    def __reduce__(self) -> str:
+        """By its name: another process compiles its own, or finds it compiled."""
+        return self._function.__qualname__
+
     @property
     def _numba_type_(self) -> Any:
         """What numba asks for when another kernel calls this one."""

@@ -64,6 +64,23 @@ def similar_sums(
     return sums
 
 
+def moments(features: Floats, share: Floats, weighted: Floats) -> tuple[Doubles, Doubles]:
+    """Σ p f and Σ p f fᵀ of features in tiles, with the probabilities p in tiles too; ``weighted`` is overwritten.
+
+    >>> from discreet.kernels.conditional_logit import tiles
+    >>> features = tiles(np.array([[1], [3]], dtype=np.float32))
+    >>> share = np.zeros((1, 512), dtype=np.float32)
+    >>> share[0, :2] = 0.5
+    >>> mean, second = moments(features, share, np.empty_like(features))
+    >>> mean.tolist(), second.tolist()
+    ([2.0], [[5.0]])
+    """
+    mean = np.matmul(features, share[:, :, None]).sum(axis=(0, 2), dtype=np.float64)
+    np.multiply(features, share[:, None, :], out=weighted)
+    second = np.matmul(weighted, features.transpose(0, 2, 1)).sum(axis=0, dtype=np.float64)
+    return mean, second
+
+
 def fit_logit_rows(
     scores: Floats, indptr: Offsets, items: Indices, features: Floats, precision: Floats, steps: int
 ) -> Floats:
@@ -79,9 +96,7 @@ def fit_logit_rows(
         for _ in range(steps):
             share = np.exp(logits - logits.max())
             share /= share.sum()
-            mean = np.matmul(features, share[:, :, None]).sum(axis=(0, 2), dtype=np.float64)
-            np.multiply(features, share[:, None, :], out=weighted)
-            second = np.matmul(weighted, features.transpose(0, 2, 1)).sum(axis=0, dtype=np.float64)
+            mean, second = moments(features, share, weighted)
             gradient = target - n * mean - precision * eta
             step = np.linalg.solve(n * (second - np.outer(mean, mean)) + np.diag(precision), gradient)
             eta += step / max(1.0, np.sqrt(max(gradient @ step, 0.0) / n))

@@ -31,7 +31,7 @@ sensitivities that their modules prove. A user's own fit is shown to that user a
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -41,42 +41,31 @@ from discreet.data.features import AGES, item_features
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number, require_whole
-from discreet.models.denoise.co_occurrence import taste_factors
 from discreet.models.denoise.item_biases import denoised
+from discreet.models.denoise.pair_factors import PairFactors
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
-from discreet.models.denoise.private_als import ALSQueries, refined
+from discreet.models.denoise.private_als import ALSQueries, Averages, refined
 from discreet.models.denoise.seen_items import SeenItems
-from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
 from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums import almanac_plan
+from discreet.models.sums import almanac_plan, rating_plan
 from discreet.models.sums.almanac_plan import PURPOSES, Purpose, co_occurrence, next_looks
-from discreet.models.sums.almanac_queries import CONSTANTS as QUERIES
 from discreet.models.sums.almanac_queries import queries_for
-from discreet.models.sums.census import Census, census_of_users
-from discreet.models.sums.pair_sums import Weighting, weight_of_a_rating
+from discreet.models.sums.census import Census, census_of_users, trace_of_users
+from discreet.models.sums.pair_sums import PairSums
 from discreet.populations.asking import check_population
+from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.releases.declared import Array
 from discreet.releases.release import Release
-from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
+from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
 
 @dataclass(frozen=True)
 class _Constants:
     """Chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported."""
 
-    sampling_variance: float = 2.0
-    """The v of :mod:`~discreet.models.denoise.spectral`, in weights of a rating, where there is no noise."""
-    sampling_variance_with_noise: float = 5.0
-    """The same with noise: the weights are known less well, so more shrinkage pays."""
-    sampling_variance_of_users: float = 12.0
-    """The same with the unit user: users' weights differ far more, and the few largest dominate the variance."""
-    factor_spread: float = 0.1
-    """The t of :mod:`~discreet.models.denoise.spectral`, in units of the clip."""
-    weight_factors: int = 6
-    """How many factors W is denoised with, for the products."""
     ages_for_ranking: int = 8
     """Into how many bins the ages of items are sorted for rankings, where they matter more than for ratings."""
 
@@ -127,7 +116,7 @@ class Almanac:
     items: int | None = None
     features: bool = True
     pair_share: float | None = None
-    purpose: Purpose | None = None
+    purpose: Purpose | None = "both"
 
     def __post_init__(self) -> None:
         for name in ("audience", "factors", "taste_factors"):
@@ -149,16 +138,20 @@ class Almanac:
         check_population(self, population)
         if self.purpose is None or not self.chooses_on_the_way(population):
             return Release.of(self, population, self._fit_by_public_facts(population, progress))
-        return Release.of(self, population, self._fit_by_what_is_seen(population, self.purpose, progress))
+        by_user = population.unit is not None and population.unit.name == "user"
+        fit = self._fit_by_what_is_seen if by_user else self._fit_for_ratings_hidden
+        return Release.of(self, population, fit(population, self.purpose, progress))
 
     def chooses_on_the_way(self, population: Population) -> bool:
-        """Whether answers decide what is asked for next: with a purpose, the unit user and Gaussian noise."""
-        if self.purpose is None or population.unit is None or population.unit.name == "rating":
+        """Whether answers decide what is asked for next: with a purpose, and a delta."""
+        if self.purpose is None or population.unit is None:
             return False
         if self.items is not None or self.pair_share is not None:
             return False
         try:
             population.deviation(census_of_users())
+            if population.unit.name == "rating":
+                rating_plan.check(population)
         except InputError:  # without a delta
             return False
         return True
@@ -173,44 +166,85 @@ class Almanac:
         sums = almanac_plan.item_sums(population, purpose)
         seen = SeenItems.ask(sums, population, plan.first_share)
         progress(1, 3, "item sums")
-        averages = seen.averages(population, features, SWEEPS.most_items)
+        averages = seen.averages(features, SWEEPS.most_items)
         looks = next_looks(purpose, census, averages.counts * sums.typical_weight, population)
         if looks.again > 0:
             seen = seen.again(population, looks.again)
-            averages = seen.averages(population, features, SWEEPS.most_items)
+            averages = seen.averages(features, SWEEPS.most_items)
         base, unknown, counts = averages.base, averages.unknown, averages.counts
         factors, every = np.zeros((size, 0)), np.arange(size, dtype=np.int32)
         if looks.sweeps is not None:
             queries = ALSQueries.of(looks.sweeps, len(averages.listed), self.features, most_factors=self.factors)
             side, said = refined(queries, population, averages, no_progress)
             base, unknown, factors = side.base, side.unknown, side.factors
-            counts = seen.counts_with(said, averages, population)
+            counts = seen.counts_with(said, averages)
         progress(2, 3, "what own fits leave")
-        rows, tastes = np.zeros(0, dtype=np.int32), np.zeros((0, 0), dtype=np.float32)
+        rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
         if looks.pairs > 0:
             rows = np.sort(np.argsort(-counts, kind="stable")[: looks.items]).astype(np.int32)
             pairs, asked = co_occurrence(population, rows, base)
-            weights = pairs.matrices(population.sum(asked, looks.pairs))[1]
-            noise = pairs.deviations(population.deviation(asked, looks.pairs))[1]
-            own = counts[rows] * sums.typical_weight
-            added = weight_of_a_rating(weights, own, "user, l2")
-            tastes, known = taste_factors(weights, own, noise, seen.deviation(population), added, self.taste_factors)
-            counts[rows] = known / sums.typical_weight
+            found = self._seen_in_pairs(
+                pairs, asked, looks.pairs, population, counts[rows] * sums.typical_weight, seen.deviation
+            )
+            counts[rows] = found.counts / sums.typical_weight
         progress(3, 3, "pairs of items")
-        mean = float(base @ counts / max(counts.sum(), 1e-9))
+        averages = replace(averages, base=base, unknown=unknown, counts=counts)
+        return self._averages(averages) | self._padded(size, every, factors, rows, found.tastes)
+
+    def _fit_for_ratings_hidden(
+        self, population: Population, purpose: Purpose, progress: Progress
+    ) -> dict[str, AnyArray]:
+        """The same where single ratings are hidden (:mod:`~discreet.models.sums.rating_plan`)."""
+        plan, size = rating_plan.CONSTANTS, len(population.catalogue)
+        features = self._features(population.catalogue)
+        trace = float(population.sum(trace_of_users(), plan.trace_share)[0])
+        seen = SeenItems.ask(rating_plan.item_sums(population, purpose), population, plan.first_share, "laplace")
+        progress(1, 3, "item sums")
+        known = seen.averages(features, SWEEPS.most_items)
+        looks = rating_plan.next_looks(purpose, trace, known.counts, population)
+        seen = seen.again(population, looks.again)
+        averages = seen.averages(features, SWEEPS.most_items)
+        progress(2, 3, "item sums")
+        rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
+        if looks.pairs > 0:
+            rows = seen.listed(looks.items)
+            pairs = looks.pair_sums(population, rows, averages.base)
+            found = self._seen_in_pairs(
+                pairs, pairs.contribution, looks.pairs, population, averages.counts[rows], seen.deviation
+            )
+            averages.counts[rows] = found.counts
+        progress(3, 3, "pairs of items")
+        return self._averages(averages) | self._padded(size, rows, found.factors, rows, found.tastes)
+
+    def _seen_in_pairs(
+        self,
+        pairs: PairSums,
+        asked: Contribution,
+        share: float,
+        population: Population,
+        counts: Doubles,
+        count_noise: float,
+    ) -> PairFactors:
+        answer, deviation = population.sum(asked, share), population.deviation(asked, share)
+        return PairFactors.of(
+            pairs, answer, deviation, counts, count_noise, most=self.factors, most_tastes=self.taste_factors
+        )
+
+    def _averages(self, known: Averages) -> dict[str, AnyArray]:
+        mean = float(known.base @ known.counts / max(known.counts.sum(), 1e-9))
         return {
             "mean": np.array([mean], dtype=np.float32),
-            "item_bias": (base - mean).astype(np.float32),
-            "unknown": unknown.astype(np.float32),
-            "counts": counts.astype(np.float32),
-        } | self._padded(size, every, factors, rows, tastes)
+            "item_bias": (known.base - mean).astype(np.float32),
+            "unknown": known.unknown.astype(np.float32),
+            "counts": known.counts.astype(np.float32),
+        }
 
     def _fit_by_public_facts(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
         """Ask for item sums and, unless noise would hide them, for sums over pairs of items; and denoise both."""
         catalogue = population.catalogue
         features = self._features(catalogue)
         queries = queries_for(population, self.audience, self.items, self.pair_share, features.shape[1] > 0)
-        size, width = len(catalogue), catalogue.scale.width
+        size = len(catalogue)
         sums, asked = queries.item_sums(population)
         count_noise = population.deviation(asked, 1 - queries.share)
         noisy_counts, noisy_sums = population.sum(asked, 1 - queries.share)
@@ -226,23 +260,13 @@ class Almanac:
         }
         progress(1, 3, "item sums")
         rows = np.sort(np.argsort(-noisy_counts, kind="stable")[: queries.items]).astype(np.int32)
-        factors, tastes = np.zeros((queries.items, 0), dtype=np.float32), np.zeros((queries.items, 0), dtype=np.float32)
+        found = PairFactors.nothing()
         if queries.share > 0:
             pairs, asked = queries.pair_sums(population, rows, base)
-            products, weights = pairs.matrices(population.sum(asked, queries.share))
-            noise, weight_noise = pairs.deviations(population.deviation(asked, queries.share))
-            progress(2, 3, "pairs of items")
-            added = weight_of_a_rating(weights, counts[rows], queries.weighting)
-            tastes, known = taste_factors(weights, counts[rows], weight_noise, count_noise, added, self.taste_factors)
-            arrays["counts"][rows] = known / weight
-            weights = denoised_weights(weights, counts[rows], weight_noise, CONSTANTS.weight_factors)
-            if queries.products:
-                variance = _sampling_variance(queries.weighting, noise)
-                variance *= weight_of_a_rating(weights, counts[rows], queries.weighting)
-                factors = denoised_factors(products, weights, noise, variance, CONSTANTS.factor_spread, self.factors)
-                factors = factors * np.float32(QUERIES.clip * width)
+            found = self._seen_in_pairs(pairs, asked, queries.share, population, counts[rows], count_noise)
+            arrays["counts"][rows] = found.counts / weight
         progress(3, 3, "pairs of items")
-        return arrays | self._padded(size, rows, factors, rows, tastes)
+        return arrays | self._padded(size, rows, found.factors, rows, found.tastes)
 
     def _padded(
         self, size: int, rows: Indices, factors: AnyArray, listed: Indices, tastes: AnyArray
@@ -254,7 +278,8 @@ class Almanac:
             ("taste_factors", listed, tastes, self.taste_factors),
         ):
             arrays[name] = np.zeros((size, most), dtype=np.float32)
-            arrays[name][places, : found.shape[1]] = found[:, :most]
+            if found.shape[1]:
+                arrays[name][places, : found.shape[1]] = found[:, :most]
         return arrays
 
     def _features(self, catalogue: Catalogue, ages: int = AGES) -> Floats:
@@ -288,7 +313,12 @@ class Almanac:
 
     def explain(self, prepared: "Prepared", history: History, item: int) -> Floats:
         """What each rating of the history adds to the score of ``item``."""
-        return prepared.ranking.shares(history, item)
+        added: Floats = self.explain_many(prepared, history, np.array([item], dtype=np.int32))[0]
+        return added
+
+    def explain_many(self, prepared: "Prepared", history: History, items: Indices) -> Floats:
+        """The same for several items at once, items by ratings."""
+        return prepared.ranking.shares(history, items)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,10 +348,3 @@ class Prepared:
             arrays["item_factors"][:, arrays["item_factors"].any(axis=0)],
             self.release.catalogue.scale.width,
         )
-
-
-def _sampling_variance(weighting: Weighting, noise: float) -> float:
-    """The v of :mod:`~discreet.models.denoise.spectral`, in weights of a rating."""
-    if weighting == "user, l2":
-        return CONSTANTS.sampling_variance_of_users
-    return CONSTANTS.sampling_variance_with_noise if noise > 0 else CONSTANTS.sampling_variance

@@ -72,7 +72,12 @@ class OwnTaste:
 
     def explain(self, prepared: "Prepared", history: History, item: int) -> Floats:
         """What each rating of the history adds to the score of ``item``."""
-        return prepared.ranking.shares(history, item)
+        added: Floats = self.explain_many(prepared, history, np.array([item], dtype=np.int32))[0]
+        return added
+
+    def explain_many(self, prepared: "Prepared", history: History, items: Indices) -> Floats:
+        """The same for several items at once, items by ratings."""
+        return prepared.ranking.shares(history, items)
 
 
 @dataclass(frozen=True, eq=False)

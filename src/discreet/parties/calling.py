@@ -35,7 +35,9 @@ class Caller:
     name
         What it is called in messages.
     trust
-        Certificates that are trusted beside those of the operating system.
+        Certificates that are trusted for this server, and no others; by default those of the operating system. Each
+        server needs its own: a self-signed certificate can vouch for any host, so a recommender whose certificate were
+        trusted for the third party too could pass for it, and be given the seeds of all masks.
     seconds
         How long an answer may take.
     connections
@@ -107,7 +109,9 @@ class Caller:
                 raise DeclinedError(said) if answer.status_code in (408, 409) else RefusedError(said)
         except httpx.TransportError as error:
             if isinstance(error.__cause__, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY" in str(error):
-                raise RefusedError(f"the certificate of the {self.name} is not trusted: give it with --trust") from None
+                raise RefusedError(
+                    f"the certificate of the {self.name} is not trusted: give the right one with --trust-…"
+                ) from None
             raise UnreachableError(f"the {self.name} cannot be reached") from None
         except httpx.HTTPError:
             raise UnreachableError(f"the {self.name} answers nothing that can be read") from None
@@ -140,7 +144,10 @@ def printable(text: bytes) -> str:
 
 
 def _trusting(certificates: Sequence[Path]) -> ssl.SSLContext:
-    context = ssl.create_default_context()
+    if not certificates:
+        return ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # checks certificates and host names, and trusts nobody yet
+    context.verify_flags |= ssl.create_default_context().verify_flags
     for path in certificates:
         try:
             context.load_verify_locations(cafile=path)

@@ -23,10 +23,16 @@ def history_files(place: Path) -> list[Path]:
 
 
 def default_state(place: Path) -> Path:
-    """Where the program of these users keeps what it keeps."""
+    """Where the program of these users keeps what it keeps.
+
+    One folder for all files that lie together, by whatever name they are reached: a user who takes part once alone and
+    once with others, or by way of a link, has one budget and not two.
+    """
     with library_for("your own state folder"):
         import platformdirs
-    return Path(platformdirs.user_state_path("discreet")) / "party" / _hashed(str(place.absolute()))
+    real = place.resolve()
+    folder = real if real.is_dir() else real.parent
+    return Path(platformdirs.user_state_path("discreet")) / "party" / _hashed(str(folder))
 
 
 def hosted_users(
@@ -34,7 +40,9 @@ def hosted_users(
 ) -> list[tuple[Path, Callable[[Catalogue], History], bytes | None]]:
     """For each user a folder of their own, how to read their ratings, and their token."""
     tokens: list[bytes | None] = [None] * len(files) if token is None else [*read_tokens(token, len(files))]
-    return [(state / _hashed(path.name), partial(_read, path), tokens[place]) for place, path in enumerate(files)]
+    names = [_hashed(path.resolve().name) for path in files]
+    require(len(set(names)) == len(names), "one file of ratings is there twice, by way of a link: remove the link")
+    return [(state / name, partial(_read, path), own) for name, path, own in zip(names, files, tokens, strict=True)]
 
 
 def _read(path: Path, catalogue: Catalogue) -> History:

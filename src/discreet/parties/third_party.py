@@ -155,9 +155,14 @@ class ThirdPartyServer:
             with unfitting():
                 machine = self._running()
                 was_closed = machine.is_closed
-                masks = await asyncio.to_thread(machine.close, arrived)
+                try:
+                    masks = await asyncio.to_thread(machine.close, arrived)
+                except asyncio.CancelledError:
+                    self._load()  # what was not kept did not happen, whatever the thread still does
+                    raise
             if not was_closed:
                 self._save(machine)
+                self._open_journal()  # which removes the seeds
                 LOG.info("round %d is closed", arrived.label.round)
         return binary(masks.to_bytes())
 
@@ -210,18 +215,18 @@ class ThirdPartyServer:
         self._journal, self._names = None, {}
         machine = self.machine
         asked = None if machine is None else machine.question
-        wanted = "" if asked is None else f"seeds-{asked.digest[:8].hex()}"
+        is_open = machine is not None and asked is not None and not machine.is_closed
+        wanted = f"seeds-{asked.digest[:8].hex()}" if is_open and asked is not None else ""
         for old in self._folder.path.glob("seeds-*"):
             if old.name != wanted:
                 old.unlink()
-        if machine is None or asked is None:
+        if not is_open or machine is None or asked is None:
             return
         self._journal = Journal(self._folder.path / wanted, RECORD)
         for record in self._journal.records():
             who, sender, seed = record[:32], record[32:48], record[48:]
             self._names[who] = sender
-            if not machine.is_closed:
-                machine.receive(MaskSeed(label=asked.label, sender=sender, question=asked.digest, seed=seed))
+            machine.receive(MaskSeed(label=asked.label, sender=sender, question=asked.digest, seed=seed))
         if self._enrolled is None:
             self._names = {}
 
@@ -252,5 +257,5 @@ class ThirdPartyServer:
     def _open(self) -> tuple[ThirdPartyMachine, Journal]:
         machine = self._running()
         if self._journal is None:
-            raise RefusedError("nothing was asked yet")
+            raise RefusedError("nothing was asked yet" if machine.question is None else "this round is closed")
         return machine, self._journal

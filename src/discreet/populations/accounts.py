@@ -1,6 +1,9 @@
 """Which account some ratings belong to: by name, or by what they look like."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, runtime_checkable
 
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
@@ -11,9 +14,26 @@ from discreet.privacy.fingerprint import ALIKE, Sketch, Sketcher, alike
 def sketch_of(ratings: Ratings | RatingsInParts, key: bytes) -> Sketch:
     """What ratings look like, by their users and items; part by part where they are in files."""
     sketcher = Sketcher(key, ratings.catalogue.items.names)
-    for part in ratings.parts():
-        sketcher.add(part.users.names, part.indptr, part.item_index)
+    if isinstance(ratings, Folds):
+        for own in ratings.folded(partial(Sketcher, key, ratings.catalogue.items.names), _add):
+            sketcher.merge(own)
+    else:
+        for part in ratings.parts():
+            _add(sketcher, part)
     return sketcher.finish()
+
+
+@runtime_checkable
+class Folds(Protocol):
+    """Ratings that lie elsewhere, and are looked at there."""
+
+    def folded(self, start: Callable[[], Sketcher], add: Callable[[Sketcher, Ratings], None]) -> Iterable[Sketcher]:
+        """What ``add`` makes of the users of each part."""
+        ...
+
+
+def _add(sketcher: Sketcher, part: Ratings) -> None:
+    sketcher.add(part.users.names, part.indptr, part.item_index)
 
 
 @dataclass(frozen=True, kw_only=True)

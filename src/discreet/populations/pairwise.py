@@ -44,14 +44,14 @@ class PairwiseMasks(SecureSums):
     randomness, tuning, key, share, account, budget, place, level_fact, engine, wishes
         As for :class:`TrustedServer`.
 
-    **Guarantee.** Of n users at most c = n − ⌈honest·n⌉ collude. At least t = ⌊(n + c)/2⌋ + 1 are left when there is a
-    sum, so m = t − c honest ones. Each adds a share of variance σ²/m, so that what the recommender and its c friends
-    cannot take away has variance at least σ², for which the ledger books the sum; how far sums of shares are from
-    Gaussian noise is in ``slack`` (:mod:`discreet.privacy.noise_shares`). Why only the whole sum can be unmasked is
-    proven in :mod:`discreet.protocol.pairwise`. ∎ Shares of Gaussian noise are used rather than of Skellam noise: what
-    is proven of Gaussian noise is exact and composes in the ledger, and of Skellam noise there are only bounds above
-    it. The price against a trusted server is n/m times the variance where nobody vanishes: 2.2 for honest = .9, and 4
-    for .5.
+    **Guarantee.** The register has these n users, of whom at most c = n − ⌈honest·n⌉ collude. At least
+    t = ⌊(n + c)/2⌋ + 1 are left when there is a sum, so m = t − c honest ones. Each adds a share of variance σ²/m, so
+    that what the recommender and its c friends cannot take away has variance at least σ², for which the ledger books
+    the sum; how far sums of shares are from Gaussian noise is in ``slack`` (:mod:`discreet.privacy.noise_shares`). Why
+    only the whole sum can be unmasked is proven in :mod:`discreet.protocol.pairwise`. ∎ Shares of Gaussian noise are
+    used rather than of Skellam noise: with words of 64 bits a share has a deviation of 2^20 steps and more, at which
+    both are the same to 2^-40, and what is proven of Gaussian noise is exact and composes in the ledger. The price
+    against a trusted server is n/m times the variance where nobody vanishes: 2.2 for honest = .9, and 4 for .5.
 
     Examples
     --------
@@ -101,8 +101,8 @@ class PairwiseMasks(SecureSums):
 
     @property
     def public(self) -> tuple[str, ...]:
-        """Users see how many others there are, under names that are drawn for one round."""
-        return ("how many devices take part", *super().public)
+        """Users see who else is there: keys are signed by somebody in the register."""
+        return ("which devices take part, to each other", *super().public)
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The sum with the noise of all users; booked before it is computed."""

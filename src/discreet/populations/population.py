@@ -1,7 +1,6 @@
 """Who is asked, and what they answer."""
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -14,6 +13,8 @@ from discreet.doors import checked, checked_methods
 from discreet.errors import InputError, require
 from discreet.kernels.compiling import always_compiled
 from discreet.looks import Look, Looks
+from discreet.populations.adding import InParts as InParts
+from discreet.populations.adding import added_up
 from discreet.populations.contribution import MOST_USERS, Contribution
 from discreet.populations.engine import Engine, check_engine, on_engine
 from discreet.populations.held import held_by, hold
@@ -23,30 +24,13 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
-from discreet.types import AnyArray, Doubles
+from discreet.types import Doubles
 
 if TYPE_CHECKING:
     from discreet.populations.mechanism import Drawn, Mechanism
 
-LARGE = 1 << 26
-"""Totals of more cells are made at once where the ratings are in memory: adding parts up would take more room."""
-
-
 PUBLIC_SEED = 0
 """Of samples where nothing is hidden, so that training without privacy comes out the same each time."""
-
-
-class InParts(Protocol):
-    """Ratings of users, some after others."""
-
-    @property
-    def n_users(self) -> int:
-        """How many users there are."""
-        ...
-
-    def parts(self) -> Iterator[Ratings]:
-        """The ratings of some users after those of others."""
-        ...
 
 
 class Population(Protocol):
@@ -213,33 +197,5 @@ def exact_total(contribution: Contribution, ratings: InParts | None) -> Doubles:
             return np.zeros(contribution.shape)
         return np.asarray(contribution.finish(np.zeros(contribution.shape, dtype=np.int64)), dtype=np.float64)
     require(not whole or ratings.n_users <= MOST_USERS, f"{contribution.name!r} is for at most {MOST_USERS:,} users")
-    total: AnyArray | None = None
-    for number, found in enumerate(_totals(contribution, ratings)):
-        own = np.asarray(found, dtype=np.int64 if whole else np.float64)
-        if own.shape != contribution.shape:
-            raise InputError(
-                f"the contribution {contribution.name!r} declares shape {contribution.shape} "
-                f"but its total has shape {own.shape}"
-            )
-        if total is None:
-            total = own
-        elif number == 1:
-            total = total + own  # the first may belong to the contribution: it is not added to in place
-        else:
-            total += own
-    assert total is not None
+    total = added_up(contribution, ratings)
     return total if contribution.finish is None else np.asarray(contribution.finish(total), dtype=np.float64)
-
-
-def _totals(contribution: Contribution, ratings: InParts) -> Iterator[AnyArray]:
-    """Totals that add up to the whole one, part by part; or at once, where an engine takes all parts itself."""
-    large = math.prod(contribution.shape) > LARGE or contribution.over_parts is not None
-    parts = [ratings] if large and isinstance(ratings, Ratings) else ratings.parts()
-    if contribution.over_parts is not None:
-        with always_compiled():
-            yield contribution.over_parts(parts)
-        return
-    for part in parts:
-        with always_compiled():
-            total = contribution.total(part)
-        yield total

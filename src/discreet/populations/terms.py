@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.doors import checked, checked_methods
 from discreet.errors import require
@@ -95,7 +96,7 @@ class Terms:
         """Who is asked."""
         return {"server": TrustedServer, "devices": LocalDevices, "two-servers": UntrustedServer}[self.trusted]
 
-    def population(self, ratings: Ratings, **settings: Any) -> Population:
+    def population(self, ratings: Ratings | RatingsInParts, **settings: Any) -> Population:
         """Someone to ask, with a fresh ledger; ``settings`` are those of a private population, such as ``account``."""
         if self.epsilon is None:
             return NoPrivacy(ratings, engine=self.engine)

@@ -184,6 +184,27 @@ class Account:
             fits=how_often(used, last.spends, price),
         )
 
+    def each_of(self, fits: int) -> float | None:
+        """The greatest epsilon of each of so many more fits like the last; None without a limit.
+
+        Before the first fit it is asked for fits of one look, with Gaussian noise where the limit has a delta.
+        """
+        from discreet.privacy.remaining import epsilon_each
+
+        if self.epsilon is None or self.unit is None:
+            return None
+        last = next((line for line in reversed(self.spendings) if line.spends), None)
+        if last is not None:
+            spends, delta, unit = last.spends, last.delta, last.unit
+        else:
+            mechanism, norm = ("gaussian", "l2") if self.delta else ("laplace", "l1")
+            look = Spend(what="a look", mechanism=mechanism, norm=norm, sensitivity=1.0, scale=1.0)  # type: ignore[arg-type]
+            spends, delta, unit = (look,), self.accounting_delta, self.unit
+        assert unit is not None
+        price = units_changed(self.unit, unit)
+        assert price is not None
+        return epsilon_each(self._filter(self.accounting_delta), spends, price, delta, fits)
+
     def total_with(self, plan: Ledger, purpose: str) -> float:
         """What everything would cost together with ``plan``; raises where that is over the limit."""
         unit = bare_unit(plan.unit)

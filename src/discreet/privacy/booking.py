@@ -2,6 +2,7 @@
 
 a plan was reserved     one line holds it whole, and each sum must be the next one of the plan
 a limit was reserved    one line holds all of it: sums are chosen by the answers before them, within that limit
+stages were reserved    a line for the first sum, and one for each that is chosen by the answers before it
 otherwise               a line for each sum: it may have been chosen after all answers before it, of whoever pays here
 """
 
@@ -49,6 +50,7 @@ class Booking:
         self._plan: tuple[Spend, ...] | None = None
         self._paid: tuple[Spend, ...] = ()
         self._limit: Spend | None = None
+        self._staged = False
         self._lock = threading.Lock()
 
     @property
@@ -96,6 +98,28 @@ class Booking:
         self._limit = plan.spends[0]
         return line
 
+    def reserve_stages(
+        self,
+        ledger: Ledger,
+        first: Spend,
+        purpose: str,
+        *,
+        settings: str = "",
+        run_id: str | None = None,
+        folder: str | None = None,
+    ) -> Reservation:
+        """Book the first look of a fit; each later one is chosen by the answers before it, and gets a line of its own.
+
+        For looks that may have Laplace or Gaussian noise: no single look is as telling as every such choice, so the
+        account's own filter counts them one by one. Refused at once where all that the ledger allows would be too much,
+        so that a fit does not stop halfway.
+        """
+        whole = Spend(what=first.what, mechanism="pure", norm="l1", sensitivity=ledger.epsilon, scale=1.0)
+        self.budget.account(self.account).total_with(_ledger_of(ledger, whole), purpose)
+        line = self.reserve(_ledger_of(ledger, first), purpose, settings=settings, run_id=run_id, folder=folder)
+        self._staged = True
+        return line
+
     def pay(self, ledger: Ledger, spend: Spend) -> None:
         """Book one more sum, which ``ledger`` is about to be charged for; raises where that would overspend."""
         with self._lock:
@@ -109,7 +133,7 @@ class Booking:
             if self._limit is not None:
                 if not _within(self._limit, after):
                     raise OverspentError("the model looked at more than was booked; nothing was released")
-            elif self._plan is None:
+            elif self._plan is None or (self._staged and len(after) > len(self._plan)):
                 ledger.copy().charge(spend)  # what the ledger itself refuses is not booked
                 self.budget.reserve(self.account, _ledger_of(ledger, spend), SUM_BY_SUM)
             elif self._plan[: len(after)] != after:

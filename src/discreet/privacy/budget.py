@@ -327,6 +327,17 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         account = self.account(data)
         return account.epsilon is not None or bool(account.spendings) or bool(self.looks(data))
 
+    def paid_by(self, arrays: str) -> tuple[Account, Spending] | None:
+        """The account and the line that paid for a release, found by the checksum of its arrays."""
+        with self._reading() as connection:
+            if connection is None or "arrays" not in connection.columns(SPENDINGS):
+                return None
+            rows = connection.rows(f"SELECT id, data_set FROM {SPENDINGS} WHERE arrays = :arrays", arrays=arrays)
+            if not rows:
+                return None
+            account = self._read(connection, rows[-1]["data_set"])
+        return account, next(line for line in account.spendings if line.id == rows[-1]["id"])
+
     def account(self, data: str) -> Account:
         """The account of a data set; an empty one where nothing is known of it."""
         with self._reading() as connection:

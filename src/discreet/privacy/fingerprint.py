@@ -107,6 +107,15 @@ class Sketcher:
             self._numbered = all(name.isdecimal() and len(name) <= 18 for name in names)
             self._largest = max(self._largest, *map(int, names)) if self._numbered else 0
 
+    def merge(self, other: "Sketcher") -> None:
+        """All users that another one with the same key and items has seen."""
+        np.minimum(self._users, other._users, out=self._users)
+        np.minimum(self._tastes, other._tastes, out=self._tastes)
+        self._own_items += other._own_items
+        self._count += other._count
+        self._numbered = self._numbered and other._numbered
+        self._largest = max(self._largest, other._largest) if self._numbered else 0
+
     def finish(self) -> Sketch:
         """The sketch of all that were added."""
         running = self._numbered and self._largest <= 4 * self._count

@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from discreet import markup
 from discreet.doors import checked, checked_methods
 from discreet.errors import InputError, require
 from discreet.privacy.ledger import Ledger
@@ -235,6 +236,21 @@ class Guarantee:
 
     def __str__(self) -> str:
         return " ".join(self.sentences())
+
+    @property
+    def word(self) -> str:
+        """Whether it is ``proven``, only ``claimed``, or ``none``."""
+        return "proven" if self.proven else "claimed" if self.claimed else "none"
+
+    def _repr_html_(self) -> str:
+        """The promise for a notebook: the first sentence large, the others below."""
+        first, *others = self.sentences()
+        badge = {"proven": "proven", "claimed": "claimed, not proven", "none": "no privacy"}[self.word]
+        return markup.box(
+            markup.title("Guarantee", badge, self.word),
+            markup.paragraph(first),
+            *(markup.paragraph(sentence, small=True) for sentence in others),
+        )
 
     def sentences(self) -> list[str]:
         """In plain words, the most important first."""

@@ -15,6 +15,8 @@ from discreet.privacy.unit import Rating, Unit, User, unit_from_json, unit_to_js
 ROUNDING = 1e-9
 SMALLEST_EPSILON, LARGEST_EPSILON = 1e-9, 1000.0
 """Below this noise would leave no digit of any sum; above it there is no promise left to speak of."""
+MOST_LINES = 1000
+"""So many are added up in seconds by whoever loads a release: a longer one would be paid for and never read."""
 
 
 @checked
@@ -201,6 +203,7 @@ nothing was computed
 
         self._check_process()
         self._check_sampling(spends)
+        self._check_length(len(spends))
         with self._lock:
             require(
                 self._plan is None and not self._batches,
@@ -219,6 +222,7 @@ nothing was computed
         """
         self._check_process()
         self._check_sampling(spends)
+        self._check_length(len(self.spends) + len(spends))
         if self._payer is not None:
             for spend in spends:
                 self._payer(self, spend)
@@ -293,6 +297,13 @@ nothing was computed
         require(
             self.unit.neighbours == "add-or-remove" or all(spend.sampling_rate == 1 for spend in spends),
             "amplification by sampling is proven for adding or removing a unit, not for replacing it",
+        )
+
+    def _check_length(self, lines: int) -> None:
+        require(
+            lines <= MOST_LINES,
+            f"a ledger has at most {MOST_LINES:,} lines, and this would be number {lines:,}: looks that are alike are "
+            "one line with `times`; nothing was computed",
         )
 
     def _check_limit(self, spends: Sequence[Spend], after: float) -> None:

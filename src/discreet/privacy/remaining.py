@@ -57,6 +57,28 @@ def how_often(used: Filter, spends: Sequence[Spend], price: int) -> int:
     return 1 + bisect(range(1, most), False, key=lambda fits: not allowed(fits))
 
 
+def epsilon_each(used: Filter, spends: Sequence[Spend], price: int, delta: float, fits: int) -> float:
+    """The greatest epsilon, at ``delta``, of each of so many more fits with these spends, all noise scaled alike."""
+    require(fits >= 1, f"the number of fits must be at least 1, got {fits}")
+    if fits == 1:
+        return greatest_epsilon(used, spends, price, delta)
+    require(
+        all(spend.sampling_rate == 1 for spend in spends),
+        "the last fit drew samples of the users: how many more such fits there can be is said fit by fit",
+    )
+
+    def share(noise: float) -> float:
+        each = [replace(spend, scale=spend.scale * noise) for spend in spends]
+        after_one = used.after([spend.for_group(price) for spend in each])
+        return _share(after_one, [replace(spend, times=spend.times * (fits - 1)) for spend in each], price)
+
+    try:
+        noise = least_noise(share, tolerance=1e-9)
+    except InputError:
+        return 0.0
+    return composed_epsilon([replace(spend, scale=spend.scale * noise) for spend in spends], delta)
+
+
 def _accepts(used: Filter, spends: Sequence[Spend], price: int) -> bool:
     return _share(used, spends, price) <= 1
 

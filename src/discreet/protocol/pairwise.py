@@ -6,7 +6,8 @@ of each other's seeds and keys. When values are in, the users who are left hand 
 seed of whoever sent a value, so that B_i can be taken away, or of the key of whoever vanished, so that the M_ij with
 them can. Never both: a value that comes late stays under its own mask.
 
-**Who must be honest.** Let n users take part, of whom at most c collude with the server (``honest`` = 1 − c/n). The
+**Who must be honest.** Let n users take part, and at most c collude with the server: (1 − ``honest``) of all who are in
+the register, every one of whom the server may have chosen to take part (:mod:`~discreet.protocol.register`). The
 threshold is t = ⌊(n + c)/2⌋ + 1, for shares and for all else. Before users hand out shares they confirm to each other,
 in codes that the server cannot make, which list L of survivors they saw, and go on only with the codes of t users
 (themselves included) for one list of at least t. Two lists would need 2(t − c) honest users, and there are
@@ -19,15 +20,14 @@ of variance σ²/m: the sum over the honest users of L, which is all that the se
 noise of variance at least σ² (:mod:`discreet.privacy.noise_shares`). The price is more noise than needed where more
 users are honest: up to n/m times the variance.
 
-The server must not be able to pass off keys of its own as those of users: then everybody but one would collude. Users
-have to know each other's keys from somewhere else (a register that both can see), or the number of honest users is the
-server's word.
+The server must not be able to pass off keys of its own as those of users: then everybody but one would collude. So keys
+are signed by users of a register that it does not write.
 """
 
 import hmac
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +51,7 @@ from discreet.protocol.pairwise_messages import (
     Unmasking,
 )
 from discreet.protocol.questions import Offer, Question
+from discreet.protocol.register import check_roster, identity_of, signed
 from discreet.protocol.shamir import SHARE_BYTES, split_secret
 from discreet.protocol.user import Policy, UserMachine
 from discreet.protocol.wire import RefusedError, refuse_unless
@@ -62,23 +63,29 @@ DrawShare = Callable[[Question, int], Integers]
 
 @dataclass(frozen=True)
 class Group:
-    """How many users take part, and what follows from how many of them are honest.
+    """How many users take part, and what follows from how many of the register are honest; by default all take part.
 
     >>> Group(100, honest=0.8).threshold, Group(100, honest=0.8).noisy
     (61, 41)
+    >>> Group(100, honest=0.8, register=400).noisy  # all 80 who collude may be among the hundred
+    11
     """
 
     users: int
     honest: float
+    register: int | None = None
 
     def __post_init__(self) -> None:
         require(0 < self.honest <= 1, f"honest must lie in (0, 1], got {self.honest}")
         require(2 <= self.users <= MOST_USERS, f"a group has 2 to {MOST_USERS:,} users, got {self.users}")
+        require(self.register is None or self.register >= self.users, "a group is larger than its register")
+        require(self.colluding < self.users, f"of {self.users} users all may collude: take a larger group")
 
     @property
     def colluding(self) -> int:
         """How many may collude with the server."""
-        return self.users - math.ceil(self.honest * self.users - 1e-9)
+        everyone = self.users if self.register is None else self.register
+        return everyone - math.ceil(self.honest * everyone - 1e-9)
 
     @property
     def threshold(self) -> int:
@@ -134,7 +141,11 @@ class PairwiseUser(UserMachine):
     policy, offer, catalogue, draw
         As for :class:`UserMachine`.
     honest
-        What part of the users is taken to be honest. Public, and the same for everyone.
+        What part of the register is taken to be honest. Public, and the same for everyone.
+    identity
+        This user's own secret key, of which the register has the public one (:func:`identity_of`).
+    register
+        The public keys of all who may take part, from somewhere that the server does not control.
     noise
         Replaced in tests only.
     """
@@ -146,11 +157,14 @@ class PairwiseUser(UserMachine):
         *,
         catalogue: bytes,
         honest: float,
+        identity: bytes,
+        register: Collection[bytes],
         draw: DrawBytes = os.urandom,
         noise: DrawShare | None = None,
     ) -> None:
         super().__init__(policy, offer, catalogue=catalogue, draw=draw)
-        self.honest = honest
+        self.honest, self._identity, self._register = honest, identity, frozenset(register)
+        require(identity_of(identity) in self._register, "this user is not in the register")
         self._noise_share = noise or _fresh_share
         self._forget()
 
@@ -167,13 +181,19 @@ class PairwiseUser(UserMachine):
         self._question = question
         self._name, self._seed_own = self._draw(NAME_BYTES), fresh_seed(self._draw)
         self._mask_key, self._share_key = self._draw(32), self._draw(32)
+        member = self._name, public_key(self._mask_key), public_key(self._share_key)
         return Keys(
             label=question.label,
             sender=self._name,
             question=question.digest,
-            mask_key=public_key(self._mask_key),
-            share_key=public_key(self._share_key),
+            mask_key=member[1],
+            share_key=member[2],
+            identity=identity_of(self._identity),
+            signature=signed(self._identity, question.label, question.digest, member),
         )
+
+    def _group(self, roster: Roster) -> Group:
+        return Group(len(roster.members), self.honest, len(self._register))
 
     def share(self, roster: Roster) -> Shares:
         """Shares of the own seed and of the mask key, locked for each other user."""
@@ -188,7 +208,10 @@ class PairwiseUser(UserMachine):
         refuse_unless(enough, f"a sum over {len(roster.members)} users is refused: at least {least} were promised")
         own = (self._name, public_key(self._mask_key), public_key(self._share_key))
         refuse_unless(own in roster.members, "the list does not hold this user's own keys")
-        group = Group(len(roster.members), self.honest)
+        check_roster(self._register, roster)
+        few = len(roster.members) <= Group(len(self._register), self.honest).colluding
+        refuse_unless(not few, "everyone but this user may collude in so small a group")
+        group = self._group(roster)
         both = [
             split_secret(each, group.users, group.threshold, self._draw) for each in (self._seed_own, self._mask_key)
         ]
@@ -210,7 +233,7 @@ class PairwiseUser(UserMachine):
         mine = delivered.label == roster.label and delivered.roster == roster.digest
         refuse_unless(mine and delivered.receiver == self._name, "these shares are for another user or round")
         keys = {name: (mask, share) for name, mask, share in roster.members}
-        group = Group(len(roster.members), self.honest)
+        group = self._group(roster)
         refuse_unless(len(delivered.boxes) + 1 >= group.threshold, "too few users are left")
         inbox = {self._name: self._kept}
         for name, box in delivered.boxes:
@@ -246,7 +269,7 @@ class PairwiseUser(UserMachine):
         refuse_unless(mine, "this list of survivors belongs to another round")
         told = self._told
         refuse_unless(told is None or told.digest == survivors.digest, "another list of survivors came before")
-        enough = len(survivors.senders) >= Group(len(roster.members), self.honest).threshold
+        enough = len(survivors.senders) >= self._group(roster).threshold
         refuse_unless(enough, "too few users are left for a sum")
         refuse_unless(set(survivors.senders) <= set(inbox), "the list names users without shares")
         refuse_unless(self._name in survivors.senders, "this user's value is not in the sum")
@@ -273,7 +296,7 @@ class PairwiseUser(UserMachine):
             known = name in alive and name != self._name
             right = known and hmac.compare_digest(self._code(name, self._name, name), code)
             refuse_unless(right, "some user saw another list of survivors")
-        enough = len(confirmed.codes) + 1 >= Group(len(roster.members), self.honest).threshold
+        enough = len(confirmed.codes) + 1 >= self._group(roster).threshold
         refuse_unless(enough, "too few users have confirmed the list of survivors")
         shares = tuple((name, inbox[name][0 if name in alive else 1]) for name in sorted(inbox))
         return Unmasking(label=roster.label, sender=self._name, survivors=told.digest, shares=shares)

@@ -2,7 +2,7 @@
 
 ::
 
-    user    ──  Keys  ──────────►  server      two public keys
+    user    ──  Keys  ──────────►  server      two public keys, signed
     server  ──  Roster  ────────►  users       everybody's keys
     user    ──  Shares  ────────►  server      shares of two secrets, locked for each other user
     server  ──  Delivered  ─────►  a user      the shares for them, and whose came at all
@@ -25,6 +25,7 @@ from discreet.protocol.wire import Reader, refuse_unless
 from discreet.types import AnyArray
 
 KEY_BYTES = 32
+SIGNATURE_BYTES = 64
 BOX_BYTES = 2 * SHARE_BYTES + 16
 MOST_USERS = 1 << 13
 """Every user shares secrets with every other: this is for groups, not for crowds."""
@@ -34,47 +35,71 @@ Pairs = tuple[tuple[bytes, bytes], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Keys(Message):
-    """A user's two public keys: for masks, and for locking shares."""
+    """A user's two public keys, for masks and for locking shares, signed by the key that is in the register."""
 
     kind: ClassVar[int] = 20
     sender: bytes
     question: bytes
     mask_key: bytes
     share_key: bytes
+    identity: bytes
+    signature: bytes
+
+    @property
+    def member(self) -> tuple[bytes, bytes, bytes]:
+        """What is signed, beside run, round and question."""
+        return self.sender, self.mask_key, self.share_key
 
     def _body(self) -> bytes:
-        return self.sender + self.question + self.mask_key + self.share_key
+        return self.sender + self.question + self.mask_key + self.share_key + self.identity + self.signature
 
     @classmethod
     def _read(cls, label: Label, reader: Reader) -> "Keys":
-        sender, question = reader.take(NAME_BYTES), reader.take(DIGEST_BYTES)
-        return cls(label=label, sender=sender, question=question, mask_key=reader.take(32), share_key=reader.take(32))
+        return cls(
+            label=label,
+            sender=reader.take(NAME_BYTES),
+            question=reader.take(DIGEST_BYTES),
+            mask_key=reader.take(KEY_BYTES),
+            share_key=reader.take(KEY_BYTES),
+            identity=reader.take(KEY_BYTES),
+            signature=reader.take(SIGNATURE_BYTES),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Roster(Message):
-    """Who takes part, in order of name, with both keys; and what part of them is taken to be honest."""
+    """Who takes part, in order of name: name and both keys, then who signed them and the signature.
+
+    ``register`` is how many users there are in all, and ``honest`` what part of those is taken to be honest.
+    """
 
     kind: ClassVar[int] = 21
     question: bytes
     honest: float
+    register: int
     members: tuple[tuple[bytes, bytes, bytes], ...]
+    signed: Pairs
 
     def __post_init__(self) -> None:
+        refuse_unless(len(self.members) == len(self.signed), "a list of users needs a signature for each")
         _check_order(tuple(name for name, _, _ in self.members))
 
     def _body(self) -> bytes:
-        return self.question + struct.pack("<d", self.honest) + b"".join(b"".join(each) for each in self.members)
+        rows = zip(self.members, self.signed, strict=True)
+        head = self.question + struct.pack("<dI", self.honest, self.register)
+        return head + b"".join(b"".join((*member, *signed)) for member, signed in rows)
 
     @classmethod
     def _read(cls, label: Label, reader: Reader) -> "Roster":
-        question, honest = reader.take(DIGEST_BYTES), reader.double()
-        rows = _rows(reader, NAME_BYTES + 2 * KEY_BYTES)
+        question, honest, register = reader.take(DIGEST_BYTES), reader.double(), reader.number("I")
+        rows = _rows(reader, NAME_BYTES + 3 * KEY_BYTES + SIGNATURE_BYTES)
         return cls(
             label=label,
             question=question,
             honest=honest,
-            members=tuple((row[:16], row[16:48], row[48:]) for row in rows),
+            register=register,
+            members=tuple((row[:16], row[16:48], row[48:80]) for row in rows),
+            signed=tuple((row[80:112], row[112:]) for row in rows),
         )
 
 

@@ -1,5 +1,7 @@
 """The one server of a sum without a third party: it forwards locked shares, and learns the sum of who is left."""
 
+from collections.abc import Collection
+
 import numpy as np
 
 from discreet.protocol.encoding import Integers, word_type
@@ -18,6 +20,7 @@ from discreet.protocol.pairwise_messages import (
     Unmasking,
 )
 from discreet.protocol.questions import Offer, Question
+from discreet.protocol.register import check_signature
 from discreet.protocol.shamir import join_shares
 from discreet.protocol.wire import RefusedError, refuse_unless
 
@@ -29,13 +32,13 @@ class PairwiseServer:
     ----------
     offer, question
         What is asked, and the public parameters.
-    honest
-        What part of the users is taken to be honest.
+    honest, register
+        What part of the users in the register is taken to be honest, and their public keys.
     """
 
-    def __init__(self, offer: Offer, question: Question, *, honest: float) -> None:
+    def __init__(self, offer: Offer, question: Question, *, honest: float, register: Collection[bytes]) -> None:
         refuse_unless(question.offer == offer.digest, "the question belongs to another offer")
-        self.offer, self.question, self.honest = offer, question, honest
+        self.offer, self.question, self.honest, self._register = offer, question, honest, frozenset(register)
         self._keys: dict[bytes, Keys] = {}
         self._roster: Roster | None = None
         self._boxes: dict[bytes, dict[bytes, bytes]] = {}
@@ -49,7 +52,7 @@ class PairwiseServer:
     @property
     def group(self) -> Group:
         """How many users there are, and how many are needed."""
-        return Group(len(self._made().members), self.honest)
+        return Group(len(self._made().members), self.honest, len(self._register))
 
     def join(self, keys: Keys) -> None:
         """Take a user's keys."""
@@ -58,6 +61,9 @@ class PairwiseServer:
         refuse_unless(mine, "this message belongs to another run, round or question")
         refuse_unless(self._keys.get(keys.sender) in (None, keys), "other keys came under this name")
         refuse_unless(len(self._keys) < self.offer.most_users, "more users came than were announced")
+        check_signature(self._register, keys.label, keys.question, keys.member, keys.identity, keys.signature)
+        again = any(each.identity == keys.identity and each.sender != keys.sender for each in self._keys.values())
+        refuse_unless(not again, "this user is in the list already, under another name")
         self._keys[keys.sender] = keys
 
     def roster(self) -> Roster:
@@ -65,9 +71,14 @@ class PairwiseServer:
         if self._roster is None:
             many, least = len(self._keys), self.offer.minimum_group
             refuse_unless(many >= least, f"{many} users came, and a sum is over at least {least}")
-            members = tuple((name, each.mask_key, each.share_key) for name, each in sorted(self._keys.items()))
+            in_order = [each for _, each in sorted(self._keys.items())]
             self._roster = Roster(
-                label=self.question.label, question=self.question.digest, honest=self.honest, members=members
+                label=self.question.label,
+                question=self.question.digest,
+                honest=self.honest,
+                register=len(self._register),
+                members=tuple(each.member for each in in_order),
+                signed=tuple((each.identity, each.signature) for each in in_order),
             )
         return self._roster
 

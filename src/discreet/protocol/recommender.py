@@ -5,7 +5,6 @@ there are. That needs to know that the third party will be able to take every ma
 """
 
 import hmac
-from functools import partial
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from discreet.protocol.message import digest
 from discreet.protocol.messages import Answer, Arrived, MaskedValue, NoisyMasks, Receipt, read_message
 from discreet.protocol.questions import Offer, Question
 from discreet.protocol.state import packed_state, unpacked_state
-from discreet.protocol.third_party import DrawNoise, fresh_noise, receipt_code
+from discreet.protocol.third_party import DrawNoise, noise_for, receipt_code
 from discreet.protocol.wire import RefusedError, refuse_unless
 from discreet.types import AnyArray
 
@@ -39,7 +38,7 @@ class RecommenderMachine:
     key
         32 bytes that both servers know and nobody else, for receipts.
     randomness
-        Where its noise comes from.
+        Where the secret comes from that its noise is made of (:func:`~discreet.protocol.third_party.noise_for`).
     noise
         Replaced in tests only.
 
@@ -55,7 +54,8 @@ class RecommenderMachine:
     ) -> None:
         require(len(key) == 32, f"the key of receipts has 32 bytes, got {len(key)}")
         self.offer, self._key = offer, key
-        self._noise = noise or partial(fresh_noise, Randomness() if randomness is None else randomness)
+        self._secret = (Randomness() if randomness is None else randomness).words(4).tobytes()
+        self._noise = noise
         self._before = START
         self._question: Question | None = None
         self._senders: set[bytes] = set()
@@ -136,7 +136,9 @@ class RecommenderMachine:
         refuse_unless(masks.arrived == self._arrived.digest, "these are the masks of other users")
         fits = masks.words.dtype == self._total.dtype and len(masks.words) == question.cells
         refuse_unless(fits, f"the sum of masks must have {question.cells} words of {self.offer.bits} bits")
-        noise = np.asarray(self._noise(question), dtype=np.int64).astype(self._total.dtype)
+        seen = (masks.digest, self._total.tobytes())
+        drawn = self._noise or (lambda asked: noise_for(self._secret, asked, *seen))
+        noise = np.asarray(drawn(question), dtype=np.int64).astype(self._total.dtype)
         self._answer = Answer(label=question.label, question=question.digest, words=self._total - masks.words + noise)
         self._before = chained(self._before, self._answer)
         self._total = np.zeros(0, dtype=self._total.dtype)
@@ -156,7 +158,7 @@ class RecommenderMachine:
         messages = (self._question, self._arrived, self._answer)
         blocks = [b"" if each is None else each.to_bytes() for each in messages]
         senders = b"".join(sorted(self._senders))
-        head = {"offer": self.offer.to_bytes().hex(), "before": self._before.hex()}
+        head = {"offer": self.offer.to_bytes().hex(), "before": self._before.hex(), "secret": self._secret.hex()}
         return packed_state("a recommender", head, *blocks, senders, self._total.tobytes())
 
     @classmethod
@@ -164,7 +166,7 @@ class RecommenderMachine:
         """Back from bytes that :meth:`to_bytes` made."""
         head, (question, arrived, answer, senders, total) = unpacked_state("a recommender", data)
         machine = cls(read_message(bytes.fromhex(head["offer"]), Offer), key=key, randomness=randomness)
-        machine._before = bytes.fromhex(head["before"])
+        machine._before, machine._secret = bytes.fromhex(head["before"]), bytes.fromhex(head["secret"])
         machine._question = read_message(question, Question) if question else None
         machine._arrived = read_message(arrived, Arrived) if arrived else None
         machine._answer = read_message(answer, Answer) if answer else None

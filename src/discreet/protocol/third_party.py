@@ -5,7 +5,6 @@ It never sees a value. What it could learn, it learns from the published sums, w
 
 import hmac
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
 from discreet.protocol.encoding import Integers, word_type
 from discreet.protocol.masks import Expand, expand, sum_of_masks
+from discreet.protocol.message import digest
 from discreet.protocol.messages import Arrived, MaskSeed, NoisyMasks, Receipt, read_message
 from discreet.protocol.noise import draw_noise
 from discreet.protocol.questions import Offer, Question
@@ -25,9 +25,15 @@ DrawNoise = Callable[[Question], Integers]
 """The noise of a server on all cells of a question, in whole steps."""
 
 
-def fresh_noise(randomness: Randomness, question: Question) -> Integers:
-    """As the question describes it."""
-    return draw_noise(question.spend, question.step, question.cells, randomness)
+def noise_for(secret: bytes, question: Question, *seen: bytes) -> Integers:
+    """As the question describes it, by a stream of the server's own secret and of all that the answer is made of.
+
+    A server that was put back to an older state, by a snapshot or a copy, then gives the same answer again where it
+    would otherwise draw a second one: two draws would hide half as much as was paid for. Whatever the answer is made of
+    goes into the stream, so that no noise hides two different sums.
+    """
+    stream = Randomness.of_key(secret, digest(b"".join(map(digest, (question.digest, *seen)))).hex())
+    return draw_noise(question.spend, question.step, question.cells, stream)
 
 
 def receipt_code(key: bytes, message: MaskSeed | Receipt) -> bytes:
@@ -45,7 +51,7 @@ class ThirdPartyMachine:
     key
         32 bytes that both servers know and nobody else, for receipts.
     randomness
-        Where its noise comes from.
+        Where the secret comes from that its noise is made of.
     noise, mask
         Replaced in tests only.
 
@@ -53,7 +59,8 @@ class ThirdPartyMachine:
     ``minimum_group`` users, and never a second one over others: a round is closed once, and closing it again in the
     same words gives the same bytes. With the masked values this sum is all that depends on ratings, so the recommender,
     whoever colludes with it, sees Σz + noise of this party alone: what the ledger says. ∎ The ledger is this party's
-    own: it refuses questions that together cost more than was offered.
+    own: it refuses questions that together cost more than was offered. The seeds of a round are forgotten when it is
+    closed: whoever gets at this party's memory later unmasks nobody.
 
     Save :meth:`to_bytes` before anything that a method returned is sent.
     """
@@ -70,7 +77,8 @@ class ThirdPartyMachine:
         require(len(key) == 32, f"the key of receipts has 32 bytes, got {len(key)}")
         self.offer, self._key, self._mask = offer, key, mask
         self.ledger = Ledger(offer.epsilon, offer.delta, offer.unit)
-        self._noise = noise or partial(fresh_noise, Randomness() if randomness is None else randomness)
+        self._secret = (Randomness() if randomness is None else randomness).words(4).tobytes()
+        self._noise = noise
         self._question: Question | None = None
         self._seeds: dict[bytes, bytes] = {}
         self._closed: NoisyMasks | None = None
@@ -112,12 +120,12 @@ class ThirdPartyMachine:
         self._question, self._seeds, self._closed = question, {}, None
 
     def receive(self, seed: MaskSeed) -> Receipt:
-        """Keep a seed and confirm it; the same one again is confirmed again."""
+        """Keep a seed and confirm it; the same one again is confirmed again, while the round is open."""
         question = self._open_for(seed.label.to_bytes(), seed.question)
+        refuse_unless(not self.is_closed, "this round is closed")
         known = self._seeds.get(seed.sender)
         refuse_unless(known is None or known == seed.seed, "another seed came under this name")
         if known is None:
-            refuse_unless(not self.is_closed, "this round is closed")
             refuse_unless(len(self._seeds) < self.offer.most_users, "more users sent seeds than were announced")
             self._seeds[seed.sender] = seed.seed
         return Receipt(
@@ -141,9 +149,9 @@ class ThirdPartyMachine:
         label = arrived.label.to_bytes()
         seeds = [(self._seeds[sender], label + sender) for sender in arrived.senders]
         total = self._sum(seeds, question.cells)
-        total = total + np.asarray(self._noise(question), dtype=np.int64).astype(total.dtype)
-        self._closed = NoisyMasks(label=arrived.label, arrived=arrived.digest, words=total)
-        self._seeds = {sender: self._seeds[sender] for sender in arrived.senders}
+        drawn = self._noise or (lambda asked: noise_for(self._secret, asked, arrived.digest, total.tobytes()))
+        words = total + np.asarray(drawn(question), dtype=np.int64).astype(total.dtype)
+        self._closed, self._seeds = NoisyMasks(label=arrived.label, arrived=arrived.digest, words=words), {}
         return self._closed
 
     def _sum(self, seeds: list[tuple[bytes, bytes]], cells: int) -> AnyArray:
@@ -164,7 +172,7 @@ class ThirdPartyMachine:
 
     def to_bytes(self) -> bytes:
         """All that has to be kept, the receipts' key apart. It holds users' seeds: keep it secret."""
-        head = {"offer": self.offer.to_bytes().hex(), "ledger": self.ledger.to_json()}
+        head = {"offer": self.offer.to_bytes().hex(), "ledger": self.ledger.to_json(), "secret": self._secret.hex()}
         blocks = [b"" if each is None else each.to_bytes() for each in (self._question, self._closed)]
         seeds = b"".join(sender + seed for sender, seed in self._seeds.items())
         return packed_state("a third party", head, *blocks, seeds)
@@ -174,7 +182,7 @@ class ThirdPartyMachine:
         """Back from bytes that :meth:`to_bytes` made."""
         head, (question, closed, seeds) = unpacked_state("a third party", data)
         machine = cls(read_message(bytes.fromhex(head["offer"]), Offer), key=key, randomness=randomness)
-        machine.ledger = Ledger.from_json(head["ledger"])
+        machine.ledger, machine._secret = Ledger.from_json(head["ledger"]), bytes.fromhex(head["secret"])
         machine._question = read_message(question, Question) if question else None
         machine._closed = read_message(closed, NoisyMasks) if closed else None
         machine._seeds = {seeds[at : at + 16]: seeds[at + 16 : at + 48] for at in range(0, len(seeds), 48)}

@@ -7,6 +7,7 @@ A model is a frozen dataclass of settings. Its methods are all there is to write
     score(prepared, histories)            users by items, float32; higher is better. The only other one that is needed.
     predict(prepared, histories, users, items)      the expected rating of each pair of positions
     explain(prepared, history, item)      what each rating of the history adds to the score of the item
+    explain_many(prepared, history, items)    the same for several items at once, items by ratings; for speed alone
     prepare(release)                      what does not depend on a user, made once; whatever it returns is what the
                                           three above get. Without this method they get the release itself.
     declared(names)                       which arrays its releases hold, of what type and shape: checked whenever one
@@ -58,11 +59,23 @@ class ExplainingModel(Model, Protocol):
 
 
 @runtime_checkable
+class ExplainingManyModel(ExplainingModel, Protocol):
+    """A model that explains a whole list in one go, where most of the work is the same for every item."""
+
+    def explain_many(self, prepared: Any, history: History, items: Indices, /) -> Floats:
+        """What each rating of the history added to the score of each of ``items``: items by ratings."""
+        ...
+
+
+@runtime_checkable
 class ChoosingModel(Protocol):
-    """A model that may choose what it asks for next by the answers so far; a budget then books the whole limit."""
+    """A model that may choose what it asks for next by the answers so far.
+
+    A budget then books the whole limit, if all looks have Gaussian noise, and otherwise one look after another.
+    """
 
     def chooses_on_the_way(self, population: Any, /) -> bool:
-        """Whether it does, asked by this population; if so it asks for sums with Gaussian noise alone."""
+        """Whether it does, asked by this population; if so its looks have Gaussian noise, or Laplace noise first."""
         ...
 
 

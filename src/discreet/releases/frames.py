@@ -11,7 +11,7 @@ from discreet.errors import InputError, UnknownNameError, require, require_whole
 from discreet.processes import require_threads
 from discreet.releases.recommendations import best_items
 from discreet.releases.scorer import Scorer
-from discreet.types import Indices
+from discreet.types import Booleans, Indices
 
 
 def predict_frame(scorer: Scorer, histories: Ratings, pairs: Any, user: str, item: str) -> pl.DataFrame:
@@ -29,7 +29,7 @@ def predict_frame(scorer: Scorer, histories: Ratings, pairs: Any, user: str, ite
     return frame.with_columns(pl.Series("predicted", scorer.predict(histories, users, items)))
 
 
-def recommend_many(scorer: Scorer, histories: Ratings, k: int) -> pl.DataFrame:
+def recommend_many(scorer: Scorer, histories: Ratings, k: int, allowed: Booleans | None = None) -> pl.DataFrame:
     """See :meth:`discreet.Release.recommend_many`."""
     require_threads("polars")
     require_whole("k", k, least=1)
@@ -56,7 +56,7 @@ def recommend_many(scorer: Scorer, histories: Ratings, k: int) -> pl.DataFrame:
     blocks = [rows(0, none.astype(np.int32), none)]
     for first, scores in scorer.batches(histories):
         block = histories.select_users(np.arange(first, first + len(scores)))
-        blocks.append(rows(first, best_items(scores, [block], k), scores))
+        blocks.append(rows(first, best_items(scores, [block], k, allowed), scores))
     return pl.concat(blocks)
 
 

@@ -21,6 +21,7 @@ from discreet.errors import InputError, MissingLibraryError, ReleaseError, libra
 from discreet.names import find_kind
 from discreet.printable import printable
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.ledger import MOST_LINES
 from discreet.privacy.spend import Spend
 from discreet.releases.arrays_file import (
     STARTS,
@@ -51,7 +52,7 @@ MOST_CARD, MOST_SIGNATURE = 1 << 24, 1 << 14
 """In bytes."""
 LONGEST = 600
 """Of a sentence, in characters."""
-MOST_LINES, MOST_STEPS, MOST_SAMPLED = 1000, 1_000_000, 100
+MOST_STEPS, MOST_SAMPLED = 1_000_000, 100
 """Of a ledger: so many are added up in a few seconds."""
 NOT_RECOMPUTED = (
     "So says its card: what it promises was not recomputed from its ledger here, where a library for that is missing."

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from discreet import markup
 from discreet.data.ratings import Ratings
 from discreet.errors import library_for, require_whole
 from discreet.kernels import few_users, ranking
 from discreet.kernels.compiling import chosen
 from discreet.printable import printable
-from discreet.types import Floats, Indices
+from discreet.types import Booleans, Floats, Indices
 
 if TYPE_CHECKING:
     import polars as pl
@@ -96,9 +97,19 @@ class Recommendations(Sequence[Suggestion]):
             lines.append(f"{place:3}. {printable(suggestion.title)}" + (f"  because of {why}" if why else ""))
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        """The list for a notebook, with its reasons where it has some."""
+        explained = any(suggestion.because for suggestion in self._suggestions)
+        rows = []
+        for place, one in enumerate(self._suggestions, start=1):
+            why = ", ".join(f"{reason.title} ({reason.share:.0%})" for reason in one.because)
+            rows.append((str(place), one.title, f"{one.score:.3g}", *((why,) if explained else ())))
+        columns = ("", "title", "score", *(("because of",) if explained else ()))
+        return markup.box(markup.table(columns, rows, right=("", "score")))
 
-def best_items(scores: Floats, masked: Sequence[Ratings], k: int) -> Indices:
-    """The ``k`` best items of each user, best first, that none of ``masked`` holds; −1 where there are fewer.
+
+def best_items(scores: Floats, masked: Sequence[Ratings], k: int, allowed: Booleans | None = None) -> Indices:
+    """The ``k`` best ``allowed`` items of each user, best first, that none of ``masked`` holds; −1 where too few are.
 
     Equal scores: the lower position first, so that the same release always says the same.
 
@@ -106,7 +117,10 @@ def best_items(scores: Floats, masked: Sequence[Ratings], k: int) -> Indices:
     [[1, 2, 3]]
     """
     require_whole("k", k, least=1)
-    own = np.array(scores, dtype=np.float32) if masked or scores.dtype != np.float32 else np.ascontiguousarray(scores)
+    changed = masked or allowed is not None or scores.dtype != np.float32
+    own = np.array(scores, dtype=np.float32) if changed else np.ascontiguousarray(scores)
+    if allowed is not None:
+        own[:, ~allowed] = -np.inf
     for seen in masked:
         own[seen.user_index, seen.item_index] = -np.inf
     top_items = chosen(len(own), few_users.top_items, ranking.top_items)

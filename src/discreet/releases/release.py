@@ -1,11 +1,12 @@
 """What a fit returns: everything that leaves the ratings, and nothing about any user."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet import markup
 from discreet.collect.promise import promise_of, spends_of
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
@@ -130,6 +131,24 @@ class Release:
         promise = f"{word} epsilon {promised.epsilon:g}" if promised else "no privacy"
         return f"Release({type(self.model).__name__}, {len(self.catalogue):,} items, {promise})"
 
+    def _repr_html_(self) -> str:
+        """What it is and what it promises, for a notebook."""
+        guarantee = self.guarantee
+        promised = guarantee.proven or guarantee.claimed
+        pairs = [
+            ("model", type(self.model).__name__),
+            ("items", f"{len(self.catalogue):,}"),
+            ("promises", "nothing" if promised is None else f"{promised} for {guarantee.unit}"),
+            ("arrays", ", ".join(f"{name} {shape_of(array)}" for name, array in self.arrays.items())),
+            ("looks at the ratings", f"{len(self.spends):,}" if self.spends else "not in a ledger"),
+        ]
+        return markup.box(
+            markup.title("Release", guarantee.word if promised else "no privacy", guarantee.word),
+            markup.facts(pairs),
+            markup.paragraph(guarantee.sentences()[0]),
+            markup.paragraph(self.remark, small=True) if self.remark else "",
+        )
+
     @classmethod
     def of(cls, model: Model, population: Population, arrays: Mapping[str, AnyArray]) -> "Release":
         """What a model made of a population's answers, and of nothing else: so every look covers every array.
@@ -239,19 +258,49 @@ class Release:
         """
         return self.scorer().predict_frame(histories, pairs, user=user, item=item)
 
-    def recommend(self, history: History, k: int = 10, *, explain: bool = False) -> Recommendations:
+    def recommend(
+        self,
+        history: History,
+        k: int = 10,
+        *,
+        explain: bool = False,
+        exclude: Iterable[str] | None = None,
+        only: Iterable[str] | None = None,
+    ) -> Recommendations:
         """The ``k`` best items that the history does not hold, best first.
 
-        With ``explain=True`` each names the user's own ratings that carried it (not every model can).
+        With ``explain=True`` each names the user's own ratings that carried it (not every model can). ``exclude`` and
+        ``only`` name items, by identifier or title, that must not be recommended, or that alone may be.
         :meth:`recommend_many` serves many users at once.
         """
-        return self.scorer().recommend(history, k, explain=explain)
+        return self.scorer().recommend(history, k, explain=explain, exclude=exclude, only=only)
+
+    def similar(self, item: str, k: int = 10, *, only: Iterable[str] | None = None) -> Recommendations:
+        """The ``k`` items that liking an item speaks for most, best first; it needs no user.
+
+        The score of an item is what one highest rating of ``item`` adds to it, over what somebody without ratings is
+        shown; so popular items do not come first everywhere. Where the release knows nothing that goes beyond
+        averages, items are compared by their public genres and years.
+
+        >>> import discreet as dc
+        >>> ratings = dc.synthetic(users=80, items=40, ratings=1500, seed=1)
+        >>> len(dc.Cosine().fit(dc.NoPrivacy(ratings)).similar(ratings.catalogue.items[3], k=5))
+        5
+        """
+        return self.scorer().similar(item, k, only=only)
 
     def explain(self, history: History, item: str) -> tuple[Reason, ...]:
         """The own ratings that carry the score of an item, named by title or identifier; the strongest first."""
         return self.scorer().explain(history, item)
 
-    def recommend_many(self, histories: Ratings, k: int = 10) -> "pl.DataFrame":
+    def recommend_many(
+        self,
+        histories: Ratings,
+        k: int = 10,
+        *,
+        exclude: Iterable[str] | None = None,
+        only: Iterable[str] | None = None,
+    ) -> "pl.DataFrame":
         """The ``k`` best new items of every user, as a table.
 
         Parameters
@@ -260,6 +309,8 @@ class Release:
             What is known of the users; these items are left out.
         k
             How many each.
+        exclude, only
+            Items that are recommended to nobody, and the only ones that are, by identifier or title.
 
         Returns
         -------
@@ -275,7 +326,7 @@ class Release:
         >>> table.columns, table.height
         (['user', 'rank', 'item', 'title', 'score'], 150)
         """
-        return self.scorer().recommend_many(histories, k)
+        return self.scorer().recommend_many(histories, k, exclude=exclude, only=only)
 
     def save(self, folder: str | Path, *, sign: "SigningKey | str | Path | None" = None, replace: bool = False) -> None:
         """Write the release into a folder, whole or not at all; a release that is there is kept, unless ``replace``.
@@ -314,3 +365,13 @@ class Release:
         if model is not None and type(release.model) is not model:
             raise ReleaseError(f"{folder} holds a model {type(release.model).__name__}, not {model.__name__}")
         return release
+
+
+def shape_of(array: AnyArray) -> str:
+    """The shape of an array in words.
+
+    >>> import numpy as np
+    >>> shape_of(np.zeros((1000, 40)))
+    '1,000 by 40'
+    """
+    return " by ".join(f"{size:,}" for size in array.shape) or "1"

@@ -1,6 +1,6 @@
 """A release made ready to serve: what does not depend on a user is prepared once, then any number of users may ask."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,9 @@ from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError, InputError, library_for, require, require_type, require_whole
 from discreet.printable import printable
-from discreet.releases.contract import ExplainingModel, Model, PreparingModel, RatingModel
+from discreet.releases.contract import ExplainingManyModel, ExplainingModel, Model, PreparingModel, RatingModel
 from discreet.releases.recommendations import Reason, Recommendations, Suggestion, best_items
+from discreet.releases.stock import allowed_items
 from discreet.types import AnyArray, Floats, Indices
 
 if TYPE_CHECKING:
@@ -77,10 +78,19 @@ class Scorer:
         scores: Floats = self.scores(Ratings.of_history(history))[0]
         return scores
 
-    def recommend(self, history: History, k: int = 10, *, explain: bool = False) -> Recommendations:
+    def recommend(
+        self,
+        history: History,
+        k: int = 10,
+        *,
+        explain: bool = False,
+        exclude: Iterable[str] | None = None,
+        only: Iterable[str] | None = None,
+    ) -> Recommendations:
         """The ``k`` best items that the history does not hold, best first.
 
-        With ``explain=True`` each names the user's own ratings that carried it (not every model can).
+        With ``explain=True`` each names the user's own ratings that carried it (not every model can). ``exclude`` and
+        ``only`` name items, by identifier or title, that must not be recommended, or that alone may be.
         """
         require_type(
             history,
@@ -91,25 +101,49 @@ class Scorer:
         if explain:
             self._require_explaining()
         require_whole("k", k, least=1)
+        allowed = allowed_items(self.catalogue, exclude, only)
         alone = Ratings.of_history(history)
         scores = self.scores(alone)
-        best = best_items(scores, [alone], k)[0]
+        best = best_items(scores, [alone], k, allowed)[0]
+        best = best[best >= 0]
+        reasons = self.reasons(history, best) if explain else [()] * len(best)
         return Recommendations(
             [
                 Suggestion(
                     item=self.catalogue.items[int(item)],
                     title=str(self.catalogue.titles[item]),
                     score=float(scores[0, item]),
-                    because=self._reasons(history, int(item)) if explain else (),
+                    because=because,
                 )
-                for item in best[best >= 0]
+                for item, because in zip(best, reasons, strict=True)
             ]
         )
+
+    def similar(self, item: str, k: int = 10, *, only: Iterable[str] | None = None) -> Recommendations:
+        """The ``k`` items that liking an item speaks for most: see :meth:`discreet.Release.similar`."""
+        from discreet.releases.similar import similar_items
+
+        return similar_items(self, item, k, allowed_items(self.catalogue, None, only))
 
     def explain(self, history: History, item: str) -> tuple[Reason, ...]:
         """The own ratings that carry the score of an item, named by title or identifier; the strongest first."""
         self._check_history(history, "explain")
-        return self._reasons(history, self.catalogue.find(item))
+        return self.reasons(history, np.array([self.catalogue.find(item)], dtype=np.int32))[0]
+
+    def reasons(self, history: History, items: AnyArray) -> list[tuple[Reason, ...]]:
+        """For each of some items, by position, the own ratings that carry its score; the strongest first."""
+        self._check_history(history, "reasons")
+        self._require_explaining()
+        items = _positions("items", items, len(self.catalogue), "the catalogue")
+        if isinstance(self.model, ExplainingManyModel) and len(items) > 0:
+            with _computing(self.model):
+                shares = list(self.model.explain_many(self.prepared, history, items))
+        else:
+            shares = [self.shares(history, int(item)) for item in items]
+        strongest = [_strongest(row) for row in shares]
+        used = {row: int(history.items[row]) for carried in strongest for row, _ in carried}
+        names = {row: (self.catalogue.items[item], str(self.catalogue.titles[item])) for row, item in used.items()}
+        return [tuple(Reason(*names[row], share) for row, share in carried) for carried in strongest]
 
     def shares(self, history: History, item: int) -> Floats:
         """What each rating of a history adds to the score of the item at a position."""
@@ -160,12 +194,19 @@ class Scorer:
             self._require_scores(predicted)
         return np.clip(predicted, scale.low, scale.high).astype(np.float32)
 
-    def recommend_many(self, histories: Ratings, k: int = 10) -> "pl.DataFrame":
+    def recommend_many(
+        self,
+        histories: Ratings,
+        k: int = 10,
+        *,
+        exclude: Iterable[str] | None = None,
+        only: Iterable[str] | None = None,
+    ) -> "pl.DataFrame":
         """The ``k`` best new items of every user, as a table: see :meth:`discreet.Release.recommend_many`."""
         with library_for("tables"):
             from discreet.releases.frames import recommend_many
 
-        return recommend_many(self, histories, k)
+        return recommend_many(self, histories, k, allowed_items(self.catalogue, exclude, only))
 
     def predict_frame(
         self, histories: Ratings, pairs: Any, *, user: str = "user", item: str = "item"
@@ -204,20 +245,15 @@ class Scorer:
                 f"{type(self.model).__name__} cannot explain its suggestions; Almanac and neighbour models can"
             )
 
-    def _reasons(self, history: History, item: int) -> tuple[Reason, ...]:
-        carried = np.maximum(np.asarray(self.shares(history, item), dtype=np.float64), 0)
-        if not carried.any():
-            return ()
-        order = np.argsort(-carried, kind="stable")[:MOST_REASONS]
-        return tuple(
-            Reason(
-                item=self.catalogue.items[int(history.items[row])],
-                title=str(self.catalogue.titles[history.items[row]]),
-                share=float(carried[row] / carried.sum()),
-            )
-            for row in order
-            if carried[row] > 0
-        )
+
+def _strongest(shares: Floats) -> list[tuple[int, float]]:
+    """The ratings that carry most of a score, by their place in the history, each with its share of the whole."""
+    carried = np.maximum(np.asarray(shares, dtype=np.float64), 0)
+    whole = float(carried.sum())
+    if whole == 0:
+        return []
+    order = np.argsort(-carried, kind="stable")[:MOST_REASONS].tolist()
+    return [(row, float(carried[row]) / whole) for row in order if carried[row] > 0]
 
 
 @contextmanager

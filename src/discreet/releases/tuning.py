@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from discreet.privacy.budget import Budget
     from discreet.privacy.fingerprint import Sketch
 
-PUBLIC_FACTS = frozenset({"audience"})
-"""Fields of models that nobody tunes: about how many users take part."""
+PUBLIC_FACTS = frozenset({"audience", "purpose"})
+"""Fields of models that nobody tunes: about how many users take part, and what a release is for."""
 DEFAULT_KIND = "Almanac"
 
 Looked = TypeVar("Looked", Ratings, RatingsInParts)

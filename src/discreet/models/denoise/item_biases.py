@@ -9,14 +9,16 @@ from the noisy values and public constants.
                  b_i = f_iᵀβ + t z_i,  z_i ~ N(0, 1),  f_i = (1, log(n_i + 2s), public features).
                  β by generalised ridge regression; given t, the posterior mean is
                  b_i = f_iᵀβ + t² n_i (sum_i − n_i f_iᵀβ) / (t² n_i² + v_i),  its variance t² v_i / (t² n_i² + v_i),
-                 and what is not known of β. Both are averaged over a grid of t, each weighted by its likelihood: where
-                 noise hides how far items differ, the most likely t alone would take noise for differences.
+                 and what is not known of β. Both are averaged over a grid of t and σ, each weighted by its likelihood:
+                 where noise hides how far items differ, the most likely t alone would take noise for differences; and
+                 where ratings of rare items scatter more than usual, a fixed σ would take that for differences too.
 
-Where a model has a damping, it takes the place of σ²/t². Without noise its biases are damped means,
-Σ (r − mean) / (n + damping): the same form without the line.
+Where a model has a damping, σ²/t² is likely to be near it; a damping of 0 says that σ is 0. Without noise its biases
+are damped means, Σ (r − mean) / (n + damping): the same form without the line.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,9 +35,17 @@ class _Constants:
     """
 
     residual_deviation: float = 0.235
-    """The standard deviation of a rating about the expectation of its item."""
-    spreads: tuple[float, ...] = tuple(np.geomspace(0.005, 0.3, 30).tolist())
+    """The standard deviation of a rating about the expectation of its item: its prior median."""
+    residual_deviations: tuple[float, ...] = tuple((0.235 * np.geomspace(0.75, 1.4, 5)).tolist())
+    """The grid of it."""
+    of_its_logarithm: float = 0.12
+    """The prior standard deviation of its logarithm."""
+    spreads: tuple[float, ...] = tuple(np.geomspace(0.005, 0.3, 15).tolist())
     """The grid of t."""
+    of_log_damping: float = 0.3
+    """The prior standard deviation of log σ²/t² about that of the damping."""
+    unlikely: float = 1e-6
+    """What has a smaller posterior probability is left out."""
     level_spread: float = 0.2
     """Prior standard deviation of the level of the line."""
     slope_spread: float = 0.05
@@ -162,29 +172,70 @@ def posterior_biases(
     count_deviation
         Standard deviation of the noise on the counts before they were denoised.
     damping
-        σ²/t², where it is given; else σ is the constant.
+        About σ²/t², where it is given.
     """
     popularity = np.log((counts + CONSTANTS.count_smoothing * count_deviation) / weight + 1)
     popularity = (popularity - popularity @ counts / max(counts.sum(), 1e-9)) / 2
     line = np.concatenate([np.ones((len(counts), 1)), popularity[:, None], features], axis=1)
     prior = np.r_[CONSTANTS.level_spread, np.full(line.shape[1] - 1, CONSTANTS.slope_spread)] * width
-    penalty = np.diag(1 / prior**2)
-    deviances, means, variances = [], [], []
-    for spread in np.array(CONSTANTS.spreads) * width:
-        residual_variance = (CONSTANTS.residual_deviation * width) ** 2 if damping is None else damping * spread**2
-        error_variance = residual_variance * weight * counts + deviation**2 + 1e-12
+    fits = []
+    for residual_deviation in CONSTANTS.residual_deviations if damping != 0 else (0.0,):
+        error_variance = (residual_deviation * width) ** 2 * weight * counts + deviation**2 + 1e-12
+        for spread in np.array(CONSTANTS.spreads) * width:
+            fit = _Line.of(line, counts, sums, spread, error_variance, prior)
+            unlikely = _prior_deviance(residual_deviation, spread / width, damping)
+            fits.append(replace(fit, deviance=fit.deviance + unlikely))
+    likely = np.exp(-0.5 * (np.array([fit.deviance for fit in fits]) - min(fit.deviance for fit in fits)))
+    likely /= likely.sum()
+    mean, square, variance = np.zeros(len(counts)), np.zeros(len(counts)), np.zeros(len(counts))
+    for weight_of_it, fit in zip(likely, fits, strict=True):
+        if weight_of_it < CONSTANTS.unlikely:
+            continue
+        own, left = fit.posterior(line, counts, sums)
+        mean += weight_of_it * own
+        square += weight_of_it * own**2
+        variance += weight_of_it * left
+    covered = likely[likely >= CONSTANTS.unlikely].sum()
+    mean, square, variance = mean / covered, square / covered, variance / covered
+    return mean, variance + np.maximum(square - mean**2, 0.0)
+
+
+def _prior_deviance(residual_deviation: float, spread: float, damping: float | None) -> float:
+    """−2 log prior of σ and t, up to a constant."""
+    if residual_deviation == 0:
+        return 0.0
+    of_residuals = math.log(residual_deviation / CONSTANTS.residual_deviation) / CONSTANTS.of_its_logarithm
+    if damping is None:
+        return of_residuals**2
+    return of_residuals**2 + (math.log(residual_deviation**2 / spread**2 / damping) / CONSTANTS.of_log_damping) ** 2
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """The ridge regression of biases on the line, for one t and one σ."""
+
+    spread: float
+    error_variance: Doubles
+    gram: Doubles
+    beta: Doubles
+    deviance: float
+
+    @classmethod
+    def of(
+        cls, line: Doubles, counts: Doubles, sums: Doubles, spread: float, error_variance: Doubles, prior: Doubles
+    ) -> "_Line":
         variance = counts**2 * spread**2 + error_variance
         rows = line * (counts / np.sqrt(variance))[:, None]
         target = sums / np.sqrt(variance)
-        gram = rows.T @ rows + penalty
-        moment = rows.T @ target
-        beta = np.linalg.solve(gram, moment)
-        deviances.append(float(target @ target - moment @ beta + np.log(variance).sum() + np.linalg.slogdet(gram)[1]))
-        expected, own = line @ beta, spread**2 * counts / variance
-        means.append(expected + own * (sums - counts * expected))
-        of_line = np.einsum("ij,ji->i", line, np.linalg.solve(gram, line.T))
-        variances.append(spread**2 * error_variance / variance + (1 - own * counts) ** 2 * of_line)
-    likely = np.exp(-0.5 * (np.array(deviances) - min(deviances)))
-    likely /= likely.sum()
-    mean = likely @ np.array(means)
-    return mean, likely @ (np.array(variances) + (np.array(means) - mean) ** 2)
+        gram, moment = rows.T @ rows + np.diag(1 / prior**2), rows.T @ target
+        beta = np.asarray(np.linalg.solve(gram, moment), dtype=np.float64)
+        deviance = target @ target - moment @ beta + np.log(variance).sum() + np.linalg.slogdet(gram)[1]
+        return cls(spread, error_variance, gram, beta, float(deviance))
+
+    def posterior(self, line: Doubles, counts: Doubles, sums: Doubles) -> tuple[Doubles, Doubles]:
+        """Means and variances of the biases."""
+        variance = counts**2 * self.spread**2 + self.error_variance
+        expected, own = line @ self.beta, self.spread**2 * counts / variance
+        of_line = np.einsum("ij,ji->i", line, np.linalg.solve(self.gram, line.T))
+        left = self.spread**2 * self.error_variance / variance + (1 - own * counts) ** 2 * of_line
+        return expected + own * (sums - counts * expected), left

@@ -1,6 +1,7 @@
 """Item sums that are asked for in several looks, averaged; and what they say of the items."""
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -13,35 +14,40 @@ from discreet.types import Doubles, Floats, Indices
 
 @dataclass(frozen=True, eq=False)
 class SeenItems:
-    """Noisy counts and sums, from Gaussian looks with ``share`` of μ² altogether.
+    """Noisy counts and sums, from one look or several, and the deviation of the noise on every number.
 
-    Averaged by their shares, looks at the same sums have the noise of one look with all of them: variances are as one
-    over the share.
+    Looks at the same sums are averaged by their noise. Gaussian looks then have the noise of one look with the shares
+    of all of them; Laplace looks have a little more.
     """
 
     sums: ItemStatistics
     answer: Doubles
-    share: float
+    deviation: float
+    noise: Literal["laplace", "gaussian"]
 
     @classmethod
-    def ask(cls, sums: ItemStatistics, population: Population, share: float) -> "SeenItems":
+    def ask(
+        cls,
+        sums: ItemStatistics,
+        population: Population,
+        share: float,
+        noise: Literal["laplace", "gaussian"] = "gaussian",
+    ) -> "SeenItems":
         """The first look."""
-        return cls(sums, population.sum(replace(sums.contribution, noise="gaussian"), share), share)
+        asked = replace(sums.contribution, noise="gaussian") if noise == "gaussian" else sums.contribution
+        return cls(sums, population.sum(asked, share), population.deviation(asked, share), noise)
 
     def again(self, population: Population, share: float) -> "SeenItems":
         """One more."""
-        other = SeenItems.ask(self.sums, population, share)
-        total = self.share + share
-        return replace(self, answer=(self.answer * self.share + other.answer * share) / total, share=total)
+        other = SeenItems.ask(self.sums, population, share, self.noise)
+        here, there = self.deviation**-2, other.deviation**-2
+        answer = (self.answer * here + other.answer * there) / (here + there)
+        return replace(self, answer=answer, deviation=float((here + there) ** -0.5))
 
-    def deviation(self, population: Population) -> float:
-        """Of the noise on every number."""
-        return population.deviation(replace(self.sums.contribution, noise="gaussian"), self.share)
-
-    def averages(self, population: Population, features: Floats, most: int) -> Averages:
+    def averages(self, features: Floats, most: int) -> Averages:
         """What it says of every item, of which the ``most`` most rated are listed."""
         noisy_counts, noisy_sums = self.answer
-        counts, bias, unknown = denoised(self.sums, noisy_counts, noisy_sums, self.deviation(population), features)
+        counts, bias, unknown = denoised(self.sums, noisy_counts, noisy_sums, self.deviation, features)
         scale = self.sums.scale
         base = np.clip(self.sums.base + bias, scale.low, scale.high).astype(np.float32)
         return Averages(base, unknown, counts / self.sums.typical_weight, self.listed(most))
@@ -50,11 +56,10 @@ class SeenItems:
         """The most rated items, by the noisy counts."""
         return np.sort(np.argsort(-self.answer[0], kind="stable")[:most]).astype(np.int32)
 
-    def counts_with(self, said: NoisyCounts, averages: Averages, population: Population) -> Doubles:
+    def counts_with(self, said: NoisyCounts, averages: Averages) -> Doubles:
         """Counts by these looks and by sweeps together, in the unit of the averages."""
         weight = self.sums.typical_weight
-        noisy, deviation = self.answer[0] / weight, self.deviation(population) / weight
-        together, deviations = said.averaged_with(noisy[averages.listed], deviation)
+        together, deviations = said.averaged_with(self.answer[0][averages.listed] / weight, self.deviation / weight)
         counts = averages.counts.copy()
         counts[averages.listed] = posterior_counts(together, float(np.median(deviations)))
         return counts

@@ -33,7 +33,7 @@ from discreet.kernels.compiling import chosen
 from discreet.kernels.conditional_logit import fit_logit_rows, tiles
 from discreet.models.home.fold_in import fixed, row_sums
 from discreet.models.home.item_scales import item_scales
-from discreet.types import AnyArray, Floats, Indices
+from discreet.types import AnyArray, Doubles, Floats, Indices
 
 
 @dataclass(frozen=True)
@@ -171,26 +171,32 @@ class ConditionalLogit:
         fit(scores, histories.indptr, histories.item_index, self.covariates, self.precision, CONSTANTS.newton_steps)
         return scores
 
-    def shares(self, history: History, item: int) -> Floats:
-        """What each rating of a history adds to the score of ``item``, to first order.
+    def _covariates_of(self, items: Indices) -> Doubles:
+        tile = self.covariates.shape[2]
+        return self.covariates[items // tile, :, items % tile].astype(np.float64)
+
+    def shares(self, history: History, items: Indices) -> Floats:
+        """What each rating of a history adds to the score of each of ``items``, to first order: items by ratings.
 
         A rating moves b through the factors, and η through the features in which its item differs from what was
         expected: ∂ log b_i, and a Newton step from η = 0, are both sums over the rated items.
         """
         alone = Ratings.of_history(history)
-        logs = self.interactions.log_expectations(alone)[0].astype(np.float64)
-        share = np.exp(logs - logs.max())
+        logs = self.interactions.log_expectations(alone)[0]
+        share = np.zeros(self.covariates[:, 0].shape, dtype=np.float32)
+        share.ravel()[: len(logs)] = np.exp(logs - logs.max())
         share /= share.sum()
-        columns = self.covariates.transpose(0, 2, 1).reshape(-1, len(self.precision))[: len(share)].astype(np.float64)
-        columns -= share @ columns
-        own = columns[history.items]
-        hessian = len(own) * ((columns.T * share) @ columns) + np.diag(self.precision)
-        added = own @ np.linalg.solve(hessian, columns[item])
-        place, places = self.interactions.place[item], self.interactions.place[history.items]
-        if place >= 0:
+        mean, second = few_users.moments(self.covariates, share, np.empty_like(self.covariates))
+        own, asked = self._covariates_of(history.items) - mean, self._covariates_of(items) - mean
+        hessian = len(own) * (second - np.outer(mean, mean)) + np.diag(self.precision)
+        added = np.linalg.solve(hessian, asked.T).T @ own.T
+        place, places = self.interactions.place[items], self.interactions.place[history.items]
+        if len(self.interactions.rows) > 0:
             pull = len(own) * self.interactions.strength
-            along = self.interactions.outward[place] * pull / (pull + CONSTANTS.interaction_variance)
-            added += np.where(places >= 0, self.interactions.inward[places] @ along, 0) / np.exp(logs[item])
+            pull = pull / (pull + CONSTANTS.interaction_variance)
+            moved = (self.interactions.outward[place] * pull) @ self.interactions.inward[places].T
+            both = (place >= 0)[:, None] & (places >= 0)
+            added += np.where(both, moved, 0) / np.exp(logs[items])[:, None]
         return np.asarray(added, dtype=np.float32)
 
 

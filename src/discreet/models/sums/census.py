@@ -6,6 +6,12 @@ A user adds 1 to one cell: that of how many items they rated, in bins whose boun
 
 **One rating** moves its user from one bin to the next, or in from nowhere: two cells by 1, √2 in L2 and 2 in L1. A
 rating of another value moves nothing.
+
+Where single ratings are hidden, one number is enough: Σ_u √(n_u − 1), over users with n_u ≥ 1 ratings. It is about the
+trace of users' co-occurrence, with the weights that :mod:`~discreet.models.sums.pair_sums` has there. **One rating**
+moves one n_u from k to k + 1 and so the sum by √k − √(k − 1) for k ≥ 1, which is 1 for k = 1 and less than 1/2 beyond,
+and not at all for k = 0. Roots are rounded towards 0 to multiples of 2⁻¹⁰, which leaves 1 as it is and adds at most
+2⁻¹⁰ to the others; and none counts more than 2¹⁰, so sums are exact.
 """
 
 import math
@@ -42,6 +48,24 @@ def census_of_users() -> Contribution:
     )
     name, most = "how many users rated how much", most_on_lattice(1.0)
     return Contribution(name, (len(BINS),), _total, bounds, "gaussian", most_users=most)
+
+
+def trace_of_users() -> Contribution:
+    """Σ_u √(n_u − 1), for a population that hides single ratings.
+
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> round(float(trace_of_users().total(ratings)[0] / 50), 1)
+    3.2
+    """
+    bounds = (Bound("rating", "l1", 1.0, cells=1), Bound("rating", "l2", 1.0, cells=1))
+    return Contribution("how many pairs users rate", (1,), _trace, bounds, most_users=most_on_lattice(1.0))
+
+
+def _trace(ratings: Ratings) -> Doubles:
+    lengths = np.diff(ratings.indptr).astype(np.float64)
+    roots = np.minimum(np.sqrt(np.maximum(lengths - 1, 0)), 2.0**10)
+    return np.array([np.trunc(roots * 2.0**10).sum() * 2.0**-10])
 
 
 def _total(ratings: Ratings) -> Doubles:

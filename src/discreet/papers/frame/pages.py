@@ -71,29 +71,45 @@ def page_of(
 
 
 def document_of(paper: Paper, outcome: Outcome, judged: Sequence[Judged], pictures: Sequence[Picture] = ()) -> str:
-    """Markdown: verdict and picture first, then the claims, the notes and the numbers."""
-    data = outcome.data
+    """Markdown: verdict and picture first, then the claims, the notes and the numbers.
+
+    What is said of the paper once, whatever the data, is on its main page alone.
+    """
+    data, stem, main = outcome.data, document_name(paper, outcome), document_name(paper, outcome) == paper.name
     parts = [
-        f"# {paper.title}",
-        f"{paper.summary} {paper.citation}.",
+        f"# {paper.title}" if main else f"# {paper.title}, on {data.title}",
+        f"{paper.summary} {paper.citation}." if main else f"All about it is on [its page]({paper.name}.md).",
         f"**{in_words(paper, judged)}** on {data.title} ({data.users:,} users, {data.items:,} items, "
         f"{data.ratings:,} ratings; {_repetitions(outcome)}). Proven epsilon: {paper.proven}. All numbers, repetition "
-        f"by repetition: [{paper.name}.json]({paper.name}.json).",
-        *(f"![{picture.title}]({paper.name}-{picture.name}.png)\n\n{picture.caption}" for picture in pictures),
-        f"```sh\ndiscreet reproduce {paper.name} --seeds {outcome.seeds} -o {paper.name}\n```",
+        f"by repetition: [{stem}.json]({stem}.json).",
+        *(f"![{picture.title}]({stem}-{picture.name}.png)\n\n{picture.caption}" for picture in pictures),
+        f"```sh\n{_command(paper, outcome)}\n```",
     ]
     for source, (title, text) in SECTIONS.items():
         chosen = [one for one in judged if one.source == source]
         if chosen:
             parts += [f"## {title}", text.format(counted=in_words(paper, judged)), _claims_table(paper, chosen)]
-    parts += [paper.notes.strip()] if paper.notes else []
-    contents = [table_of(paper.contents)] if paper.contents else []
+    parts += [paper.notes.strip()] if paper.notes and main else []
+    contents = [table_of(paper.contents)] if paper.contents and main else []
     made = (*_printed(paper, outcome), *paper.tables(outcome), _data(paper, outcome))
     for rows in (*made, _numbers(paper, outcome, shown=True), *contents):
         parts += [f"## {rows.title}", rows.text, _table(rows.columns, rows.rows)]
-    again = f"discreet reproduce {paper.name} --from docs/papers/{paper.name}.json --document docs/papers"
+    again = f"discreet reproduce {paper.name} --from docs/papers/{stem}.json --document docs/papers"
     head = f"<!-- Written by `{again}`: change the paper, not this page. -->"
     return "\n\n".join([head, *filter(None, parts)]) + "\n"
+
+
+def document_name(paper: Paper, outcome: Outcome) -> str:
+    """What the files of the documentation are called: the paper's other data have pages of their own."""
+    others = (known.name for known in paper.run_on[1:] if known.is_(outcome.data))
+    return next((f"{paper.name}-{name}" for name in others), paper.name)
+
+
+def _command(paper: Paper, outcome: Outcome) -> str:
+    stem = document_name(paper, outcome)
+    data = "" if stem == paper.name else f" --data {outcome.data.name}"
+    quick = " --quick" if outcome.grid == paper.quick else ""
+    return f"discreet reproduce {paper.name}{data}{quick} --seeds {outcome.seeds} -o {stem}"
 
 
 def in_words(paper: Paper, judged: Sequence[Judged]) -> str:
@@ -161,7 +177,7 @@ def _printed(paper: Paper, outcome: Outcome) -> list[Rows]:
 
 def _data(paper: Paper, outcome: Outcome) -> Rows:
     def row(known: RunOn) -> list[str]:
-        run = "run" if known.is_(outcome.data) else "not run"
+        run = "run" if known.is_(outcome.data) else "not on this page"
         return [known.name, known.sizes, known.test, known.clash or "none found", run]
 
     return Rows(

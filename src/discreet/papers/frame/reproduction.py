@@ -14,7 +14,7 @@ from discreet.pages.drawing import Picture
 from discreet.pages.page import write_page
 from discreet.papers.frame.claims import Judged, count, judge_all
 from discreet.papers.frame.outcome import Outcome
-from discreet.papers.frame.pages import document_of, page_of
+from discreet.papers.frame.pages import document_name, document_of, page_of
 from discreet.papers.frame.paper import Paper
 
 
@@ -62,10 +62,11 @@ class Reproduction:
 
     def write_document(self, folder: Path) -> Path:
         """The page of the documentation, with its numbers and its picture beside it."""
-        path = folder / f"{self.paper.name}.md"
+        name = document_name(self.paper, self.outcome)
+        path = folder / f"{name}.md"
         self._write_json(path.with_suffix(".json"))
         for picture in self.pictured:
-            picture.save(folder / f"{self.paper.name}-{picture.name}.png")
+            picture.save(folder / f"{name}-{picture.name}.png")
         write_whole(path, self.document().encode())
         return path
 

@@ -1,0 +1,77 @@
+"""``discreet export``: a release for users' own devices."""
+
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+
+from discreet.cli.options import Json
+from discreet.cli.tables import document, facts, note, say
+from discreet.errors import require
+
+
+def export(
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="Folder of a release.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write.")],
+    web: Annotated[bool, typer.Option("--web", help="For browsers: a page, a module and one file.")] = False,
+    precision: Annotated[
+        str, typer.Option(metavar="TYPE", help="Of matrices: float32, float16 or int8; the loss is measured.")
+    ] = "float32",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier export in DIR.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Ask the export in node and in Chromium too, and compare with Python.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write a release for devices, with a page that recommends in the browser and sends nothing.
+
+    Any web server can serve the folder, and `discreet serve` does. `discreet.js` in it is the module for programs of
+    your own. docs/device.md describes the file, so that other programs can read it.
+    """
+    from discreet.releases.release import Release
+    from discreet.web.agreement import PROGRAMS, agreement, program_of
+    from discreet.web.export import RELEASE, export_release
+    from discreet.web.file_format import PRECISIONS, Precision
+    from discreet.web.loss import precision_loss
+
+    require(web, "say what to export for: --web, for browsers")
+    require(precision in PRECISIONS, f"--precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
+    chosen = cast(Precision, precision)
+    loaded = Release.load(release)
+    folder = export_release(loaded, output, precision=chosen, replace=replace)
+    loss = None if chosen == "float32" else precision_loss(loaded, chosen)
+    found = []
+    for where in PROGRAMS if check else ():
+        if program_of(where) is None:
+            note(f"{where} is not on this machine, and was not asked")
+            continue
+        found.append(agreement(loaded, folder, where))
+    size = (folder / RELEASE).stat().st_size
+    if json:
+        document(
+            {
+                "folder": str(folder),
+                "bytes": size,
+                "precision": precision,
+                "loss": None if loss is None else vars(loss),
+                "agreement": [vars(one) for one in found],
+            }
+        )
+        return
+    facts(
+        [
+            ("page", str(folder / "index.html")),
+            ("release", f"{size:,} bytes, compressed"),
+            *([] if loss is None else [(f"loss by {precision}", str(loss))]),
+            *(
+                (
+                    f"in {one.where}",
+                    f"scores within {one.score:.1e} of Python's, "
+                    f"{one.equal_lists} of {one.histories} lists of 20 the same",
+                )
+                for one in found
+            ),
+        ]
+    )
+    say(str(loaded.guarantee))
+    say(f"Now try: discreet serve {release}")

@@ -1,0 +1,241 @@
+"""``discreet.toml``: what every command of a project would otherwise have to be told again.
+
+It is looked for in this folder and the folders above, read once into :class:`Project`, and becomes the defaults of the
+options that it names; what is typed wins. Paths in it are relative to its own folder.
+
+    [data]
+    source = "ratings.csv"          a file, a data set by name, or an address; with query = "select …" for a database
+    scale = "1:5"
+    items = "items.csv"
+    items-public = true
+
+    [fit]
+    model = "almanac"
+    epsilon = 1.0
+    unit = "user"
+    release = "release"
+
+    [budget]
+    account = "films"
+    limit = 8.0
+
+    [recommend]
+    output = "recs.parquet"
+    k = 20
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from discreet.errors import InputError, UnknownNameError
+
+NAME = "discreet.toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSection:
+    """``[data]``: where the ratings are and how to read them."""
+
+    source: str | None = None
+    query: str | None = None
+    user_column: str | None = None
+    item_column: str | None = None
+    rating_column: str | None = None
+    time_column: str | None = None
+    scale: str | None = None
+    items: Path | None = None
+    items_public: bool | None = None
+    users: Path | None = None
+    repeats: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitSection:
+    """``[fit]``: the model, its privacy, and where its release is."""
+
+    model: str | None = None
+    settings: tuple[str, ...] | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    unit: str | None = None
+    trust: str | None = None
+    audience: int | None = None
+    tuned_on: str | None = None
+    release: Path | None = None
+    sign: Path | None = None
+    once_per: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetSection:
+    """``[budget]``: who pays, and what may be spent in all."""
+
+    account: str | None = None
+    url: str | None = None
+    limit: float | None = None
+    delta: float | None = None
+    unit: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecommendSection:
+    """``[recommend]``: what is recommended to everybody, and where it is written."""
+
+    output: Path | None = None
+    k: int | None = None
+    exclude: Path | None = None
+    only: Path | None = None
+    chunk: int | None = None
+    titles: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """What a ``discreet.toml`` says.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "discreet.toml"
+    >>> _ = file.write_text('[data]\\nsource = "ml-100k"\\n[fit]\\nepsilon = 1\\n')
+    >>> Project.read(file).defaults()["fit"]
+    {'data': 'ml-100k', 'epsilon': 1.0}
+    """
+
+    path: Path
+    data: DataSection = field(default_factory=DataSection)
+    fit: FitSection = field(default_factory=FitSection)
+    budget: BudgetSection = field(default_factory=BudgetSection)
+    recommend: RecommendSection = field(default_factory=RecommendSection)
+
+    @classmethod
+    def read(cls, path: Path) -> "Project":
+        """Read a file; a key that is not known is refused, with the nearest one that is."""
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InputError(f"there is no file {path}", place=str(path)) from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}"
+            ) from None
+        except tomllib.TOMLDecodeError as error:
+            raise InputError.at(str(path), f"this is not TOML: {str(error)[:1].lower()}{str(error)[1:]}") from None
+        sections = {found.name: found.type for found in fields(cls) if found.name != "path"}
+        made: dict[str, Any] = {}
+        for name, values in content.items():
+            if name not in sections:
+                raise _unknown(path, "section", name, list(sections))
+            if not isinstance(values, Mapping):
+                raise InputError.at(str(path), f"{name} is a section: write [{name}] on a line of its own")
+            kind: Any = get_type_hints(cls)[name]
+            made[name] = _section(path, name, kind, values)
+        return cls(path=path, **made)
+
+    def defaults(self) -> dict[str, dict[str, Any]]:
+        """For each command the defaults of its options, by the names of its parameters."""
+        data = _given(self.data)
+        if "source" in data:
+            data["data"] = data.pop("source")
+        fit = _given(self.fit)
+        release = {"release": fit.pop("release")} if "release" in fit else {}
+        privacy = {name: fit[name] for name in ("epsilon", "delta", "unit", "trust") if name in fit}
+        account = {name: value for name, value in _given(self.budget).items() if name == "account"}
+        paying = account | ({"budget": self.budget.url} if self.budget.url is not None else {})
+        model = [fit["model"]] if "model" in fit else []
+        settings = {name: fit[name] for name in ("settings", "audience") if name in fit}
+        written = {"output": release["release"]} if release else {}
+        several = {name: f"{value:g}" if name == "epsilon" else value for name, value in privacy.items()}
+        night = _given(self.recommend)
+        limits = _given(self.budget)
+        if "limit" in limits:
+            limits["epsilon"] = limits.pop("limit")
+        owner = {} if account or "data" not in data else {"data": data["data"]}
+        found = {
+            "fit": data | fit | paying | written,
+            "plan": data | fit | paying,
+            "search": data | privacy | paying,
+            "evaluate": data | privacy | settings | paying | ({"models": model} if model else {}),
+            "compare": data | several | settings | paying,
+            "recommend": {**data, **release, **night},
+            "show": release,
+            "certificate": release | paying,
+            "budget": limits | owner,
+        }
+        return {command: values for command, values in found.items() if values} | (
+            {"data": {"describe": data}} if data else {}
+        )
+
+
+def find(folder: Path) -> Path | None:
+    """The nearest ``discreet.toml``, here or in a folder above."""
+    here = folder.absolute()
+    places = (above / NAME for above in (here, *here.parents))
+    found = next((place for place in places if place.is_file()), None)
+    return Path(NAME) if found == Path.cwd() / NAME else found
+
+
+def _section(path: Path, name: str, kind: Any, values: Mapping[str, Any]) -> Any:
+    hints = get_type_hints(kind)
+    known = {hint.replace("_", "-"): hint for hint in hints}
+    made = {}
+    for key, value in values.items():
+        if key.replace("_", "-") not in known:
+            raise _unknown(path, f"key in [{name}]", key, list(known))
+        hint = known[key.replace("_", "-")]
+        made[hint] = _value(path, f"{key} in [{name}]", hints[hint], value)
+    return kind(**made)
+
+
+def _value(path: Path, what: str, hint: Any, value: Any) -> Any:
+    """A value of the kind that the key has; a path is relative to the file."""
+    kind = next(one for one in hint.__args__ if one is not type(None))
+    if kind is float and type(value) is int:
+        value = float(value)
+    if kind is Path and isinstance(value, str):
+        return _beside(path, value)
+    if kind == tuple[str, ...]:
+        if isinstance(value, Mapping):
+            value = [f"{name}={_spelled(one)}" for name, one in value.items()]
+        if isinstance(value, list) and all(isinstance(one, str) for one in value):
+            return tuple(value)
+        raise InputError.at(str(path), f"{what} must be a table, for example settings = {{factors = 8}}")
+    if type(value) is not kind:
+        words = {
+            str: "text, in quotes",
+            float: "a number",
+            int: "a whole number",
+            bool: "true or false",
+            Path: "a path, in quotes",
+        }
+        raise InputError.at(str(path), f"{what} must be {words[kind]}")
+    if what.startswith(("source in", "url in")):
+        return _place(path, value)
+    return value
+
+
+def _spelled(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _place(path: Path, value: str) -> str:
+    """A file beside the ``discreet.toml``; a name of a data set or an address stays as it is."""
+    if "://" in value or not (Path(value).suffix or len(Path(value).parts) > 1 or (path.parent / value).exists()):
+        return value
+    return str(_beside(path, value))
+
+
+def _beside(path: Path, value: str) -> Path:
+    place = Path(value).expanduser()
+    return place if place.is_absolute() or path.parent == Path() else path.parent / place
+
+
+def _given(section: Any) -> dict[str, Any]:
+    return {one.name: value for one in fields(section) if (value := getattr(section, one.name)) is not None}
+
+
+def _unknown(path: Path, what: str, name: str, known: list[str]) -> InputError:
+    error = UnknownNameError.among(what, name, known)
+    hint = "" if "did you mean" in str(error) else f"; there are {', '.join(known)}"
+    return InputError.at(str(path), f"{error}{hint}")

@@ -1,0 +1,165 @@
+"""What an almanac asks for after its first look with the unit rating, decided by what it saw.
+
+One rating touches two cells of the item sums, so Laplace noise is two to three times smaller there than Gaussian noise.
+Pairs of items touch many cells and need Gaussian noise. So looks come in this order, each with a share of epsilon: a
+first look with Laplace noise, at how many pairs users rate (:mod:`~discreet.models.sums.census`) and at the item sums;
+item sums again with Laplace noise; and then, where they pay, pairs with Gaussian noise, which get all of delta. The
+first look is small: Laplace noise does not split without loss.
+
+With n_i the denoised counts of items:
+
+    S     =  Σ n_i² / Σ n_i, in deviations of the noise on a count if the whole budget went there
+    q(K)  =  the share of ratings that the K most rated items have
+    R(K)  =  √q(K) Σ_u √(n_u − 1), over the spectral threshold 2 s √K of noise on pairs of these items: about the trace
+             of their co-occurrence against its noise
+
+    for ratings   products and counts of pairs, with little weight on counts: the most items up to q = 95% for which
+                  R ≥ 45, if q ≥ 60% and S ≥ 120
+    for ranking   counts alone: the items for which q √R is largest, of those with R ≥ 24 and q ≥ 40%, if S ≥ 25
+    for both      products and counts with similar weights where the rule for ratings asks for them, among as many items
+                  as the geometric mean of both rules; else counts, with a smaller share, where R ≥ 45
+    otherwise     item sums with all that is left
+
+**Guarantee.** All Laplace looks come before the only one with Gaussian noise, and each is charged when it is asked: the
+two phases of the ledger's filter (:mod:`~discreet.privacy.composition`).
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.models.sums.almanac_plan import CONSTANTS as PLAN
+from discreet.models.sums.almanac_plan import Purpose
+from discreet.models.sums.item_statistics import ItemStatistics
+from discreet.models.sums.pair_sums import PairSums
+from discreet.populations.population import Population
+from discreet.types import Doubles, Floats, Indices
+
+
+@dataclass(frozen=True)
+class _Constants:
+    """Chosen on splits with the seeds 501 to 503 of MovieLens 100K and FilmTrust, and 501 of latest-small.
+
+    Shares are of epsilon.
+    """
+
+    trace_share: float = 0.01
+    """For how many pairs users rate."""
+    first_share: float = 0.03
+    """For the first look at item sums."""
+    again_beside_pairs: float = 0.25
+    """For item sums again, where pairs are asked for."""
+    again_beside_counts: float = 0.55
+    """The same where only rankings get anything out of pairs, and the release is for both."""
+    clear_for_products: float = 120.0
+    """The least S for products."""
+    clear_for_counts: float = 25.0
+    """The least S for co-occurrence counts."""
+    ratio_for_products: float = 45.0
+    """The least R for products."""
+    ratio_for_counts: float = 24.0
+    """The least R for counts, if the release is for rankings."""
+    ratio_for_counts_beside: float = 45.0
+    """The same if it is for both."""
+    covered_by_products: float = 0.95
+    """The share of ratings beyond which more items are not worth their noise."""
+    least_covered_by_products: float = 0.6
+    """The least share of ratings that products must be about."""
+    power_of_ratio: float = 0.5
+    """How much R counts beside q."""
+    clip: float = 0.25
+    """Where residuals are clipped in products, in widths of the scale."""
+    relative_weight_for_ratings: float = 0.1
+    """κ² of :mod:`~discreet.models.sums.pair_sums`: the weight of counts relative to products."""
+    relative_weight_for_both: float = 0.6
+    """The same if the release is for both."""
+
+
+CONSTANTS = _Constants()
+
+
+@dataclass(frozen=True)
+class NextLooks:
+    """Shares of epsilon, which sum to what the first look left; among how many items pairs are asked for, and how."""
+
+    again: float
+    pairs: float = 0.0
+    items: int = 0
+    products: bool = False
+    relative_weight: float = 1.0
+
+    def pair_sums(self, population: Population, rows: Indices, base: Floats) -> PairSums:
+        """Without products the clip is infinite: all residuals become 0 and only co-occurrence counts are left."""
+        clip = CONSTANTS.clip * population.catalogue.scale.width if self.products else math.inf
+        return PairSums(rows, base, clip, self.relative_weight, None, "rating, l2")
+
+
+def item_sums(population: Population, purpose: Purpose) -> ItemStatistics:
+    """The first look at items."""
+    about = ItemStatistics.of(population.catalogue, "rating")
+    return replace(about, relative_weight=PLAN.relative_weight(purpose))
+
+
+def check(population: Population) -> None:
+    """Raise where pairs could not be had: without a delta."""
+    base = np.zeros(len(population.catalogue), dtype=np.float32)
+    rows = np.arange(min(2, len(base)), dtype=np.int32)
+    population.deviation(NextLooks(0.0).pair_sums(population, rows, base).contribution)
+
+
+def next_looks(purpose: Purpose, trace: float, counts: Doubles, population: Population) -> NextLooks:
+    """What to ask for next."""
+    left = 1 - CONSTANTS.trace_share - CONSTANTS.first_share
+    pairs, clearness = left - CONSTANTS.again_beside_pairs, clearness_of(counts, population)
+    covered, ratios = shares_and_ratios(trace, counts, population, pairs)
+    fewer = items_for_counts(covered, ratios, CONSTANTS.ratio_for_counts)
+    if purpose != "ranking" and clearness >= CONSTANTS.clear_for_products:
+        items, weight = items_for_products(covered, ratios), CONSTANTS.relative_weight_for_ratings
+        if purpose == "both":
+            items, weight = round(math.sqrt(items * fewer)), CONSTANTS.relative_weight_for_both
+        if items:
+            return NextLooks(left - pairs, pairs, items, products=True, relative_weight=weight)
+    if purpose == "ratings" or clearness < CONSTANTS.clear_for_counts:
+        return NextLooks(left)
+    if purpose == "both":
+        pairs = left - CONSTANTS.again_beside_counts
+        covered, ratios = shares_and_ratios(trace, counts, population, pairs)
+        fewer = items_for_counts(covered, ratios, CONSTANTS.ratio_for_counts_beside)
+    return NextLooks(left - pairs, pairs, fewer) if fewer else NextLooks(left)
+
+
+def clearness_of(counts: Doubles, population: Population) -> float:
+    """S above."""
+    typical = float((counts**2).sum()) / max(float(counts.sum()), 1e-9)
+    return typical / population.deviation(ItemStatistics.of(population.catalogue, "rating").contribution)
+
+
+def shares_and_ratios(trace: float, counts: Doubles, population: Population, share: float) -> tuple[Doubles, Doubles]:
+    """q and R for K from 1 on, as many as pairs may be asked for."""
+    falling = np.sort(counts)[::-1]
+    covered = (np.cumsum(falling) / max(float(falling.sum()), 1e-9))[: PLAN.most_items]
+    sizes = np.arange(1, len(covered) + 1)
+    base = np.zeros(len(population.catalogue), dtype=np.float32)
+    asked = NextLooks(0.0, share, len(sizes)).pair_sums(population, np.arange(len(sizes), dtype=np.int32), base)
+    noise = asked.deviations(population.deviation(asked.contribution, share))[1]
+    return covered, np.sqrt(covered) * max(trace, 0.0) / (2 * noise * np.sqrt(sizes))
+
+
+def items_for_products(covered: Doubles, ratios: Doubles) -> int:
+    """K above; 0 where products are not worth asking for."""
+    most = int(np.searchsorted(covered, CONSTANTS.covered_by_products)) + 1
+    enough = np.flatnonzero(ratios[:most] >= CONSTANTS.ratio_for_products)
+    if not len(enough) or covered[enough[-1]] < CONSTANTS.least_covered_by_products:
+        return 0
+    return int(enough[-1]) + 1 if enough[-1] > 0 else 0
+
+
+def items_for_counts(covered: Doubles, ratios: Doubles, least: float) -> int:
+    """K above; 0 where counts are not worth asking for."""
+    fitting = (ratios >= least) & (covered >= PLAN.least_covered)
+    fitting[: min(PLAN.fewest_items, len(fitting)) - 1] = False
+    if not fitting.any():
+        return 0
+    worth = np.where(fitting, covered * np.maximum(ratios, 0) ** CONSTANTS.power_of_ratio, 0.0)
+    return int(np.argmax(worth)) + 1

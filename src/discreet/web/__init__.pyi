@@ -1,0 +1,5 @@
+from .export import export_release as export_release
+from .loss import PrecisionLoss as PrecisionLoss
+from .loss import precision_loss as precision_loss
+
+__all__: list[str]
