@@ -114,7 +114,7 @@ class GraphedSum:
         whole = {"dtype": torch.int64, "device": device}
         self.batch = Batch(
             torch.zeros(users + 1, **whole),
-            torch.full((ratings,), sizes.items, **whole),  # one past the last: sorted behind all others
+            torch.zeros(ratings, **whole),  # those that are not there count 0 for the first item
             torch.zeros(ratings, **whole),
             torch.zeros(ratings, device=device),
             torch.zeros(ratings, device=device),
@@ -154,8 +154,8 @@ class GraphedSum:
         ):
             own[:count].copy_(given)
         if count < before:
-            self.batch.items[count:before] = self.sizes.items
-            self.batch.inputs[count:before] = 0
+            for own in (self.batch.items, self.batch.users, self.batch.inputs):
+                own[count:before] = 0
         self._filled = count
         self.batch.offsets.copy_(batch.offsets)
         self.batch.mass.copy_(batch.mass)
