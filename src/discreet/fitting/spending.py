@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.doors import checked_before
 from discreet.errors import BudgetError, InputError, OverspentError, require
-from discreet.fitting.recovering import is_published, recover
+from discreet.fitting.recovering import is_published, recover, unreleased
 from discreet.fitting.replay import fit_and_replay
 from discreet.populations.answer_file import AnswerFile
 from discreet.populations.paying import Paying
@@ -149,6 +149,9 @@ def pay_and_publish(
         promised = tuned(model, population)
         if promised.proven is None:
             raise InputError(f"{promised.reason}; nothing was computed or spent")
+    sentence = unreleased(booking.budget.account(booking.account), run_id)
+    if sentence:
+        _log.warning(sentence)
     where = None if place is None else str(place.folder)
     name, settings = repr(model), settings_hash(model)
     if plan is None and any(spend.mechanism != "gaussian" for spend in rehearsed.spends):
