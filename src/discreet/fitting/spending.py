@@ -17,6 +17,7 @@ Whoever dies between note and folder has left the release beside it, where the n
 import hashlib
 import json
 import logging
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -165,7 +166,9 @@ def pay_and_publish(
     assert place is not None
     if plan is not None:
         follow(plan, population)
-    file = None if run_id is None or plan is None else answers_of(place, reservation, run_id, model, population)
+    file = None
+    if run_id is not None and plan is not None and hasattr(os, "pread"):  # not on every system: there it begins anew
+        file = answers_of(place, reservation, run_id, model, population)
     try:
         release = fit_and_replay(model, population, progress, file)
         if plan is not None and population.spends != plan.spends:
