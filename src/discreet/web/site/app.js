@@ -96,6 +96,7 @@ function choose({ item, title }) {
 
 // ── Wiring ──
 
+if (!opened.usesRatings) $("own-word").textContent = "What you like";
 showPromise(opened.guarantee, opened.card);
 const popular = update();
 if (!store.ratings.size) $("starters").replaceChildren(...popular.slice(0, STARTERS).map((one) => element("li", {}, button(one.title, `Add ${one.title}`, () => choose(one), "chip"))));
