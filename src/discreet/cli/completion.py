@@ -16,13 +16,13 @@ def completion(
 ) -> None:
     """Print what completes commands and options in a shell: `source <(discreet completion bash)`."""
     require(shell in SHELLS, f"there is no completion for {shell!r}: choose from {', '.join(SHELLS)}")
-    from typer.completion import get_completion_script
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
     typer.echo(get_completion_script(prog_name="discreet", complete_var=VARIABLE, shell=shell))
 
 
 def answer_shells() -> None:
     """Make ready for the question of a shell. Otherwise it is left out: it would slow every command down."""
-    from typer.completion import completion_init
+    from typer.completion import completion_init  # type: ignore[attr-defined]
 
     completion_init()
