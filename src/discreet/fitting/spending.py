@@ -144,7 +144,7 @@ def pay_and_publish(
     on_the_way = isinstance(model, ChoosingModel) and model.chooses_on_the_way(population)
     rehearsed = rehearse(model, population)
     plan = None if on_the_way else rehearsed
-    if plan is None or not any(spend.chooses for spend in plan.spends):  # a choice that is planned is paid for
+    if not any(spend.chooses for spend in rehearsed.spends):  # a choice that is one of the looks is paid for
         promised = tuned(model, population)
         if promised.proven is None:
             raise InputError(f"{promised.reason}; nothing was computed or spent")
