@@ -169,6 +169,8 @@ class Project:
             "compare": data | several | settings | paying,
             "recommend": {**data, **release, **night},
             "show": release,
+            "serve": release,
+            "export": release,
             "certificate": release | paying,
             "budget": limits | owner,
         }
