@@ -34,6 +34,8 @@ ELSEWHERE = {
     "search",
     "attack untrusted",
     "reproduce tables",
+    "reports delete",
+    "similar",
     *(f"reproduce {name}" for name in PAPERS),
 }
 

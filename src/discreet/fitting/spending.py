@@ -8,9 +8,10 @@
     released    note that it was written
 
 Whoever stops after the third step has paid. A run with a name (``run_id``) may be tried again: it goes on with the
-line that is booked, and with the answers that were drawn already (:mod:`discreet.populations.answer_file`). Of all who try the same run, one may note a checksum, and only that one publishes: two draws of the
-noise would be two releases. Whoever dies between note and folder has left the release beside it, where the next command
-finds it (:mod:`discreet.fitting.recovering`).
+line that is booked, and with the answers that were drawn already (:mod:`discreet.populations.answer_file`). Of all who
+try the same run, one may note a checksum, and only that one publishes: two draws of the noise would be two releases.
+Whoever dies between note and folder has left the release beside it, where the next command finds it
+(:mod:`discreet.fitting.recovering`).
 """
 
 import hashlib
@@ -47,6 +48,10 @@ _log = logging.getLogger("discreet")
 
 PATIENCE = 100
 """Tenths of a second to wait for whoever is about to move a release to its place."""
+
+
+class TakenOverError(BudgetError):
+    """Another process publishes this run."""
 
 
 @checked_before
@@ -170,6 +175,10 @@ def pay_and_publish(
         progress(1, 1, "writing the release")  # the last moment to be stopped
         release = replaced(release, note=note)
         save(release, place, sign, telling(reservation, place))
+    except TakenOverError:
+        if file is not None:
+            file.remove()  # what was drawn here is never released
+        raise
     except BaseException:
         if place.waiting() is None and file is not None and file.is_used:
             _log.warning("no release was written yet: the same command goes on from what was drawn, and is paid once")
@@ -216,7 +225,7 @@ def telling(reservation: Reservation, place: Place) -> Telling:
         place.booked = True  # if the answer is lost on the way, only the budget knows
         if not reservation.publishing(arrays):
             place.booked = False
-            raise BudgetError("another process has taken this run over, and publishes it; nothing was written here")
+            raise TakenOverError("another process has taken this run over, and publishes it; nothing was written here")
 
     return Telling(reservation.budget.place, tell)
 
