@@ -132,13 +132,11 @@ def cluster(folder: Path, executors: int) -> dict[str, float]:
         spark.range(10).count()  # executors are there
         watch, before, started = Watch(), cpu_seconds(), time.perf_counter()
         frame = spark.read.parquet(str(folder / "train.parquet"))
-        rows = frame.count()
         ratings = dc.from_spark(
             frame,
             scale=(1, 5),
             items=str(folder / "items.csv"),
             items_public=True,
-            partitions=max(4, rows // 4_000_000),
         )
         loaded = time.perf_counter()
         ledger = dc.Ledger(**TERMS, unit=dc.User())
