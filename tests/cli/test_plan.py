@@ -7,6 +7,8 @@ import pytest
 import discreet as dc
 from discreet.fitting.planning import fits_within, plan_for
 
+BEFOREHAND = "almanac:purpose=none"
+"""An almanac that decides what to ask for by public facts alone."""
 PRIVATE = ("--epsilon", 1, "--unit", "user")
 
 
@@ -16,7 +18,9 @@ def declared(items):
 
 
 def test_a_plan_says_what_is_asked_and_what_it_costs(discreet, table, declared):
-    outcome = discreet("plan", table, *declared, *PRIVATE, "--limit", 4, "--fast")
+    on_the_way = discreet("plan", table, *declared, *PRIVATE, "--limit", 4, "--fast")
+    assert on_the_way.code == 0 and "its noisy answers decide what is asked next" in on_the_way.out
+    outcome = discreet("plan", BEFOREHAND, table, *declared, *PRIVATE, "--limit", 4, "--fast")
     assert outcome.code == 0, outcome.err
     for words in (
         "how often each item was rated",
@@ -26,7 +30,9 @@ def test_a_plan_says_what_is_asked_and_what_it_costs(discreet, table, declared):
         "no rating was read",
     ):
         assert words in outcome.out
-    document = json.loads(discreet("plan", table, *declared, *PRIVATE, "--limit", 4, "--fast", "--json").out)
+    document = json.loads(
+        discreet("plan", BEFOREHAND, table, *declared, *PRIVATE, "--limit", 4, "--fast", "--json").out
+    )
     assert document["audience"] == 5000 and sum(look["share"] for look in document["looks"]) == pytest.approx(1)
 
 
@@ -44,7 +50,7 @@ def test_no_rating_is_read_and_nothing_is_booked(discreet, table, declared, tmp_
 
 
 def test_the_dry_run_is_what_the_fit_then_does(discreet, table, declared, tmp_path):
-    data = ("fit", "almanac", table, *declared, *PRIVATE, "-o", tmp_path / "out")
+    data = ("fit", BEFOREHAND, table, *declared, *PRIVATE, "-o", tmp_path / "out")
     dry = discreet(*data, "--dry-run", "--json")
     assert dry.code == 0 and not (tmp_path / "out").exists()
     assert discreet(*data).code == 0
@@ -55,6 +61,7 @@ def test_the_dry_run_is_what_the_fit_then_does(discreet, table, declared, tmp_pa
 def test_other_epsilons_are_tried_on_made_up_ratings(discreet, table, declared):
     document = json.loads(discreet("plan", "almanac", table, *declared, *PRIVATE, "--json").out)
     rows = document["made_up"]
+    assert "On made-up ratings" in document["begins"][0]
     assert [row["epsilon"] for row in rows] == pytest.approx([0.1, 0.3, 1, 3, 10, None])
     assert rows[-1]["rmse"] < rows[0]["rmse"] and rows[-1]["ndcg"] > rows[0]["ndcg"]
 
@@ -88,7 +95,9 @@ def test_what_cannot_be_planned_is_one_sentence(discreet, table, items, tmp_path
 def test_patterns_begin_where_the_fit_begins_to_ask_for_them():
     catalogue = dc.synthetic(users=50, items=300, ratings=600, seed=1).catalogue
     for users in (1000, 200_000):
-        _, plan = plan_for(dc.Almanac(audience=users), catalogue, dc.Terms(epsilon=1.0, unit="user"), users)
+        _, plan = plan_for(
+            dc.Almanac(audience=users, purpose=None), catalogue, dc.Terms(epsilon=1.0, unit="user"), users
+        )
         assert ("are asked for" in plan.begins[0]) == (len(plan.looks) == 2)
 
 

@@ -1,5 +1,6 @@
 """``discreet plan``: what a fit would ask for, buy and cost, before anything is spent and any rating is read."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -95,7 +96,7 @@ def show_plan(
     require(terms.epsilon is not None, "a plan is about what privacy costs: give --epsilon")
     require(limit is None or limit > 0, f"--limit must be positive, got {limit}")
     require(name != AUTO or not settings, "--set is for a model with a name: name the model")
-    from discreet.evaluation.made_up import trials_on_made_up_data
+    from discreet.evaluation.made_up import begins_in, trials_on_made_up_data
     from discreet.fitting.accounts import account_name
     from discreet.fitting.audience import audience_of
     from discreet.fitting.planning import plan_for
@@ -115,6 +116,8 @@ def show_plan(
     if not fast and (found.looks or found.on_the_way):
         with bar() as progress:
             trials = trials_on_made_up_data(model, catalogue, terms, told.users, progress)
+        if found.on_the_way:
+            found = replace(found, begins=begins_in(trials, terms, told.users))
     if json:
         document(
             found.to_json()
@@ -133,7 +136,7 @@ def print_plan(found: "Plan", trials: "list[Trial]", audience: str) -> None:
         ("rests on", f"{audience}, {found.items:,} items, {found.features} columns of public features"),
     ]
     if found.on_the_way:
-        rows.append(("asks for", "a first look; its noisy answer decides what is asked next, within the same epsilon"))
+        rows.append(("asks for", "a first look; its noisy answers decide what is asked next, within the same epsilon"))
     elif not found.looks:
         rows.append(("asks for", "nothing: it spends nothing"))
     for place, look in enumerate(found.looks):

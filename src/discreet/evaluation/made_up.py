@@ -77,6 +77,28 @@ def trials_on_made_up_data(
     return found
 
 
+def begins_in(trials: Sequence[Trial], terms: Terms, audience: int) -> tuple[str, ...]:
+    """From which of the epsilons that were tried patterns stand out, and with how many users the one asked for does.
+
+    >>> made_up = [Trial(0.1, None, 0.1, 0), Trial(1.0, None, 0.2, 3), Trial(None, None, 0.3, 9)]
+    >>> begins_in(made_up, Terms(epsilon=0.1), 500)[1]
+    'With epsilon 0.1 about 5,000 users would be needed for that.'
+    """
+    found = [trial.epsilon for trial in trials if trial.epsilon is not None and trial.patterns > 0]
+    if not found or terms.epsilon is None:
+        return ("On made-up ratings no patterns stand out at any of these epsilons.",)
+    first = min(found)
+    sentences = [f"On made-up ratings patterns begin to stand out at about epsilon {first:g} with {audience:,} users."]
+    if first > terms.epsilon:
+        delta = terms.ledger().delta
+        ratio = first / terms.epsilon if delta == 0 else mu_of(first, delta) / mu_of(terms.epsilon, delta)
+        users = audience * (ratio**2 if terms.trusted == "devices" else ratio)
+        sentences.append(
+            f"With epsilon {terms.epsilon:g} about {float(f'{users:.2g}'):,.0f} users would be needed for that."
+        )
+    return tuple(sentences)
+
+
 def made_up_like(catalogue: Catalogue, audience: int) -> tuple[Ratings, float]:
     """Synthetic ratings of about as many items, and how many announced users each of theirs stands for.
 

@@ -7,7 +7,7 @@ numbers otherwise) by title, letter case and punctuation aside. Titles that seve
 import re
 from collections import Counter
 from dataclasses import replace
-from typing import TypeVar
+from typing import overload
 
 import numpy as np
 
@@ -19,11 +19,14 @@ from discreet.errors import InputError, require_type
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Indices
 
-Data = TypeVar("Data", Ratings, RatingsInParts)
 _OTHER = re.compile(r"[\W_]+")
 
 
-def with_prior(ratings: Data, release: Release) -> Data:
+@overload
+def with_prior(ratings: Ratings, release: Release) -> Ratings: ...
+@overload
+def with_prior(ratings: RatingsInParts, release: Release) -> RatingsInParts: ...
+def with_prior(ratings: Ratings | RatingsInParts, release: Release) -> Ratings | RatingsInParts:
     """The same ratings, with what another release says of their items as a prior for models that take one.
 
     Parameters

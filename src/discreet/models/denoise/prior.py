@@ -5,7 +5,8 @@ The noise of the sums has known standard deviations. Everything is estimated fro
     same people    Where the prior holds noisy sums of the same kind, and they differ from the new ones by no more than
                    both noises explain, the two are averaged by their noise, 1/variance: ten looks at a tenth of μ²
                    are one with all of it.
-    popularity     n_i = λ p_i e^{τ z_i}, p_i the counts of the prior. Against it stands the same with all p_i alike.
+    popularity     n_i = λ p_i (1 + f_iᵀγ) e^{τ z_i}, p_i the counts of the prior, γ by ridge regression on public
+                   features: what is new is rated more elsewhere. Against it stands the same with all p_i alike.
                    λ and τ are averaged over a grid, weighted by the likelihood of the noisy counts.
     means          sums as in :mod:`~discreet.models.denoise.item_biases` about base + ρ (expected there − its mean),
                    averaged over a grid of ρ from 0 (nothing is believed) to 1. Where popularity does not agree, items
@@ -49,10 +50,14 @@ class _Constants:
     """The prior probability that its means say nothing, where popularity agrees."""
     doubt_of_strangers: float = 0.98
     """The same where it does not."""
+    believed: float = 0.5
+    """How likely it must be that the prior is about these people, for anything of it to be used."""
     drift: float = 4.0
     """By how many standard deviations sums may differ more than noise explains, and still be of the same people."""
+    change_spread: float = 0.4
+    """Prior standard deviation of these changes."""
     largest_change: float = 3.0
-    """How far a taste factor is rescaled by new popularity."""
+    """How far popularity may differ by features, and a taste factor is rescaled by new popularity."""
 
 
 CONSTANTS = _Constants()
@@ -106,28 +111,33 @@ def _with_prior(
     features: Floats,
     averaged: bool,
 ) -> dict[str, AnyArray]:
-    """Counts, means and factors; what rests on more patterns of the fit's own than the prior has stays as it is."""
-    counts, agrees = (_counts(seen), 1.0) if averaged else counts_with(seen, prior)
+    """Counts, means and factors.
+
+    What the noisy sums do not bear out changes nothing; nor is anything changed that rests on more patterns of the
+    fit's own than the prior has.
+    """
+    counts, agrees = (_counts(seen), 1.0) if averaged else counts_with(seen, prior, features)
     found = dict(arrays)
-    more_tastes, more_factors = (
-        _more(arrays[name], others)
-        for name, others in (("taste_factors", prior.tastes), ("item_factors", prior.factors))
-    )
-    if more_tastes or not arrays["taste_factors"].any():
+    if agrees <= CONSTANTS.believed:
+        return found
+    tastes, factors = arrays["taste_factors"], arrays["item_factors"]
+    more_tastes, more_factors = _more(tastes, prior.tastes), _more(factors, prior.factors)
+    if more_tastes or not tastes.any():
         found["counts"] = (counts / asked.typical_weight).astype(np.float32)
-    believed = 0.0
-    if len(seen.answer) == 2 and (more_factors or not arrays["item_factors"].any()):
-        bias, unknown, believed = biases_with(counts, seen, prior, asked, features, 0.0 if averaged else agrees)
-        believed = 1.0 if averaged else believed
-        base = np.clip(asked.base + bias, asked.scale.low, asked.scale.high)
-        mean = float(base @ counts / max(counts.sum(), 1e-9))
-        found["mean"] = np.array([mean], dtype=np.float32)
-        found["item_bias"] = (base - mean).astype(np.float32)
-        found["unknown"] = unknown.astype(np.float32)
-    if more_factors and agrees > 0.5 and believed > 0.5:
-        found["item_factors"] = _fitted(prior.factors, arrays["item_factors"].shape[1])
-    if more_tastes and agrees > 0.5:
-        found["taste_factors"] = _fitted(rescaled(prior, found["counts"]), arrays["taste_factors"].shape[1])
+    if more_tastes:
+        found["taste_factors"] = _fitted(rescaled(prior, found["counts"]), tastes.shape[1])
+    if len(seen.answer) < 2 or (factors.any() and not more_factors):
+        return found
+    bias, unknown, believed = biases_with(counts, seen, prior, asked, features, 0.0 if averaged else agrees)
+    if not averaged and believed <= CONSTANTS.believed:
+        return found
+    base = np.clip(asked.base + bias, asked.scale.low, asked.scale.high)
+    mean = float(base @ counts / max(counts.sum(), 1e-9))
+    found["mean"] = np.array([mean], dtype=np.float32)
+    found["item_bias"] = (base - mean).astype(np.float32)
+    found["unknown"] = unknown.astype(np.float32)
+    if more_factors:
+        found["item_factors"] = _fitted(prior.factors, factors.shape[1])
     return found
 
 
@@ -152,20 +162,29 @@ def averaged_with(seen: Seen, prior: ItemPrior, asked: ItemStatistics) -> Seen |
     return Seen(answer, noise)
 
 
-def counts_with(seen: Seen, prior: ItemPrior) -> tuple[Doubles, float]:
+def counts_with(seen: Seen, prior: ItemPrior, features: Floats) -> tuple[Doubles, float]:
     """Posterior counts, and how likely it is that the prior's popularity is about these people."""
     counts = _counts(seen)
     here = prior.matched & (prior.counts > 0)
     noisy, noise, expected = seen.answer[0][here], seen.noise[here], prior.counts[here].astype(np.float64)
     if here.sum() < 2 or noisy @ expected <= 0:
         return counts, 0.0
-    like_prior = _grid(noisy, noise, expected)
+    like_prior = _grid(noisy, noise, expected * _changes(noisy, noise, expected, features[here]))
     alike = _grid(noisy, noise, np.full(len(noisy), max(float(noisy.mean()), 1e-9)))
     best = max(like_prior[0].max(), alike[0].max())
     mine, others = (np.exp(found[0] - best) for found in (like_prior, alike))
     agrees = float(mine.sum() / (mine.sum() + others.sum()))
     counts[here] = agrees * (mine / mine.sum() @ like_prior[1]) + (1 - agrees) * counts[here]
     return counts, agrees
+
+
+def _changes(noisy: Doubles, noise: Doubles, expected: Doubles, features: Floats) -> Doubles:
+    """1 + f_iᵀγ: how much more than in the prior items with these features are rated."""
+    level = max(float(noisy @ expected) / float(expected @ expected), 1e-12)
+    rows = level * expected[:, None] * features / noise[:, None]
+    gram = rows.T @ rows + np.eye(rows.shape[1]) / CONSTANTS.change_spread**2
+    found = 1 + features @ np.linalg.solve(gram, rows.T @ ((noisy - level * expected) / noise))
+    return np.asarray(np.clip(found, 1 / CONSTANTS.largest_change, CONSTANTS.largest_change), dtype=np.float64)
 
 
 def _grid(noisy: Doubles, noise: Doubles, expected: Doubles) -> tuple[Doubles, Doubles]:
