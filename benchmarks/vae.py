@@ -1,8 +1,8 @@
 """What privacy costs a step of an autoencoder: time, beside a plain step and Opacus's, and memory.
 
     python benchmarks/vae.py            one table: the same network, batch and optimiser, on a processor or a GPU
-    python benchmarks/vae.py --epoch    one epoch over ratings of the shape of MovieLens 20M, plain and private, with the
-                                        fraction of peak bandwidth and arithmetic that is reached
+    python benchmarks/vae.py --epoch    one epoch over ratings of the shape of MovieLens 20M on a GPU, plain and private
+                                        steps, with the fraction of peak bandwidth and arithmetic reached
 
 Times are the least of several repeats, all taken in turn. On a processor they are processor time, which another load on
 the machine disturbs least: run it with one thread (OMP_NUM_THREADS=1), as threads that wait count too. A plain
@@ -11,8 +11,8 @@ precision, draws noise and rounds to the lattice. On a GPU everything stays ther
 batch there, and both are played from a graph. What noise takes is measured by itself; on a GPU it is made while the
 passes wait for memory.
 
-Opacus is a row where it is installed. On a GPU it ends with 1 if a private step over 2,000 users or more takes more than
-1.3 times a plain one.
+Opacus is a row where it is installed. On a GPU it ends with 1 if a private step over 2,000 users or more takes more
+than 1.3 times a plain one.
 """
 
 import argparse
@@ -25,8 +25,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
-from discreet.kernels import autoencoder as NETWORK
-from discreet.kernels import clipped_gradients as CLIPPED
+from discreet.kernels import autoencoder, clipped_gradients
 from discreet.kernels.gpu_gradients import GraphedSum, captured
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.slabs import NoiseOnDevice, add_many_gaussians
@@ -46,15 +45,15 @@ class Step:
 
     def __init__(self, users: int, items: int, hidden: int, latent: int, rated: int, device: str) -> None:
         rng = np.random.default_rng(0)
-        self.sizes = NETWORK.Sizes(items=items, hidden=hidden, latent=latent)
+        self.sizes = autoencoder.Sizes(items=items, hidden=hidden, latent=latent)
         self.device, self.users = device, users
         own = [np.sort(rng.choice(items, rated, replace=False)) for _ in range(users)]
         indptr, listed = np.arange(users + 1) * rated, np.concatenate(own)
         inputs, targets = np.full(len(listed), rated**-0.5), np.full(len(listed), 1 / rated)
         self.noise = rng.standard_normal((users, latent))
         self.code_noise = torch.as_tensor(self.noise, dtype=torch.float32, device=device)
-        self.rows = CLIPPED.Rows(indptr, listed, inputs, targets, self.noise)
-        self.batch = NETWORK.Batch.of(indptr, listed, inputs, targets, device=device)
+        self.rows = clipped_gradients.Rows(indptr, listed, inputs, targets, self.noise)
+        self.batch = autoencoder.Batch.of(indptr, listed, inputs, targets, device=device)
         flat = torch.tensor(self.sizes.flat(self.sizes.start(0)), device=device)
         self.flat, self.weights = flat, self.sizes.split(flat)
         self.adam = torch.optim.Adam([flat], lr=1e-3, fused=True)
@@ -75,7 +74,7 @@ class Step:
         return {}
 
     def gradient(self) -> torch.Tensor:
-        passed = NETWORK.run(self.sizes, self.weights, self.batch, beta=0.2, noise=self.code_noise)
+        passed = autoencoder.run(self.sizes, self.weights, self.batch, beta=0.2, noise=self.code_noise)
         found = passed.gradients(torch.full((self.users,), 1 / self.users, device=self.device))
         return torch.cat([found[name].ravel() for name in self.sizes.shapes])
 
@@ -88,7 +87,9 @@ class Step:
         if self.device == "cuda":
             return self.private_graph.play(self.weights, self.batch, self.code_noise, CLIP)
         precision = "single" if self.users <= 4096 else "mixed"
-        sums, _ = CLIPPED.clipped_sum(self.sizes, self.weights, self.rows, CLIP, beta=0.2, precision=precision)
+        sums, _ = clipped_gradients.clipped_sum(
+            self.sizes, self.weights, self.rows, CLIP, beta=0.2, precision=precision
+        )
         return torch.cat([sums[name].ravel() for name in self.sizes.shapes])
 
     def private(self) -> dict[str, float]:
@@ -198,9 +199,8 @@ def table(device: str, repeats: int, batches: list[int], items: int) -> int:
             )
         del step, makers
     if device == "cuda":
-        print(
-            f"\na private step of 2,000 users or more takes at most {BAR:g} plain ones: {'MISSED' if missed else 'holds'}"
-        )
+        words = "MISSED" if missed else "holds"
+        print(f"\na private step of 2,000 users or more takes at most {BAR:g} plain ones: {words}")
     return missed
 
 
@@ -220,52 +220,66 @@ def epoch(device: str) -> None:
     item = np.searchsorted(np.cumsum(weight) / weight.sum(), rng.random(len(user))).astype(np.int64)
     keys = np.unique(user * items + np.minimum(item, items - 1))
     indptr, listed = np.searchsorted(keys, np.arange(users + 1) * items), keys % items
-    sizes = NETWORK.Sizes(items=items, hidden=100, latent=30)
+    sizes = autoencoder.Sizes(items=items, hidden=100, latent=30)
     copy, product = peaks(device)
     most = int(max(indptr[min(first + batch, users)] - indptr[first] for first in range(0, users, batch)))
     there = {"offsets": torch.tensor(indptr, device=device), "items": torch.tensor(listed, device=device)}
     for private in (False, True):
-        flat = torch.tensor(sizes.flat(sizes.start(0)), device=device)
-        weights, adam = sizes.split(flat), torch.optim.Adam([flat], lr=1e-3, fused=True)
-        graphed = GraphedSum(sizes, (), batch, most, beta=0.2) if private else None
-
-        def step(first: int) -> None:
-            last = min(first + batch, users)
-            rows = there["items"][indptr[first] : indptr[last]]
-            offsets = torch.full((batch + 1,), len(rows), device=device)
-            offsets[: last - first] = there["offsets"][first:last] - there["offsets"][first]
-            counts = offsets.diff()
-            user = torch.repeat_interleave(torch.arange(batch, device=device), counts, output_size=len(rows))
-            shares = (1 / counts.clamp(min=1).float())[user]
-            some = NETWORK.Batch(offsets, rows, user, shares.sqrt(), shares, (counts > 0).float())
-            code = torch.randn((batch, 30), device=device)
-            if graphed is not None:
-                noise = NoiseOnDevice(SIGMA, GRID, len(flat), RANDOMNESS, device)
-                total = graphed.play(weights, some, code, CLIP)
-                flat.grad = noise.add_to(total).div_(batch).to(torch.float32)
-            else:
-                passed = NETWORK.run(sizes, weights, some, beta=0.2, noise=code)
-                found = passed.gradients(torch.full((batch,), 1 / batch, device=device))
-                flat.grad = torch.cat([found[name].ravel() for name in sizes.shapes])
-            adam.step()
-
-        step(0)
-        torch.cuda.synchronize() if device == "cuda" else None
-        start = time.perf_counter()
-        for first in range(0, users, batch):
-            step(first)
-        torch.cuda.synchronize() if device == "cuda" else None
-        seconds = time.perf_counter() - start
+        seconds = _epoch_of(sizes, indptr, there, batch, most, private=private, device=device)
         flops = 3 * 2 * users * items * 100
         # Over users × items numbers: a product writes the logits, one kernel reads and writes them, two products read
         # them; privately the kernel writes doubles as well, and one of the products reads these.
         traffic = users * items * (4 * 5 if not private else 4 * 4 + 8 * 2)
         print(
             f"{'private' if private else 'plain'}: {len(listed):,} ratings, one epoch on {where_it_runs(device)}: "
-            f"{seconds:.2f} s, {flops / seconds / 1e12:.1f} Tflop/s ({flops / seconds / product:.0%} of a large product in "
-            f"single precision), {traffic / seconds / 1e9:.0f} GB/s ({traffic / seconds / copy:.0%} of a copy)",
+            f"{seconds:.2f} s, {flops / seconds / 1e12:.1f} Tflop/s ({flops / seconds / product:.0%} of a product "
+            f"in single precision), {traffic / seconds / 1e9:.0f} GB/s ({traffic / seconds / copy:.0%} of a copy)",
             flush=True,
         )
+
+
+def _epoch_of(
+    sizes: autoencoder.Sizes,
+    indptr: np.ndarray,
+    there: dict[str, torch.Tensor],
+    batch: int,
+    most: int,
+    *,
+    private: bool,
+    device: str,
+) -> float:
+    """Seconds of all steps of an epoch."""
+    flat = torch.tensor(sizes.flat(sizes.start(0)), device=device)
+    weights, adam = sizes.split(flat), torch.optim.Adam([flat], lr=1e-3, fused=True)
+    users = len(indptr) - 1
+    summed = GraphedSum(sizes, (), batch, most, beta=0.2)
+    plain = GraphedSum(sizes, (), batch, most, beta=0.2, plain=True)
+
+    def step(first: int) -> None:
+        last = min(first + batch, users)
+        rows = there["items"][indptr[first] : indptr[last]]
+        offsets = torch.full((batch + 1,), len(rows), device=device)
+        offsets[: last - first] = there["offsets"][first:last] - there["offsets"][first]
+        counts = offsets.diff()
+        user = torch.repeat_interleave(torch.arange(batch, device=device), counts, output_size=len(rows))
+        shares = (1 / counts.clamp(min=1).float())[user]
+        some = autoencoder.Batch(offsets, rows, user, shares.sqrt(), shares, (counts > 0).float())
+        code = torch.randn((batch, 30), device=device)
+        if private:
+            noise = NoiseOnDevice(SIGMA, GRID, len(flat), RANDOMNESS, device)
+            total = summed.play(weights, some, code, CLIP)
+            flat.grad = noise.add_to(total).div_(batch).to(torch.float32)
+        else:
+            flat.grad = plain.play(weights, some, code, CLIP) / batch
+        adam.step()
+
+    step(0)
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    for first in range(0, users, batch):
+        step(first)
+    torch.cuda.synchronize()
+    return time.perf_counter() - start
 
 
 def peaks(device: str) -> tuple[float, float]:

@@ -47,7 +47,8 @@ def shop(tmp_path) -> Path:
 def environment(shop: Path) -> dict[str, str]:
     source = str(Path(dc.__file__).parents[1])
     own = {"PATH": f"{shop / 'bin'}:{os.environ['PATH']}", "DISCREET_BUDGET": str(shop / "budget.sqlite")}
-    return os.environ | own | {"PYTHONPATH": source}
+    prefect = {"PREFECT_HOME": str(shop / "prefect-home"), "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "300"}
+    return os.environ | own | prefect | {"PYTHONPATH": source}
 
 
 def run(shop: Path, *command: str) -> str:

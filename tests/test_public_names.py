@@ -34,7 +34,7 @@ FOLDERS = {
     "privacy": "LevelLoss Loss PublicKey SigningKey Spend choose private_count private_mean private_quantile",
     "spark": "SparkRatings evaluate_frames recommend_frame",
     "releases": "Array PersonalPromise Recommendations Suggestion promised_to with_prior",
-    "web": "PrecisionLoss export_release precision_loss",
+    "web": "PrecisionLoss export_page export_release precision_loss",
 }
 OFFERED = [(dc, name) for name in dc.__all__] + [
     (getattr(dc, folder), name) for folder in FOLDERS for name in getattr(dc, folder).__all__

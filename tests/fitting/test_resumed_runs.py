@@ -171,7 +171,11 @@ def test_kill_9_on_the_command_line_and_the_same_command_again(tmp_path):
     for answers, ending in (("5", -signal.SIGKILL), ("4", -signal.SIGKILL), ("5", 0)):
         # The third time four answers are missing: the fifth never comes, and nothing is killed.
         done = subprocess.run(
-            [sys.executable, "-c", KILLED, answers, *words], env=environment, capture_output=True, text=True, check=False
+            [sys.executable, "-c", KILLED, answers, *words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == ending, done.stderr
         sizes.append(path.stat().st_size if path.exists() else 0)

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.kernels.chacha import chacha_block
 from discreet.populations import calibration
 from discreet.privacy import slabs
 from discreet.privacy.noise import add_gaussian
 from discreet.privacy.randomness import Randomness
 
+torch = pytest.importorskip("torch")
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 RISK = 1e-9  # of a false alarm in each test; seeds are fixed, so that none ever comes or goes
 
 
@@ -74,5 +77,56 @@ def test_streams_that_are_split_off_differ_and_stay_secret():
     assert not stream.split().is_seeded and Randomness(seed=1).split().is_seeded
 
 
-def test_only_steps_of_many_cells_are_drawn_so():
+def test_sums_of_many_cells_are_drawn_so():
     assert calibration.MANY == 1 << 20
+
+
+def test_blocks_are_those_of_the_library():
+    """Our own ChaCha20, for single blocks, beside the library's."""
+    key = np.arange(32, dtype=np.uint8).tobytes()
+    law = slabs._Law(key, 2.0**30, True, slabs.DOUBT)
+    block = np.empty(16, dtype=np.uint32)
+    for counter, attempt, purpose in ((0, 0, 0), (7, 3, 1), (2**32 - 1, 5, 0)):
+        chacha_block(law.key_words, counter, attempt, purpose, block)
+        np.testing.assert_array_equal(block.view(np.uint64), law._words(counter, attempt, purpose, 8))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("sigma", [2.0**26, 1.3 * 2.0**30, 2.0**44])
+def test_torch_makes_the_same_integers(device, sigma):
+    count = 200_003
+    here = slabs.NoiseOnDevice(sigma, 1.0, count, Randomness(seed=6), device).integers()
+    np.testing.assert_array_equal(here.cpu().numpy(), slabs.draw_from(sigma, count, Randomness(seed=6)))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_what_doubles_cannot_decide_is_decided_the_same_everywhere(device):
+    """With more doubt more numbers are decided with 100 digits, and all of them come out as before."""
+    wanted = slabs.draw_from(2.0**30, 20_000, Randomness(seed=7))
+    noise = slabs.NoiseOnDevice(2.0**30, 1.0, 20_000, Randomness(seed=7), device, doubt=2.0**-8)
+    assert len(noise._drawn.doubtful()) > 50
+    np.testing.assert_array_equal(noise.integers().cpu().numpy(), wanted)
+    np.testing.assert_array_equal(slabs.draw_from(2.0**30, 20_000, Randomness(seed=7), doubt=2.0**-8), wanted)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_sums_are_rounded_to_the_lattice_alike(device):
+    rng = np.random.default_rng(1)
+    values = np.concatenate([rng.normal(0, 1e3, 5000) * 10.0 ** rng.integers(-9, 20, 5000), np.arange(99) * 2.0**-31])
+    grid = 2.0**-30
+    here = slabs.NoiseOnDevice(1.0, grid, len(values), Randomness(seed=8), device).add_to(
+        torch.tensor(values, device=device)
+    )
+    np.testing.assert_array_equal(here.cpu().numpy(), slabs.add_many_gaussians(values, 1.0, grid, Randomness(seed=8)))
+
+
+def test_each_draw_has_a_key_of_its_own():
+    stream = Randomness(seed=1)
+    one, other = (slabs.draw_from(2.0**30, 1000, stream) for _ in range(2))
+    assert not (one == other).any()
+    assert (slabs.draw_from(2.0**30, 10, Randomness()) != slabs.draw_from(2.0**30, 10, Randomness())).any()
+
+
+def test_the_first_numbers_do_not_depend_on_how_many_follow():
+    few, many = (slabs.draw_from(2.0**30, count, Randomness(seed=2)) for count in (10, 3 * slabs.PIECE))
+    np.testing.assert_array_equal(few, many[:10])

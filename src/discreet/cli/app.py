@@ -14,6 +14,7 @@ from discreet.cli import (
     audit,
     budget,
     certificate,
+    completion,
     data,
     demo,
     doctor,
@@ -137,6 +138,7 @@ reproduce.app.command()(published.tables)
 app.add_typer(reproduce.app, name="reproduce")
 app.command()(demo.demo)
 app.command()(doctor.doctor)
+app.command()(completion.completion)
 
 
 @app.callback()

@@ -57,7 +57,7 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import most_on_lattice, on_lattice
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Bound
-from discreet.releases.contract import Model, RatingModel, needs_raw_ratings
+from discreet.releases.contract import ChoosingModel, Model, RatingModel, needs_raw_ratings
 from discreet.releases.release import Release
 from discreet.types import Doubles, Progress, no_progress
 
@@ -140,6 +140,10 @@ class Search:
         best = found[int(np.argmax(scores))]
         return Release.of(best.model, population, best.arrays)
 
+    def chooses_on_the_way(self, population: Population) -> bool:
+        """Whether some candidate decides by answers what it asks for next."""
+        return any(_chooses(candidate, population) for candidate in self.candidates)
+
     def comparison(self, releases: Sequence[Release]) -> Contribution:
         """How well each release does, as a sum over users."""
         count = len(releases)
@@ -205,11 +209,17 @@ class Search:
                 rehearsal = DressRehearsal(population, share, gaussian)
                 with np.errstate(all="ignore"):
                     candidate.fit(rehearsal)
-                classes.setdefault(tuple(rehearsal.questions), []).append(place)
+                # Whoever chooses on the way may ask something else in the end: its answers serve nobody else.
+                alone = place if _chooses(candidate, population) else None
+                classes.setdefault((alone, *rehearsal.questions), []).append(place)
                 wanted = wanted or rehearsal.wants_gaussian
             if len(classes) <= count and wanted == gaussian:
                 return list(classes.values()), share, gaussian
             count, gaussian = max(count, len(classes)), wanted
+
+
+def _chooses(candidate: Any, population: Population) -> bool:
+    return isinstance(candidate, ChoosingModel) and candidate.chooses_on_the_way(population)
 
 
 def _hidden_by(gaussian: bool, contribution: Contribution) -> Contribution:

@@ -8,9 +8,10 @@
     released    note that it was written
 
 Whoever stops after the third step has paid. A run with a name (``run_id``) may be tried again: it goes on with the
-line that is booked, and with the answers that were drawn already (:mod:`discreet.populations.answer_file`). Of all who try the same run, one may note a checksum, and only that one publishes: two draws of the
-noise would be two releases. Whoever dies between note and folder has left the release beside it, where the next command
-finds it (:mod:`discreet.fitting.recovering`).
+line that is booked, and with the answers that were drawn already (:mod:`discreet.populations.answer_file`). Of all who
+try the same run, one may note a checksum, and only that one publishes: two draws of the noise would be two releases.
+Whoever dies between note and folder has left the release beside it, where the next command finds it
+(:mod:`discreet.fitting.recovering`).
 """
 
 import hashlib
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.doors import checked_before
 from discreet.errors import BudgetError, InputError, OverspentError, require
-from discreet.fitting.recovering import is_published, recover
+from discreet.fitting.recovering import is_published, recover, unreleased
 from discreet.fitting.replay import fit_and_replay
 from discreet.populations.answer_file import AnswerFile
 from discreet.populations.paying import Paying
@@ -47,6 +48,10 @@ _log = logging.getLogger("discreet")
 
 PATIENCE = 100
 """Tenths of a second to wait for whoever is about to move a release to its place."""
+
+
+class TakenOverError(BudgetError):
+    """Another process publishes this run."""
 
 
 @checked_before
@@ -139,10 +144,13 @@ def pay_and_publish(
     on_the_way = isinstance(model, ChoosingModel) and model.chooses_on_the_way(population)
     rehearsed = rehearse(model, population)
     plan = None if on_the_way else rehearsed
-    if plan is None or not any(spend.chooses for spend in plan.spends):  # a choice that is planned is paid for
+    if not any(spend.chooses for spend in rehearsed.spends):  # a choice that is one of the looks is paid for
         promised = tuned(model, population)
         if promised.proven is None:
             raise InputError(f"{promised.reason}; nothing was computed or spent")
+    sentence = unreleased(booking.budget.account(booking.account), run_id)
+    if sentence:
+        _log.warning(sentence)
     where = None if place is None else str(place.folder)
     name, settings = repr(model), settings_hash(model)
     if plan is None and any(spend.mechanism != "gaussian" for spend in rehearsed.spends):
@@ -167,6 +175,10 @@ def pay_and_publish(
         progress(1, 1, "writing the release")  # the last moment to be stopped
         release = replaced(release, note=note)
         save(release, place, sign, telling(reservation, place))
+    except TakenOverError:
+        if file is not None:
+            file.remove()  # what was drawn here is never released
+        raise
     except BaseException:
         if place.waiting() is None and file is not None and file.is_used:
             _log.warning("no release was written yet: the same command goes on from what was drawn, and is paid once")
@@ -213,7 +225,7 @@ def telling(reservation: Reservation, place: Place) -> Telling:
         place.booked = True  # if the answer is lost on the way, only the budget knows
         if not reservation.publishing(arrays):
             place.booked = False
-            raise BudgetError("another process has taken this run over, and publishes it; nothing was written here")
+            raise TakenOverError("another process has taken this run over, and publishes it; nothing was written here")
 
     return Telling(reservation.budget.place, tell)
 

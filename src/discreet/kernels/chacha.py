@@ -5,6 +5,8 @@ one by one. A block has 64 bytes. Of its four public words the first counts bloc
 for which ``attempt`` and ``purpose`` it is.
 """
 
+from typing import Any
+
 import numpy as np
 
 from discreet.kernels.compiling import njit
@@ -20,12 +22,12 @@ COLUMNS_AND_DIAGONALS = (
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _turned(word: int, by: int) -> int:
+def _turned(word: Any, by: int) -> Any:
     return (word << np.uint32(by)) | (word >> np.uint32(32 - by))
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _quarter(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
+def _quarter(a: Any, b: Any, c: Any, d: Any) -> Any:
     a = np.uint32(a + b)
     d = _turned(np.uint32(d ^ a), 16)
     c = np.uint32(c + d)

@@ -91,10 +91,20 @@ class GraphedSum:
         How many rows a block has, and how many ratings at most.
     beta, scale
         As for :func:`add_clipped`.
+    plain
+        Whether gradients are added up as they are, in single precision: without privacy.
     """
 
     def __init__(
-        self, sizes: Sizes, fixed: tuple[str, ...], users: int, ratings: int, *, beta: float, scale: float = 1.0
+        self,
+        sizes: Sizes,
+        fixed: tuple[str, ...],
+        users: int,
+        ratings: int,
+        *,
+        beta: float,
+        scale: float = 1.0,
+        plain: bool = False,
     ) -> None:
         torch, device = load_torch(), "cuda"
         self.sizes, self.users, self.ratings, self._filled = sizes, users, ratings, 0
@@ -104,7 +114,7 @@ class GraphedSum:
         whole = {"dtype": torch.int64, "device": device}
         self.batch = Batch(
             torch.zeros(users + 1, **whole),
-            torch.full((ratings,), sizes.items, **whole),  # one past the last: sorted behind all others
+            torch.zeros(ratings, **whole),  # those that are not there count 0 for the first item
             torch.zeros(ratings, **whole),
             torch.zeros(ratings, device=device),
             torch.zeros(ratings, device=device),
@@ -114,13 +124,22 @@ class GraphedSum:
         self.clip = torch.ones((), dtype=torch.float64, device=device)
         self.flat, self.sums = flat_sums(sizes, fixed, device)
 
+        def plainly() -> Any:
+            passed = run(sizes, self.weights, self.batch, beta=beta, noise=self.noise)
+            found = passed.gradients(torch.full((users,), scale, device=device))
+            return torch.cat([found[name].ravel() for name in self.sums])
+
         def work() -> Any:
             self.flat.zero_()
             return add_clipped(
                 sizes, self.weights, self.batch, self.noise, self.clip, self.sums, beta=beta, scale=scale
             )
 
-        self.within, self._graph = captured(work)
+        if plain:
+            self.within = None
+            self.flat, self._graph = captured(plainly)
+        else:
+            self.within, self._graph = captured(work)
 
     def play(self, weights: dict[str, Any], batch: Batch, noise: Any, clip: float) -> Any:
         """The flat sum over a batch of this shape. It is overwritten by the next."""
@@ -135,8 +154,8 @@ class GraphedSum:
         ):
             own[:count].copy_(given)
         if count < before:
-            self.batch.items[count:before] = self.sizes.items
-            self.batch.inputs[count:before] = 0
+            for own in (self.batch.items, self.batch.users, self.batch.inputs):
+                own[count:before] = 0
         self._filled = count
         self.batch.offsets.copy_(batch.offsets)
         self.batch.mass.copy_(batch.mass)

@@ -100,12 +100,12 @@ def on_device(parts: Iterable[Columns], device: str) -> Iterator[tuple[Any, Any,
     pinned: list[dict[int, Any]] = [{}, {}]
     sent: list[Any] = [None, None]
     waiting: Any = None
-    for number, part in enumerate(piece for part in parts for piece in _pieces(part)):
+    for number, piece in enumerate(own for part in parts for own in _pieces(part)):
         side = number % 2
         if sent[side] is not None:
             sent[side].synchronize()  # its pinned memory is free again
         with torch.cuda.stream(copying):
-            there = tuple(_copied(torch, pinned[side], place, column, device) for place, column in enumerate(part))
+            there = tuple(_copied(torch, pinned[side], place, column, device) for place, column in enumerate(piece))
             sent[side] = torch.cuda.Event()
             sent[side].record(copying)
         if waiting is not None:
@@ -123,7 +123,7 @@ def _pieces(part: Columns) -> Iterator[Columns]:
         yield own - own[0], items[rows], values[rows]
 
 
-def _copied(torch: Any, pinned: dict[int, Any], place: int, column: AnyArray, device: str) -> Any:
+def _copied(torch: Any, pinned: dict[int, Any], place: int, column: Any, device: str) -> Any:
     if place not in pinned or len(pinned[place]) < len(column):
         kind = torch.from_numpy(np.empty(0, dtype=column.dtype)).dtype
         pinned[place] = torch.empty(len(column) + len(column) // 8, dtype=kind, pin_memory=True)
@@ -199,6 +199,8 @@ class PairTotals:
             self._cells = min(BLOCK_CELLS, torch.cuda.mem_get_info()[1] // MEMORY_SHARE)
         self.operations = 0
         """Of the products so far; a product and its addition count 2."""
+        self.bytes_moved = 0
+        """At least: matrices are written and read once for a product, results written, read and added to."""
 
     def add(self, user: Any, place: Any, whole: Any, weight: Any) -> None:
         """Add users: each rating's user, position and residual, by user; and each user's weight."""
@@ -250,6 +252,7 @@ class PairTotals:
             [self._spread(torch, ones, cells, count)] if own is None else self._limbs(torch, own, cells, count, left)
         )
         rights = self._limbs(torch, weighted, cells, count, right)
+        self.bytes_moved += (len(lefts) + len(rights)) * self._side * count
         for power, one in enumerate(lefts):
             for other_power, other in enumerate(rights):
                 for top in range(0, self._side, STRIP):
@@ -257,6 +260,7 @@ class PairTotals:
                     product = _product(torch, one[top : top + STRIP], other[top:])
                     strip.add_(product, alpha=256 ** (power + other_power))
                     self.operations += 2 * product.numel() * count
+                    self.bytes_moved += 24 * product.numel() + product.shape[0] * count + product.shape[1] * count
 
     def _limbs(self, torch: Any, numbers: Any, cells: Any, count: int, limbs: int) -> list[Any]:
         found = []

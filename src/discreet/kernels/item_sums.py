@@ -33,8 +33,8 @@ def weighted_item_sums(
             if scaling != PLAIN:
                 length = 0.0
                 for place in range(first, last):
-                    x = (np.float64(values[place]) - np.float64(base[items[place]])) / half
-                    x = c * min(max(x, -1.0), 1.0)
+                    away = (np.float64(values[place]) - np.float64(base[items[place]])) / half
+                    x = c * min(max(away, -1.0), 1.0)
                     length += 1.0 + (x * x if scaling == SQUARES else abs(x))
                 if scaling == SQUARES:
                     length = np.sqrt(length)
@@ -42,8 +42,9 @@ def weighted_item_sums(
             counted = np.int64(weight * UNIT)
             for place in range(first, last):
                 item = items[place]
-                x = (np.float64(values[place]) - np.float64(base[item])) / half
-                x = c * min(max(x, -1.0), 1.0)
+                away = (np.float64(values[place]) - np.float64(base[item])) / half
+                x = c * min(max(away, -1.0), 1.0)
                 own[0, item] += counted
                 own[1, item] += np.int64(weight * x * UNIT)
-    return sums.sum(axis=0)
+    total: AnyArray = sums.sum(axis=0)
+    return total

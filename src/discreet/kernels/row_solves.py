@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.extras import load_extra
 from discreet.kernels.eigenvectors import uses_gpu
 from discreet.types import Floats
 
@@ -33,15 +34,16 @@ def damped_row_solves(precision: Floats, gradient: Floats, factors: Floats, pena
 
 
 def _by_torch(
-    precision: Floats, gradient: Floats, factors: Floats, penalty: Floats, sweeps: int, rows: Any, columns: Any
-) -> Floats:
-    import torch
+    precision: Floats, gradient: Floats, factors: Floats, penalty: Floats, sweeps: int, rows: Any, columns: Any,
+    device: str = "cuda",
+) -> Floats:  # fmt: skip
+    torch = load_extra("torch", "torch", "a GPU")
 
     def there(array: Any) -> Any:
-        return torch.tensor(array, device="cuda")
+        return torch.tensor(array, device=device)
 
     heavy, pull, own, ridge, upper, lower = map(there, (precision, gradient, factors, penalty, rows, columns))
-    grams = torch.empty((*own.shape, own.shape[1]), dtype=own.dtype, device="cuda")
+    grams = torch.empty((*own.shape, own.shape[1]), dtype=own.dtype, device=device)
     for _ in range(sweeps):
         sums = heavy @ (own[:, upper] * own[:, lower])
         grams[:, upper, lower] = sums

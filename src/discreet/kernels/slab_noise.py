@@ -4,6 +4,8 @@ See :mod:`discreet.privacy.slabs` for the law and for which words belong to whic
 and doubles where they leave no doubt.
 """
 
+from typing import Any
+
 import numpy as np
 
 from discreet.kernels.chacha import chacha_block
@@ -18,8 +20,8 @@ PAIRS = 4
 
 @njit(cache=True, nogil=True)
 def number_of_pair(
-    word: int, second: int, high: AnyArray, guide: AnyArray, sure: AnyArray, bits: int, sigma: float, doubt: float
-) -> tuple[int, int]:
+    word: Any, second: Any, high: AnyArray, guide: AnyArray, sure: AnyArray, bits: int, sigma: float, doubt: float
+) -> Any:
     """What a pair of words makes: whether the number is kept, and which it is.
 
     A slab is the least j with U < c_j; ``high`` has the upper 64 bits of c. Of the second word the lowest ``bits`` are

@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# Functions that triton compiles have no types that Python knows, and triton is there only beside a GPU.
 """The Gaussian integers of :mod:`discreet.kernels.slab_noise` on a GPU: the same numbers, 4 million in a tenth of a ms.
 
 One thread makes the four numbers of a block of ChaCha20. What is rejected, less than one in a hundred, is put on a list

@@ -1,3 +1,5 @@
+# mypy: ignore-errors
+# Functions that triton compiles have no types that Python knows, and triton is there only beside a GPU.
 """The last layer of an autoencoder on a GPU: loss, δ and its length in one pass over the logits.
 
     δ_ui  =  mass_u exp(logit_ui) / Σ_j exp(logit_uj)  −  target_ui

@@ -7,10 +7,11 @@
          W_ij = Σ_u w_u            over the users who rated both         (:mod:`~discreet.models.sums.pair_sums`)
          A_ij = Σ_u w_u x_ui x_uj  with x_ui = r_ui − base_i, clipped    in one sum with W
 
-Which of them are asked for, with what share of the budget and among how many items, is decided beforehand from public
-facts (:mod:`~discreet.models.sums.almanac_queries`): where noise would hide the pairs, the whole budget goes to the
-items; where it would hide the products but not the co-occurrence counts, only the counts are asked for. With a
-``purpose`` it is decided on the way, by the noisy answers so far (:mod:`~discreet.models.sums.almanac_plan`).
+Which of them are asked for, with what share of the budget and among how many items, is decided on the way, by what the
+release is for (its ``purpose``) and by the noisy answers so far: :mod:`~discreet.models.sums.almanac_plan` for the unit
+user, :mod:`~discreet.models.sums.rating_plan` for the unit rating. Without a purpose, without a delta, and where
+``items`` or ``pair_share`` are given, it is decided beforehand from public facts
+(:mod:`~discreet.models.sums.almanac_queries`).
 
 The rest is post-processing and costs no privacy:
 
@@ -85,8 +86,8 @@ class Almanac:
     Parameters
     ----------
     audience
-        About how many users take part, as far as this is publicly known; an order of magnitude is enough. If it is too
-        large, budget is spent on pairs that the noise hides, and the averages get worse.
+        About how many users take part, as far as this is publicly known; an order of magnitude is enough. It matters
+        only where everything is decided beforehand: without a purpose or a delta.
     factors, taste_factors
         The largest number of factors of ratings, and of who rates what; with few data or much noise there are fewer.
     items
@@ -97,18 +98,17 @@ class Almanac:
         How much of the budget pairs get, 0 for item sums alone: the best for ratings where there are few users. None
         for the public rule.
     purpose
-        What the release is for: ``"ratings"``, ``"ranking"`` or ``"both"``. With the unit user and a delta it looks
-        first, and then spends the budget where that pays (:mod:`~discreet.models.sums.almanac_plan`). None to
-        decide everything beforehand, by public facts.
+        What the release is for: ``"ratings"``, ``"ranking"`` or ``"both"``. With a delta it looks first, and then
+        spends the budget where that pays. None to decide everything beforehand, by public facts.
 
     Examples
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=200, items=100, ratings=5000, seed=1)
     >>> ledger = dc.Ledger(epsilon=1.0, delta=1e-6, unit=dc.User())
-    >>> release = dc.Almanac(audience=200).fit(dc.TrustedServer(ratings, ledger))
-    >>> [spend.what for spend in ledger.spends]
-    ["how often each item was rated, and its ratings' sum"]
+    >>> release = dc.Almanac(purpose="ranking").fit(dc.TrustedServer(ratings, ledger))
+    >>> len(ledger.spends), ledger.spends[0].what
+    (3, 'how many users rated how much')
     >>> release.predict(ratings, [0, 0], [3, 4]).shape
     (2,)
     """

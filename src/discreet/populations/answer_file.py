@@ -7,7 +7,9 @@ a release is made of was drawn once, as the ledger lists it.
 **Guarantee.** What is on disk are noisy sums that were paid for, and nothing else. If a process is killed between
 drawing an answer and writing it down, that answer was seen by nobody, and is drawn again. A sum that is asked again
 because the ledger has to be charged is thrown away: the one on disk counts. The file is for its owner alone, since it
-may be ahead of what is released; and it belongs to one line of a budget, under which one release may appear.
+may be ahead of what is released; and it belongs to one line of a budget, under which one release may appear. If the
+ratings have changed in between, some answers are of the old ones and some of the new: every user of either is in each
+answer as the plan says, or not at all, and so pays at most what was planned. ∎
 """
 
 import hashlib

@@ -56,9 +56,7 @@ class Recorded(Around):
     True
     """
 
-    def __init__(
-        self, population: Population, most_bytes: int = MOST_BYTES, file: AnswerFile | None = None
-    ) -> None:
+    def __init__(self, population: Population, most_bytes: int = MOST_BYTES, file: AnswerFile | None = None) -> None:
         super().__init__(population)
         self._file = file
         self.answers: list[Answer] | None = []

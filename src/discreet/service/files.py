@@ -52,7 +52,7 @@ class File:
             f"{kind}; charset=utf-8" if text else kind,
             f'"{hashlib.sha256(content).hexdigest()[:32]}"',
             packed if len(packed) < WORTH_IT * len(content) else None,
-            policy_of(content.decode("utf-8", "replace")) if ending == ".html" else NOTHING,
+            _policy(ending, content),
         )
 
 
@@ -75,6 +75,13 @@ def policy_of(page: str) -> str:
         "font-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; "
         "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
     )
+
+
+def _policy(ending: str, content: bytes) -> str:
+    """Of a file: a service worker is bound by its own, and fetches the files of the page."""
+    if ending == ".html":
+        return policy_of(content.decode("utf-8", "replace"))
+    return policy_of("") if ending == ".js" else NOTHING
 
 
 def _hashes(page: str, pattern: str) -> str:

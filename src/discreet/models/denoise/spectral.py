@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import library_for
-from discreet.kernels.eigenvectors import lanczos
+from discreet.kernels.eigenvectors import largest_eigenpairs
 from discreet.kernels.memoizing import memoized
 from discreet.kernels.row_solves import damped_row_solves
 from discreet.types import AnyArray, Doubles, Floats
@@ -156,7 +156,7 @@ def _leading(matrix: AnyArray, most: int) -> tuple[Doubles, Doubles]:
         if size <= CONSTANTS.dense_size or most > size // 4:
             values, vectors = np.linalg.eigh(matrix)
         else:
-            values, vectors = lanczos(matrix, most, start, 1e-4, eigsh)
+            values, vectors = largest_eigenpairs(matrix, most, start, 1e-4, eigsh)
     except ArpackNoConvergence:
         values, vectors = np.linalg.eigh(matrix)
     order = np.argsort(-values)[:most]

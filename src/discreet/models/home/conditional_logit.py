@@ -31,6 +31,7 @@ from discreet.data.ratings import Ratings
 from discreet.kernels import few_users
 from discreet.kernels.compiling import chosen
 from discreet.kernels.conditional_logit import fit_logit_rows, tiles
+from discreet.kernels.gpu_logit import LogitArrays, LogitOnDevice
 from discreet.models.home.fold_in import fixed, row_sums
 from discreet.models.home.item_scales import item_scales
 from discreet.types import AnyArray, Doubles, Floats, Indices
@@ -174,6 +175,24 @@ class ConditionalLogit:
     def _covariates_of(self, items: Indices) -> Doubles:
         tile = self.covariates.shape[2]
         return self.covariates[items // tile, :, items % tile].astype(np.float64)
+
+    def on_device(self, device: str) -> LogitOnDevice:
+        """The same by torch, for very many users."""
+        share, model = self.interactions.share, self.interactions
+        columns = self.covariates.transpose(0, 2, 1).reshape(-1, len(self.precision))[: len(share)]
+        arrays = LogitArrays(
+            share=share,
+            rows=model.rows,
+            inward=model.from_all,
+            outward=model.outward,
+            strength=model.strength,
+            features=columns,
+            precision=self.precision,
+            interaction_variance=CONSTANTS.interaction_variance,
+            popularity_floor=CONSTANTS.popularity_floor,
+            steps=CONSTANTS.newton_steps,
+        )
+        return LogitOnDevice(arrays, device)
 
     def shares(self, history: History, items: Indices) -> Floats:
         """What each rating of a history adds to the score of each of ``items``, to first order: items by ratings.

@@ -70,7 +70,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.kernels.covariance import diagonal_places, packed_length, unpacked, weighted_moments
-from discreet.kernels.gpu_pairs import PairQuestion, pair_totals
+from discreet.kernels.gpu_pairs import PairQuestion, PairTotals, pair_totals
 from discreet.populations.contribution import Contribution
 from discreet.privacy.unit import Bound
 from discreet.types import AnyArray, Doubles, Floats, Indices
@@ -197,7 +197,10 @@ class PairSums:
         return sums
 
     def _whole_total_by_torch(self, parts: Iterable[Ratings]) -> AnyArray:
-        """The same numbers over several parts, made of the ratings on a GPU."""
+        return self.on_device(parts).packed()
+
+    def on_device(self, parts: Iterable[Ratings]) -> PairTotals:
+        """The same numbers over several parts, made of the ratings on a GPU and still there."""
         position = np.full(len(self.base), -1, dtype=np.int32)
         position[self.listed] = np.arange(len(self.listed), dtype=np.int32)
         question = PairQuestion(
@@ -212,7 +215,7 @@ class PairSums:
             relative_weight=self.relative_weight,
         )
         columns = ((part.indptr, part.item_index, part.values) for part in parts)
-        return pair_totals(question, columns).packed()
+        return pair_totals(question, columns)
 
     def _weights(self, indptr: AnyArray, values: AnyArray) -> AnyArray:
         """What each user's products count, in units of 2⁻ᵠ."""

@@ -1,0 +1,135 @@
+"""Rankings of many users at once by torch: expected interactions, conditional logits and the best items.
+
+The same formulas as :mod:`discreet.models.home.conditional_logit` and :mod:`discreet.kernels.conditional_logit`, for a
+block of users as dense rows over all items. The Hessian of a user, n Cov_p f + diag(precision), is a row of the product
+of all p with the products of features f fᵀ, so a Newton step of a block is three products of matrices and as many small
+systems as there are users. Scores are those of the processor up to the rounding of single precision.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.extras import load_extra
+from discreet.types import AnyArray, Floats, Indices, Offsets
+
+CELLS = 1 << 27
+"""Scores of a block: 512 MB, of which a few are held."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LogitArrays:
+    """What does not depend on a user, as :class:`discreet.models.home.conditional_logit.ConditionalLogit` has it.
+
+    Parameters
+    ----------
+    share, rows, inward, outward, strength
+        Popularity; positions of the items with factors; from interactions to factors, for every item, and back, for
+        these; and the strength of each factor.
+    features, precision
+        Of the items, one row each; and of the prior of their coefficients.
+    interaction_variance, popularity_floor, steps
+        Constants of the model, and how many Newton steps.
+    """
+
+    share: Floats
+    rows: AnyArray
+    inward: Floats
+    outward: Floats
+    strength: Floats
+    features: Floats
+    precision: Floats
+    interaction_variance: float
+    popularity_floor: float
+    steps: int
+
+
+class LogitOnDevice:
+    """Scores and best items by torch, on a device."""
+
+    def __init__(self, arrays: LogitArrays, device: str) -> None:
+        torch = load_extra("torch", "torch", "rankings on a GPU")
+        self.arrays, self.device, self.items = arrays, device, len(arrays.share)
+
+        def there(array: AnyArray, kind: Any = None) -> Any:
+            return torch.tensor(np.ascontiguousarray(array), device=device, dtype=kind)
+
+        self.share, self.precision = there(arrays.share), there(arrays.precision)
+        self.rows, self.inward, self.outward = there(arrays.rows), there(arrays.inward), there(arrays.outward)
+        self.strength, self.features = there(arrays.strength), there(arrays.features)
+        width = self.features.shape[1]
+        self.upper, self.lower = torch.tril_indices(width, width, device=device)
+        self.squares = self.features[:, self.upper] * self.features[:, self.lower]
+        self.own = torch.zeros((self.items, len(arrays.strength)), device=device)
+        self.own[self.rows] = self.inward[self.rows] * self.outward
+
+    def scores(self, indptr: Offsets, items: Indices) -> tuple[Any, Any]:
+        """log P of every item for every user of a block, and the positions of what they rated in it, as if flat."""
+        torch, arrays = load_extra("torch", "torch", "rankings on a GPU"), self.arrays
+        users = len(indptr) - 1
+        lengths = torch.tensor(np.diff(indptr), device=self.device)
+        rated = torch.tensor(items, device=self.device, dtype=torch.int64)
+        user = torch.repeat_interleave(torch.arange(users, device=self.device), lengths, output_size=len(rated))
+        cells, own = user * self.items + rated, lengths.to(torch.float32)[:, None]
+        logs = torch.log((1 + arrays.popularity_floor) * own.clamp(min=1) * self.share)
+        if len(arrays.strength):
+            logs[:, self.rows] = self._log_expected(torch, own, user, rated, indptr)
+        self._fit(torch, logs, own[:, 0], user, rated, indptr)
+        return logs, cells
+
+    def _log_expected(self, torch: Any, own: Any, user: Any, rated: Any, indptr: Offsets) -> Any:
+        arrays, start = self.arrays, self.share[self.rows]
+        pull = own * self.strength
+        pull = pull / (pull + arrays.interaction_variance)
+        moved = pull * (self._sums(torch, self.inward, rated, indptr) - own * (start @ self.inward[self.rows]))
+        expected = torch.zeros((len(own), self.items), device=self.device)
+        expected[:, self.rows] = moved @ self.outward.T + own * start
+        expected.view(-1).index_put_((user * self.items + rated,), -(pull[user] * self.own[rated]).sum(dim=1), True)
+        found = expected[:, self.rows].clamp_(min=0) + arrays.popularity_floor * own * start
+        return torch.log(torch.where(own > 0, found, (1 + arrays.popularity_floor) * start))
+
+    def _sums(self, torch: Any, rows: Any, rated: Any, indptr: Offsets) -> Any:
+        """Σ over a user's items of their rows."""
+        from torch.nn.functional import embedding_bag
+
+        offsets = torch.tensor(np.asarray(indptr) - indptr[0], device=self.device, dtype=torch.int64)
+        return embedding_bag(rated, rows, offsets, mode="sum", include_last_offset=True)
+
+    def _fit(self, torch: Any, logs: Any, n: Any, user: Any, rated: Any, indptr: Offsets) -> None:
+        """Newton steps, and add ηᵀf to the rows of users who rated something."""
+        width = self.features.shape[1]
+        target = self._sums(torch, self.features, rated, indptr)
+        eta = torch.zeros((len(n), width), device=self.device)
+        many = n.clamp(min=1)[:, None]
+        hessian = torch.empty((len(n), width, width), device=self.device)
+        for _ in range(self.arrays.steps):
+            odds = torch.softmax(torch.addmm(logs, eta, self.features.T), dim=1)
+            mean, square = odds @ self.features, odds @ self.squares
+            square -= mean[:, self.upper] * mean[:, self.lower]
+            square *= many
+            hessian[:, self.upper, self.lower] = square
+            hessian[:, self.lower, self.upper] = square
+            hessian.diagonal(dim1=1, dim2=2).add_(self.precision)
+            gradient = target - many * mean - self.precision * eta
+            factor, _ = torch.linalg.cholesky_ex(hessian)
+            step = torch.cholesky_solve(gradient[:, :, None], factor)[:, :, 0]
+            length = (gradient * step).sum(dim=1, keepdim=True).clamp(min=0)
+            eta += step / (length / many).sqrt().clamp(min=1)
+        logs.addmm_(eta * (n > 0)[:, None], self.features.T)
+
+    def best(self, indptr: Offsets, items: Indices, k: int) -> Iterator[tuple[int, Indices, Floats]]:
+        """The k best items of each user that they did not rate, best first, with scores; −1 where there are fewer.
+
+        A block of users at a time, with the position of its first.
+        """
+        torch = load_extra("torch", "torch", "rankings on a GPU")
+        size = max(1, CELLS // self.items)
+        for first in range(0, len(indptr) - 1, size):
+            own = np.asarray(indptr[first : first + size + 1])
+            scores, cells = self.scores(own, items[int(own[0]) : int(own[-1])])
+            scores.view(-1)[cells] = -float("inf")
+            found = torch.topk(scores, min(k, self.items), dim=1)
+            places = torch.where(found.values > -float("inf"), found.indices, -1)
+            yield first, places.to(torch.int32).cpu().numpy(), found.values.cpu().numpy()
