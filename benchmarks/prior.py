@@ -34,7 +34,7 @@ def main() -> None:
         for seed in range(options.first, options.first + options.seeds)
     ]
     if options.nights:
-        nights(splits, ratings.n_users)
+        nights(splits)
         return
     prior = dc.Almanac().fit(dc.NoPrivacy(dc.load(options.prior)))
     wrong = shuffled(prior)
@@ -56,12 +56,12 @@ def scores(train, test, other, held, epsilon, prior, seed):
     return errors, ranks
 
 
-def fitted(train, epsilon, prior, seed=None):
+def fitted(train, epsilon, prior, seed=None, **settings):
     """With a seed the noise is the same for every prior, so that differences are due to the prior alone."""
     known = train if prior is None else with_prior(train, prior)
     ledger = dc.Ledger(epsilon, DELTA, dc.User())
     population = dc.TrustedServer(known, ledger, randomness=dc.Randomness(seed))
-    return dc.Almanac(audience=train.n_users).fit(population)
+    return dc.Almanac(audience=train.n_users, **settings).fit(population)
 
 
 def shuffled(prior):
@@ -77,15 +77,15 @@ def shuffled(prior):
     return dc.Release(prior.model, dict(prior.arrays), exchanged, prior.guarantee)
 
 
-def nights(splits, users) -> None:
-    """Each night a fit with the release of the night before as its prior."""
+def nights(splits) -> None:
+    """Each night a fit with the release of the night before as its prior, of item sums alone."""
     print(f"{'':>24} {'RMSE':>8} {'NDCG@100':>9}")
     epsilon, many = 1.0, 10
     each = epsilon_of_mu(mu_of(epsilon, DELTA) / np.sqrt(many), DELTA)
     for name, one in (
-        (f"one night, epsilon {epsilon:g}", lambda train: fitted(train, epsilon, None)),
+        (f"one night, epsilon {epsilon:g}", lambda train: fitted(train, epsilon, None, pair_share=0)),
         (f"ten, epsilon {each:.3f} each", lambda train: chained(train, each, many)),
-        (f"one night, epsilon {each:.3f}", lambda train: fitted(train, each, None)),
+        (f"one night, epsilon {each:.3f}", lambda train: fitted(train, each, None, pair_share=0)),
     ):
         found = []
         for (train, test), (other, held) in splits:
@@ -98,7 +98,7 @@ def nights(splits, users) -> None:
 def chained(train, epsilon, many):
     release = None
     for _ in range(many):
-        release = fitted(train, epsilon, release)
+        release = fitted(train, epsilon, release, pair_share=0)
     return release
 
 

@@ -98,10 +98,9 @@ def test_popularity_of_a_prior_is_believed_as_far_as_counts_agree():
     true = rng.lognormal(2, 1, 300)
     seen = Seen(np.stack([true + rng.normal(0, 8, 300)]), np.full(300, 8.0))
     right, wrong = (made_up_prior(column) for column in (5 * true, rng.permutation(true)))
-    none = np.zeros((300, 0), dtype=np.float32)
-    counts, agrees = counts_with(seen, right, none)
+    counts, agrees = counts_with(seen, right)
     assert agrees > 0.99 and np.abs(counts - true).mean() < 0.3 * np.abs(seen.answer[0] - true).mean()
-    assert counts_with(seen, wrong, none)[1] < 0.01
+    assert counts_with(seen, wrong)[1] < 0.01
 
 
 def made_up_prior(counts):

@@ -5,14 +5,12 @@ The noise of the sums has known standard deviations. Everything is estimated fro
     same people    Where the prior holds noisy sums of the same kind, and they differ from the new ones by no more than
                    both noises explain, the two are averaged by their noise, 1/variance: ten looks at a tenth of μ²
                    are one with all of it.
-    popularity     n_i = λ p_i (1 + f_iᵀγ) e^{τ z_i}, p_i the counts of the prior, γ by ridge regression on public
-                   features: what is new is rated more elsewhere. Against it stands the same with all p_i alike.
+    popularity     n_i = λ p_i e^{τ z_i}, p_i the counts of the prior. Against it stands the same with all p_i alike.
                    λ and τ are averaged over a grid, weighted by the likelihood of the noisy counts.
     means          sums as in :mod:`~discreet.models.denoise.item_biases` about base + ρ (expected there − its mean),
                    averaged over a grid of ρ from 0 (nothing is believed) to 1. Where popularity does not agree, items
                    were matched wrongly or people are others, so that ρ = 0 is far more likely beforehand.
-    factors        of the prior, where both agree and more of them stand out there than in the new sums; those of who
-                   rates what are rescaled by the new popularity.
+    factors        of the prior, where both agree and more of them stand out there than in the new sums.
 
 A prior that says nothing true about these items is outweighed, as its likelihood falls with every item that disagrees.
 Items that the prior does not know go by their public features, as without one.
@@ -26,7 +24,6 @@ import numpy as np
 from discreet.data.prior import ItemPrior
 from discreet.models.denoise.item_biases import CONSTANTS as BIASES
 from discreet.models.denoise.item_biases import posterior_biases, posterior_counts
-from discreet.models.home.item_scales import item_scales
 from discreet.models.sums.item_statistics import ItemStatistics, Scaling
 from discreet.populations.population import Population
 from discreet.types import AnyArray, Doubles, Floats
@@ -54,10 +51,6 @@ class _Constants:
     """How likely it must be that the prior is about these people, for anything of it to be used."""
     drift: float = 4.0
     """By how many standard deviations sums may differ more than noise explains, and still be of the same people."""
-    change_spread: float = 0.4
-    """Prior standard deviation of these changes."""
-    largest_change: float = 3.0
-    """How far popularity may differ by features, and a taste factor is rescaled by new popularity."""
 
 
 CONSTANTS = _Constants()
@@ -116,7 +109,7 @@ def _with_prior(
     What the noisy sums do not bear out changes nothing; nor is anything changed that rests on more patterns of the
     fit's own than the prior has.
     """
-    counts, agrees = (_counts(seen), 1.0) if averaged else counts_with(seen, prior, features)
+    counts, agrees = (_counts(seen), 1.0) if averaged else counts_with(seen, prior)
     found = dict(arrays)
     if agrees <= CONSTANTS.believed:
         return found
@@ -125,7 +118,7 @@ def _with_prior(
     if more_tastes or not tastes.any():
         found["counts"] = (counts / asked.typical_weight).astype(np.float32)
     if more_tastes:
-        found["taste_factors"] = _fitted(rescaled(prior, found["counts"]), tastes.shape[1])
+        found["taste_factors"] = _fitted(prior.tastes, tastes.shape[1])
     if len(seen.answer) < 2 or (factors.any() and not more_factors):
         return found
     bias, unknown, believed = biases_with(counts, seen, prior, asked, features, 0.0 if averaged else agrees)
@@ -162,29 +155,20 @@ def averaged_with(seen: Seen, prior: ItemPrior, asked: ItemStatistics) -> Seen |
     return Seen(answer, noise)
 
 
-def counts_with(seen: Seen, prior: ItemPrior, features: Floats) -> tuple[Doubles, float]:
+def counts_with(seen: Seen, prior: ItemPrior) -> tuple[Doubles, float]:
     """Posterior counts, and how likely it is that the prior's popularity is about these people."""
     counts = _counts(seen)
     here = prior.matched & (prior.counts > 0)
     noisy, noise, expected = seen.answer[0][here], seen.noise[here], prior.counts[here].astype(np.float64)
     if here.sum() < 2 or noisy @ expected <= 0:
         return counts, 0.0
-    like_prior = _grid(noisy, noise, expected * _changes(noisy, noise, expected, features[here]))
+    like_prior = _grid(noisy, noise, expected)
     alike = _grid(noisy, noise, np.full(len(noisy), max(float(noisy.mean()), 1e-9)))
     best = max(like_prior[0].max(), alike[0].max())
     mine, others = (np.exp(found[0] - best) for found in (like_prior, alike))
     agrees = float(mine.sum() / (mine.sum() + others.sum()))
     counts[here] = agrees * (mine / mine.sum() @ like_prior[1]) + (1 - agrees) * counts[here]
     return counts, agrees
-
-
-def _changes(noisy: Doubles, noise: Doubles, expected: Doubles, features: Floats) -> Doubles:
-    """1 + f_iᵀγ: how much more than in the prior items with these features are rated."""
-    level = max(float(noisy @ expected) / float(expected @ expected), 1e-12)
-    rows = level * expected[:, None] * features / noise[:, None]
-    gram = rows.T @ rows + np.eye(rows.shape[1]) / CONSTANTS.change_spread**2
-    found = 1 + features @ np.linalg.solve(gram, rows.T @ ((noisy - level * expected) / noise))
-    return np.asarray(np.clip(found, 1 / CONSTANTS.largest_change, CONSTANTS.largest_change), dtype=np.float64)
 
 
 def _grid(noisy: Doubles, noise: Doubles, expected: Doubles) -> tuple[Doubles, Doubles]:
@@ -252,21 +236,6 @@ def _evidence(
         found.append(-0.5 * (target @ target - fitted + np.log(variance).sum() + np.linalg.slogdet(gram)[1]))
     top = max(found)
     return float(top + np.log(np.exp(np.array(found) - top).sum()))
-
-
-def rescaled(prior: ItemPrior, counts: Floats) -> Floats:
-    """Taste factors of the prior for the new popularity: T_i in proportion to p_i, and D T of length 1 at most."""
-    tastes = prior.tastes.astype(np.float64)
-    rows = np.flatnonzero(tastes.any(axis=1))
-    if len(rows) == 0:
-        return np.zeros_like(prior.tastes)
-    now, before = (np.maximum(own[rows].astype(np.float64), 0) for own in (counts, prior.counts))
-    change = (now / max(now.sum(), 1e-9)) / np.maximum(before / max(before.sum(), 1e-9), 1e-12)
-    most = CONSTANTS.largest_change
-    tastes[rows] *= np.clip(change, 1 / most, most)[:, None]
-    scaled = tastes[rows] * item_scales(now)[:, None]
-    strongest = float(np.linalg.eigvalsh(scaled.T @ scaled)[-1])
-    return np.asarray(tastes / np.sqrt(max(strongest, 1e-12)), dtype=np.float32)
 
 
 def _more(own: Floats, others: Floats) -> bool:
