@@ -7,8 +7,8 @@
     python benchmarks/gpu.py --ratings 1000000 --users 2000    # smaller, for instance without a GPU
 
 Needs numpy, numba, scipy and torch alone, with `src` on the path. All ratings are made up: 480,189 users and 17,770
-items, as in the Netflix Prize (`dc.synthetic(like="movielens")`). Everything starts from memory: copies to the GPU count.
-Kernels are compiled before. Peaks are measured in the same run: a large product of bytes, a large copy.
+items, as in the Netflix Prize (`dc.synthetic(like="movielens")`). Everything starts from memory: copies to the GPU
+count. Kernels are compiled before. Peaks are measured in the same run: a large product of bytes, a large copy.
 
 Integers: sums over pairs must be those of the processor's kernel to the last digit, for the first users and all items.
 Ends with 1 where a bar is missed; bars are judged at full size on a GPU.
@@ -26,7 +26,6 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 import discreet as dc
-from discreet.kernels import gpu_pairs
 from discreet.models.sums.pair_sums import PairSums
 
 USERS, ITEMS, RATINGS = 480_189, 17_770, 100_000_000
@@ -83,13 +82,15 @@ def pairs(ratings: dc.Ratings, judged: bool) -> int:
     moved = (8 * len(ratings) + totals.bytes_moved) / seconds
     missed, words = verdict(seconds, PAIRS_BAR, judged)
     print(
-        f"all pairs of {ITEMS:,} items, {len(ratings):,} ratings: {seconds:.2f} s, from memory to sums on the GPU{words}\n"
+        f"all pairs of {ITEMS:,} items, {len(ratings):,} ratings: {seconds:.2f} s from memory to sums on the GPU{words}\n"
         f"  {reached / 1e12:.0f} TOPS, {reached / operations:.0%} of {operations / 1e12:.0f} measured; "
         f"{moved / 1e9:.0f} GB/s, {moved / copied:.0%} of {copied / 1e9:.0f} measured",
         flush=True,
     )
     back, _ = timed(totals.packed, 1)
-    print(f"  {back:.2f} s more to have them in memory, packed ({16 * ITEMS * (ITEMS + 1) / 2 / 1e9:.1f} GB)", flush=True)
+    print(
+        f"  {back:.2f} s more to have them in memory, packed ({16 * ITEMS * (ITEMS + 1) / 2 / 1e9:.1f} GB)", flush=True
+    )
     return missed + (not same)
 
 
@@ -138,7 +139,7 @@ def rank(users: int, judged: bool) -> int:
     found = next(iter(here.best(some.indptr, some.item_index, K)))[1]
     missed, words = verdict(seconds, RANK_BAR, judged)
     print(
-        f"the {K} best of {RANKED_ITEMS:,} items for {users:,} users with {len(items):,} ratings: {seconds:.2f} s{words}; "
+        f"the {K} best of {RANKED_ITEMS:,} items for {users:,} users, {len(items):,} ratings: {seconds:.2f} s{words}; "
         f"{(own == found).mean():.2%} of places as on the processor",
         flush=True,
     )

@@ -59,7 +59,7 @@ class Step:
         self.adam = torch.optim.Adam([flat], lr=1e-3, fused=True)
         if device == "cuda":
             self.plain_gradient, self.plain_graph = captured(self.gradient)
-            self.private_graph = GraphedSum(self.sizes, (), users, len(listed), beta=0.2)
+            self.private_graph = GraphedSum(self.sizes, (), users, len(listed), beta=0.2, weights=self.weights)
 
     def update(self, gradient: torch.Tensor) -> None:
         self.flat.grad = gradient.to(self.device, torch.float32)
@@ -95,7 +95,7 @@ class Step:
     def private(self) -> dict[str, float]:
         if self.device == "cuda":
             noise = NoiseOnDevice(SIGMA, GRID, len(self.flat), RANDOMNESS, self.device)
-            self.update(noise.add_to(self.total()).div_(self.users))
+            self.update(noise.add_to(self.total(), self.users, single=True))
             return {}
         flat = self.total().numpy()
         start = clock(self.device)
@@ -252,8 +252,7 @@ def _epoch_of(
     flat = torch.tensor(sizes.flat(sizes.start(0)), device=device)
     weights, adam = sizes.split(flat), torch.optim.Adam([flat], lr=1e-3, fused=True)
     users = len(indptr) - 1
-    summed = GraphedSum(sizes, (), batch, most, beta=0.2)
-    plain = GraphedSum(sizes, (), batch, most, beta=0.2, plain=True)
+    summed = GraphedSum(sizes, (), batch, most, beta=0.2, plain=not private, weights=weights)
 
     def step(first: int) -> None:
         last = min(first + batch, users)
@@ -268,9 +267,9 @@ def _epoch_of(
         if private:
             noise = NoiseOnDevice(SIGMA, GRID, len(flat), RANDOMNESS, device)
             total = summed.play(weights, some, code, CLIP)
-            flat.grad = noise.add_to(total).div_(batch).to(torch.float32)
+            flat.grad = noise.add_to(total, batch, single=True)
         else:
-            flat.grad = plain.play(weights, some, code, CLIP) / batch
+            flat.grad = summed.play(weights, some, code, CLIP) / batch
         adam.step()
 
     step(0)

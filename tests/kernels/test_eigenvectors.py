@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-from discreet.kernels import row_solves  # noqa: E402
-from discreet.kernels.eigenvectors import lanczos  # noqa: E402
+from discreet.kernels import row_solves
+from discreet.kernels.eigenvectors import lanczos
 
 
 @pytest.mark.parametrize(("size", "most", "signals"), [(300, 8, 8), (300, 40, 5), (200, 1, 1), (64, 60, 3)])

@@ -253,17 +253,8 @@ def run(
         Whether δ of the last layer and its length are wanted in double precision too: on a GPU they are made with it.
     """
     torch = load_torch()
-    from torch.nn.functional import embedding_bag
-
     layers: dict[str, tuple[Any, Any]] = {}
-    rows = embedding_bag(
-        batch.items,
-        weights["input_weights"],
-        batch.offsets,
-        mode="sum",
-        per_sample_weights=batch.inputs,
-        include_last_offset=True,
-    )
+    rows = _bags(weights["input_weights"], batch.items, batch.inputs, batch.offsets)
     rows += weights["input_bias"]
     first = rows.tanh_() if sizes.hidden else rows
     code = first @ weights["code_weights"].T + weights["code_bias"] if sizes.hidden else first
@@ -329,17 +320,21 @@ def _squares(torch: Any, rows: Any) -> Any:
 
 def by_item(torch: Any, batch: Batch, rows: Any, items: int) -> Any:
     """Σ_u x_ui rows_u for every item: a sum over the users who rated it, in a fixed order."""
-    from torch.nn.functional import embedding_bag
-
     sorted_items, order = torch.sort(batch.items, stable=True)
     offsets = torch.searchsorted(sorted_items, torch.arange(items + 1, device=sorted_items.device))
+    return _bags(rows, batch.users[order], batch.inputs[order].to(rows.dtype), offsets)
+
+
+def _bags(rows: Any, index: Any, weights: Any, offsets: Any) -> Any:
+    """Σ weight · row over each bag."""
+    if rows.device.type == "cuda":
+        from discreet.kernels.bags_triton import bag_sums
+
+        return bag_sums(rows, index, weights, offsets)
+    from torch.nn.functional import embedding_bag
+
     return embedding_bag(
-        batch.users[order],
-        rows,
-        offsets,
-        mode="sum",
-        per_sample_weights=batch.inputs[order].to(rows.dtype),
-        include_last_offset=True,
+        index, rows, offsets, mode="sum", per_sample_weights=weights.to(rows.dtype), include_last_offset=True
     )
 
 

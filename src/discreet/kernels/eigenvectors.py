@@ -46,11 +46,11 @@ def lanczos(matrix: AnyArray, most: int, start: AnyArray, tolerance: float, devi
     [48.0, 49.0]
     """
     torch, size = load_extra("torch", "torch", "a GPU"), len(matrix)
-    there = torch.tensor(matrix, device=device, dtype=torch.float64)
+    there = torch.tensor(matrix, device=device).double()
     basis = torch.zeros((size, size), device=device, dtype=torch.float64)  # a vector a row; memory is taken as needed
     diagonal = torch.zeros(size, device=device, dtype=torch.float64)
     beside = torch.zeros(size, device=device, dtype=torch.float64)
-    first = torch.tensor(start, device=device, dtype=torch.float64)
+    first = torch.tensor(start, device=device).double()
     basis[0] = first / first.norm()
     for count in range(1, size + 1):
         image = there @ basis[count - 1]

@@ -48,11 +48,21 @@ def add_clipped(
     *,
     beta: float = 0.0,
     scale: float = 1.0,
+    alone: bool = False,
 ) -> Any:
     """Add ``scale`` Σ_u g_u min(1/clip, 1/‖g_u‖) to the sums, and return how many users were not clipped, as a tensor.
 
-    Names that are not in ``sums`` have no gradient.
+    Names that are not in ``sums`` have no gradient. ``alone`` to overwrite the sums instead.
     """
+
+    def put(name: str, found: Any) -> None:
+        if name not in sums:
+            return
+        if alone:
+            sums[name].copy_(found)
+        else:
+            sums[name].add_(found)
+
     torch = load_torch()
     fixed = tuple(name for name in sizes.shapes if name not in sums)
     passed = run(sizes, weights, batch, beta=beta, noise=noise, exact=True)
@@ -62,18 +72,14 @@ def add_clipped(
     doubles = delta.double() if passed.last_doubles is None else passed.last_doubles
     own = torch.cat([inputs.double() * factors[:, None], factors[:, None]], dim=1)
     last = own.T @ doubles  # of weights and bias at once: the doubles are read once
-    if "output_weights" in sums:
-        sums["output_weights"] += last[:-1].T
-    if "output_bias" in sums:
-        sums["output_bias"] += last[-1]
+    put("output_weights", last[:-1].T)
+    put("output_bias", last[-1])
     first = passed.layers["input"][1].double() * factors[:, None]
-    if "input_bias" in sums:
-        sums["input_bias"] += first.sum(dim=0)
+    put("input_bias", first.sum(dim=0))
     if "input_weights" in sums:
-        sums["input_weights"] += by_item(torch, batch, first, sizes.items)
+        put("input_weights", by_item(torch, batch, first, sizes.items))
     for name, found in passed.between(factors).items():
-        if name in sums:
-            sums[name] += found
+        put(name, found)
     return (there & (norms <= clip)).sum()
 
 
@@ -93,6 +99,8 @@ class GraphedSum:
         As for :func:`add_clipped`.
     plain
         Whether gradients are added up as they are, in single precision: without privacy.
+    weights
+        Tensors on the GPU that stay where they are, if there are such.
     """
 
     def __init__(
@@ -105,16 +113,17 @@ class GraphedSum:
         beta: float,
         scale: float = 1.0,
         plain: bool = False,
+        weights: dict[str, Any] | None = None,
     ) -> None:
         torch, device = load_torch(), "cuda"
         self.sizes, self.users, self.ratings, self._filled = sizes, users, ratings, 0
-        self.weights = {
+        self.weights = weights or {
             name: torch.zeros(shape, dtype=torch.float32, device=device) for name, shape in sizes.shapes.items()
         }
         whole = {"dtype": torch.int64, "device": device}
         self.batch = Batch(
             torch.zeros(users + 1, **whole),
-            torch.zeros(ratings, **whole),  # those that are not there count 0 for the first item
+            torch.full((ratings,), sizes.items, **whole),  # one past the last: sorted behind all others
             torch.zeros(ratings, **whole),
             torch.zeros(ratings, device=device),
             torch.zeros(ratings, device=device),
@@ -130,10 +139,8 @@ class GraphedSum:
             return torch.cat([found[name].ravel() for name in self.sums])
 
         def work() -> Any:
-            self.flat.zero_()
-            return add_clipped(
-                sizes, self.weights, self.batch, self.noise, self.clip, self.sums, beta=beta, scale=scale
-            )
+            known = self.weights, self.batch, self.noise, self.clip, self.sums
+            return add_clipped(sizes, *known, beta=beta, scale=scale, alone=True)
 
         if plain:
             self.within = None
@@ -143,9 +150,8 @@ class GraphedSum:
 
     def play(self, weights: dict[str, Any], batch: Batch, noise: Any, clip: float) -> Any:
         """The flat sum over a batch of this shape. It is overwritten by the next."""
-        load_torch()._foreach_copy_(
-            [self.weights[name] for name in self.weights], [weights[name] for name in self.weights]
-        )
+        if weights is not self.weights:
+            load_torch()._foreach_copy_(list(self.weights.values()), [weights[name] for name in self.weights])
         count, before = int(batch.items.shape[0]), self._filled
         for own, given in zip(
             (self.batch.items, self.batch.users, self.batch.inputs, self.batch.targets),
@@ -154,8 +160,8 @@ class GraphedSum:
         ):
             own[:count].copy_(given)
         if count < before:
-            for own in (self.batch.items, self.batch.users, self.batch.inputs):
-                own[count:before] = 0
+            self.batch.items[count:before] = self.sizes.items
+            self.batch.inputs[count:before] = 0
         self._filled = count
         self.batch.offsets.copy_(batch.offsets)
         self.batch.mass.copy_(batch.mass)

@@ -18,26 +18,33 @@ HANDS = 32
 PLAIN, SQUARES, SIZES = 0, 1, 2
 
 
-@njit(cache=True, parallel=True)
 def weighted_item_sums(
-    indptr: Offsets, items: Indices, values: Floats, base: Floats, half: float, c: float, scaling: int, size: int
+    users: Indices, items: Indices, values: Floats, base: Floats, half: float, c: float, scaling: int
 ) -> AnyArray:
-    """Counts and sums of all items, in units of 2⁻³⁰."""
-    users = len(indptr) - 1
-    sums = np.zeros((HANDS, 2, size), dtype=np.int64)
+    """Counts and sums of all items, in units of 2⁻³⁰. Ratings come by user: ``users`` never falls."""
+    cuts = np.linspace(0, len(users), HANDS + 1).astype(np.int64)
+    starts = np.concatenate([[0], np.searchsorted(users, users[cuts[1:-1]]) if len(users) else cuts[1:-1], cuts[-1:]])
+    return _item_sums(starts, users, items, values, base, half, c, scaling)
+
+
+@njit(cache=True, parallel=True)
+def _item_sums(
+    starts: Offsets, users: Indices, items: Indices, values: Floats, base: Floats, half: float, c: float, scaling: int
+) -> AnyArray:
+    sums = np.zeros((HANDS, 2, len(base)), dtype=np.int64)
     for hand in prange(HANDS):
-        own = sums[hand]
-        for user in range(users * hand // HANDS, users * (hand + 1) // HANDS):
-            first, last = indptr[user], indptr[user + 1]
+        own, first = sums[hand], starts[hand]
+        while first < starts[hand + 1]:
+            length, last = 0.0, first
+            while last < starts[hand + 1] and users[last] == users[first]:
+                away = (np.float64(values[last]) - np.float64(base[items[last]])) / half
+                x = c * min(max(away, -1.0), 1.0)
+                length += 1.0 + (x * x if scaling == SQUARES else abs(x))
+                last += 1
             weight = 1.0
-            if scaling != PLAIN:
-                length = 0.0
-                for place in range(first, last):
-                    away = (np.float64(values[place]) - np.float64(base[items[place]])) / half
-                    x = c * min(max(away, -1.0), 1.0)
-                    length += 1.0 + (x * x if scaling == SQUARES else abs(x))
-                if scaling == SQUARES:
-                    length = np.sqrt(length)
+            if scaling == SQUARES:
+                weight = 1.0 / max(np.sqrt(length), 1.0)
+            elif scaling == SIZES:
                 weight = 1.0 / max(length, 1.0)
             counted = np.int64(weight * UNIT)
             for place in range(first, last):
@@ -46,5 +53,6 @@ def weighted_item_sums(
                 x = c * min(max(away, -1.0), 1.0)
                 own[0, item] += counted
                 own[1, item] += np.int64(weight * x * UNIT)
+            first = last
     total: AnyArray = sums.sum(axis=0)
     return total

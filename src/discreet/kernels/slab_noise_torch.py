@@ -101,15 +101,19 @@ def draw_by_torch(key: AnyArray, slabs: Slabs, count: int) -> Undecided:
     return Undecided(out, found, torch.tensor([len(found)]))
 
 
-def add_on_grid_by_torch(values: Any, noise: Any, grid: float) -> Any:
-    """Round to the grid, clip to a public range and add the noise, as the other kernel does."""
+def add_on_grid_by_torch(values: Any, noise: Any, grid: float, divisor: float = 1.0, *, single: bool = False) -> Any:
+    """Round to the grid, clip to a public range and add the noise, as the other kernel does.
+
+    What comes out is divided by a public number, and rounded to single precision if wanted: post-processing.
+    """
     torch = load_torch()
+    kind = torch.float32 if single else torch.float64
     if values.device.type == "cuda":
         from discreet.kernels.slab_noise_triton import add_on_grid_by_triton
 
-        return add_on_grid_by_triton(values, noise, grid)
+        return add_on_grid_by_triton(values, noise, grid, divisor, kind)
     steps = torch.round(values / grid).clamp_(-(2.0**61), 2.0**61).to(torch.int64)
-    return (steps + noise).to(torch.float64) * grid
+    return ((steps + noise).to(torch.float64) * grid / divisor).to(kind)
 
 
 def _block(torch: Any, key: AnyArray, counters: Any, attempt: int, device: Any) -> Any:

@@ -224,18 +224,19 @@ def _add_on_grid(values, noise, grids, out, count, LANES: tl.constexpr):
     steps += ((rest > 0.5) | ((rest == 0.5) & odd)).to(tl.float64)
     steps = tl.minimum(tl.maximum(steps, 0.0 - most), most)
     total = steps.to(tl.int64) + tl.load(noise + at, mask=there, other=0)
-    tl.store(out + at, total.to(tl.float64) * grid, mask=there)
+    found = total.to(tl.float64) * grid / tl.load(grids + 2)
+    tl.store(out + at, found.to(out.dtype.element_ty), mask=there)
 
 
 @lru_cache(maxsize=16)
-def _on_device(grid: float, device: str) -> Any:
-    return torch.tensor([grid, 2.0**61], dtype=torch.float64, device=device)
+def _on_device(grid: float, divisor: float, device: str) -> Any:
+    return torch.tensor([grid, 2.0**61, divisor], dtype=torch.float64, device=device)
 
 
-def add_on_grid_by_triton(values: Any, noise: Any, grid: float) -> Any:
+def add_on_grid_by_triton(values: Any, noise: Any, grid: float, divisor: float, kind: Any) -> Any:
     """As :func:`~discreet.kernels.slab_noise_torch.add_on_grid_by_torch`."""
     values = values.to(torch.float64).contiguous()
-    out = torch.empty_like(values)
-    grids = _on_device(grid, str(values.device))
+    out = torch.empty_like(values, dtype=kind)
+    grids = _on_device(grid, divisor, str(values.device))
     _add_on_grid[(triton.cdiv(len(values), 1024),)](values, noise, grids, out, len(values), LANES=1024)
     return out

@@ -43,7 +43,7 @@ PIECE = 1 << 17
 """So many numbers are made at a time by one thread."""
 _ZEROS = memoryview(bytes(16 * PIECE))
 DOUBT = 2.0**-40
-MOST_THREADS = 8
+MOST_THREADS = 16
 
 
 def add_many_gaussians(values: AnyArray, sigma: float, grid: float, randomness: Randomness) -> Doubles:
@@ -111,11 +111,15 @@ class NoiseOnDevice:
             self._drawn.decide(place, self._law.decided(place))
         return self._drawn.numbers
 
-    def add_to(self, values: Any) -> Any:
-        """Round a tensor of doubles to the grid and add the noise, on the device."""
+    def add_to(self, values: Any, divisor: float = 1.0, *, single: bool = False) -> Any:
+        """Round a tensor of doubles to the grid and add the noise, on the device.
+
+        Then, which is post-processing, divide by a public number and round to single precision if wanted.
+        """
         from discreet.kernels.slab_noise_torch import add_on_grid_by_torch
 
-        return add_on_grid_by_torch(values.ravel(), self.integers(), self._grid).reshape(values.shape)
+        noisy = add_on_grid_by_torch(values.ravel(), self.integers(), self._grid, divisor, single=single)
+        return noisy.reshape(values.shape)
 
 
 def _in_pieces(count: int, work: Any) -> None:

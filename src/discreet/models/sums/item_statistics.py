@@ -130,9 +130,9 @@ class ItemStatistics:
         if len(ratings) < MANY:
             return self._small_total(ratings)
         scaling = {"rating": PLAIN, "user, l2": SQUARES, "user, l1": SIZES}[self.scaling]
-        columns = ratings.indptr, ratings.item_index, ratings.values, self.base
+        columns = ratings.user_index, ratings.item_index, ratings.values, self.base
         half, c = self.scale.width / 2, self.relative_weight
-        sums = weighted_item_sums(*columns, half, c, scaling, len(self.base)) / UNIT
+        sums = weighted_item_sums(*columns, half, c, scaling) / UNIT
         return np.asarray(sums[0] if c == 0 else sums, dtype=np.float64)
 
     def _small_total(self, ratings: Ratings) -> Doubles:
