@@ -25,16 +25,16 @@ FOLDERS = {
     "collect": "HiddenItems Piecewise RandomisedResponse UniformNoise make_report perturb_ratings reconstruct risk_of "
     "sent_reports",
     "data": "Handling Labels RatingsInParts UserReport available bound_users describe fetch keep_popular_items "
-    "read_history read_movielens_split read_netflix_probe read_reports read_users word_vectors",
-    "evaluation": "EachUser Folds HeldOutUsers HoldOut PublishedRanking PublishedRatings Results Search",
+    "read_history read_movielens_split read_netflix_probe read_reports read_users without_ratings word_vectors",
+    "evaluation": "ByTime EachUser Folds HeldOutUsers HoldOut PublishedRanking PublishedRatings Results Search",
     "models": "AutoEncoder MultVAE PrivateVAE",
     "nightly": "Night recommend_all",
     "papers": "DPPMF DPPSMF DPPSPNBM DPSGDMF DPSGDPNBM DPVAE HybridKNN ObjectivePerturbedMF PDPPMF UntrustedMF",
     "populations": "Choice Groups Mechanism PairwiseMasks Steps UntrustedServer quantile_of_users",
     "privacy": "LevelLoss Loss PublicKey SigningKey Spend choose private_count private_mean private_quantile",
     "spark": "SparkRatings evaluate_frames recommend_frame",
-    "releases": "Array PersonalPromise Recommendations Suggestion promised_to",
-    "web": "PrecisionLoss export_release precision_loss",
+    "releases": "Array PersonalPromise Recommendations Suggestion promised_to with_prior",
+    "web": "PrecisionLoss export_page export_release precision_loss",
 }
 OFFERED = [(dc, name) for name in dc.__all__] + [
     (getattr(dc, folder), name) for folder in FOLDERS for name in getattr(dc, folder).__all__

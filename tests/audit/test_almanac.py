@@ -6,6 +6,7 @@ import pytest
 
 import discreet as dc
 from discreet.audit import runs as by_runs
+from discreet.models.sums import rating_plan
 
 RATINGS = dc.synthetic(users=60, items=16, ratings=500, seed=1)
 CONFIDENCE = 0.999
@@ -33,6 +34,40 @@ def test_an_almanac_is_as_private_as_its_ledger_says_and_not_more(
     assert audit.mu is not None and audit.mu_proven is not None
     assert audit.mu.low < audit.mu_proven < audit.mu.high  # tight: neither more noise than was paid for nor less
     assert 0.75 < audit.mu.estimate / audit.mu_proven < 1.25
+
+
+def test_an_almanac_that_chooses_on_the_way_is_as_private_as_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_runs, "EXPLORING", 8)
+    audit = dc.audit.audit_by_runs(
+        dc.Almanac(purpose="both"),
+        RATINGS,
+        dc.Terms(epsilon=8.0, delta=1e-5, unit="user"),
+        runs=100,
+        confidence=CONFIDENCE,
+        randomness=dc.Randomness(seed=3),
+    )
+    assert not audit.accuses, str(audit)
+    assert not audit.faults
+    assert audit.exercised is not None and 0.97 < audit.exercised <= 1
+    assert audit.mu is not None and audit.mu_proven is not None
+    assert audit.mu.low < audit.mu_proven < audit.mu.high
+
+
+def test_laplace_looks_and_then_pairs_are_as_private_as_the_ledger_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the unit rating; so few users would not be asked for pairs, so the plan is told to."""
+    chosen = rating_plan.NextLooks(0.25, 0.71, 8, products=True)
+    monkeypatch.setattr(rating_plan, "next_looks", lambda *_: chosen)
+    monkeypatch.setattr(by_runs, "EXPLORING", 8)
+    audit = dc.audit.audit_by_runs(
+        dc.Almanac(purpose="both"),
+        RATINGS,
+        dc.Terms(epsilon=1.5, delta=1e-5, unit="rating"),
+        runs=100,
+        confidence=CONFIDENCE,
+        randomness=dc.Randomness(seed=3),
+    )
+    assert not audit.accuses, str(audit)
+    assert not audit.faults
 
 
 def test_an_almanac_in_one_run() -> None:

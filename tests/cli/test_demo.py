@@ -58,6 +58,7 @@ def test_the_demo_goes_all_the_way_without_a_network(discreet, tmp_path, monkeyp
     assert user.partition(". To this user")[0] in html.unescape(page)  # the same user on the page and in the terminal
     assert all(title in html.unescape(page) and title in outcome.out for title in shown)
     assert (tmp_path / "demo" / "privacy.png").read_bytes().startswith(b"\x89PNG")
+    assert str(tmp_path / "demo" / "recommend.html") in outcome.out and (tmp_path / "demo" / "recommend.html").exists()
     release = dc.Release.load(tmp_path / "demo" / "release")
     assert release.catalogue.fingerprint == small.catalogue.fingerprint
     assert isinstance(release.model, dc.Almanac)

@@ -81,7 +81,8 @@ def test_bad_requests_end_with_2_and_a_sentence(discreet, table, tmp_path):
         ("--metrics", ","): "--metrics needs names, for example rmse,ndcg@10",
         ("--metrics", "ndcg@0"): "a metric's k must be at least 1, got 'ndcg@0'",
         ("--metrics", "recall@x"): "a metric's k must be a whole number, as in ndcg@10, got 'recall@x'",
-        ("--metrics", "foo"): "there is no metric 'foo'; there are rmse, mae, within X, ndcg@K and recall@K",
+        ("--metrics", "foo"): "there is no metric 'foo'; there are rmse, mae, within X, and ndcg, recall, hit, mrr, "
+        "coverage and novelty @K",
         ("--set", "depth=3"): "there is no bias setting 'depth'; it has item_damping, user_damping",
         ("--html", tmp_path): f"{tmp_path} is a folder: name a file to write to",
         ("--folds", 100_000): "100000 folds need at least 100000 ratings",

@@ -8,15 +8,17 @@ import discreet as dc
 
 SUMS = "how often each item was rated, and its ratings' sum"
 PAIRS = "products of pairs of items, and their weights"
+USERS = "how many users rated how much"
+USERS_BY_RATINGS = "how many pairs users rate"
 
 
 @pytest.mark.parametrize(
     ("options", "looks"),
     [
-        (["--epsilon", "1", "--unit", "user"], [SUMS]),
-        (["--epsilon", "1", "--unit", "user", "--audience", "500000"], [SUMS, PAIRS]),
+        (["--epsilon", "1", "--unit", "user"], [USERS, SUMS, SUMS]),
+        (["--epsilon", "1", "--unit", "user", "--set", "pair_share=0.5"], [SUMS, PAIRS]),
         (["--epsilon", "1"], [SUMS]),
-        (["--epsilon", "4", "--delta", "1e-6"], [SUMS, PAIRS]),
+        (["--epsilon", "4", "--delta", "1e-6"], [USERS_BY_RATINGS, SUMS, SUMS, PAIRS]),
     ],
 )
 def test_fit_books_every_look_and_recommends(discreet, tmp_path, options, looks):
@@ -28,6 +30,19 @@ def test_fit_books_every_look_and_recommends(discreet, tmp_path, options, looks)
     assert release.guarantee.proven.epsilon <= float(options[1]) * (1 + 1e-9)
     certificate = json.loads(discreet("certificate", folder, "--json").out)
     assert set(certificate["sources"]) == set(release.arrays)
+
+
+def test_what_a_release_is_for_is_a_setting_and_is_shown(discreet, tmp_path):
+    for name in ("auto", "almanac"):
+        words = () if name == "auto" else (name,)
+        options = ("--epsilon", "5", "--unit", "user", "--for", "ranking", "-o", tmp_path / name)
+        outcome = discreet("fit", *words, "synthetic", *options)
+        assert outcome.code == 0, outcome.err
+        assert dc.Release.load(tmp_path / name).model.purpose == "ranking"
+        assert "purpose=ranking" in discreet("show", tmp_path / name).out
+    outcome = discreet("fit", "bias", "synthetic", "--for", "ranking", "-o", tmp_path / "bias")
+    assert outcome.code != 0
+    assert "leave out --for" in outcome.err
 
 
 def test_settings_are_read(discreet, tmp_path):

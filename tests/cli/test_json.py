@@ -21,6 +21,7 @@ COMMANDS = {
     "recommend": ("RELEASE", "--likes", "1"),
     "show": ("RELEASE",),
     "certificate": ("RELEASE",),
+    "export": ("RELEASE", "--web", "-o", "FOLDER/web"),
     "keys": ("FOLDER/key",),
     "audit": ("popularity", "synthetic", "--epsilon", 1, "--runs", 100, "--seed", 1),
     "budget": ("TABLE",),
@@ -34,6 +35,9 @@ ELSEWHERE = {
     "search",
     "attack untrusted",
     "reproduce tables",
+    "plan",
+    "reports delete",
+    "similar",
     *(f"reproduce {name}" for name in PAPERS),
 }
 
@@ -54,7 +58,11 @@ def test_no_command_is_forgotten():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_json_is_one_document_on_stdout_and_nothing_else(discreet, table, release, tmp_path, command):
     places = {"TABLE": str(table), "RELEASE": str(release), "FOLDER/release": str(tmp_path / "release")}
-    places |= {"FOLDER/key": str(tmp_path / "key"), "FOLDER/out": str(tmp_path / "out")}
+    places |= {
+        "FOLDER/key": str(tmp_path / "key"),
+        "FOLDER/out": str(tmp_path / "out"),
+        "FOLDER/web": str(tmp_path / "web"),
+    }
     places |= {"1": dc.Release.load(release).catalogue.items[0]}
     arguments = [places.get(str(word), word) for word in COMMANDS[command]]
     outcome = discreet(*command.split(), *arguments, "--json")

@@ -57,6 +57,7 @@ def test_a_night_without_an_option(discreet, project):
     spent = json.loads(discreet("budget", "--json").out)
     assert spent["data"] == "films" and len(spent["spendings"]) == 1
     assert discreet("data", "describe").code == 0
+    assert discreet("plan", "--json").code == 0
     assert json.loads(discreet("evaluate", "--test", 0.2, "--json").out)["rows"][0]["model"] == "popularity"
 
 

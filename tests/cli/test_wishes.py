@@ -110,7 +110,6 @@ def test_ones_own_page(files):
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        (["--html", "own.html"], "name your ratings with --history"),
         (["--history", "me.csv", "--html", "me.csv"], "would replace your ratings"),
         (["--history", "me.csv", "--html", "."], "is a folder"),
         (["--level", "0.05"], "below the lowest level on offer; on offer are 0.1, 0.2, 1"),

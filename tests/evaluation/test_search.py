@@ -256,12 +256,20 @@ def test_an_audit_by_hand_does_not_accuse():
 
 class TestTheBudget:
     def test_the_rehearsal_is_the_fit(self):
-        for candidates in (DAMPINGS, [dc.Bias(), Doubled(), dc.CovarianceKNN(), dc.Almanac()]):
+        for candidates in (DAMPINGS, [dc.Bias(), Doubled(), dc.CovarianceKNN(), dc.Almanac(purpose=None)]):
             population = server()
             plan = rehearse(Search(candidates=candidates), population)
             assert population.spends == ()
             Search(candidates=candidates).fit(population)
             assert population.spends == plan.spends
+
+    def test_candidates_that_choose_on_the_way_are_paid_by_the_limit(self, tmp_path):
+        search = Search(candidates=[dc.Almanac(), dc.Almanac(purpose="ratings"), dc.Bias()])
+        budget = dc.Budget(f"sqlite:///{tmp_path}/budget.sqlite")
+        budget.declare("made up", epsilon=2.0, delta=1e-6, unit=dc.User())
+        release = spend_and_release(search, server(2.0), tmp_path / "out", budget=budget, data="made up")
+        assert release.guarantee.tuning == "paid" and release.guarantee.proven.epsilon == 2.0
+        assert budget.account("made up").spent == pytest.approx(2.0)
 
     def test_a_lasting_budget_pays_for_a_search(self, tmp_path):
         budget = dc.Budget(f"sqlite:///{tmp_path}/budget.sqlite")

@@ -75,7 +75,7 @@ def test_no_rating_is_looked_at(seed, asked):
 
 
 def test_its_arguments_are_public_facts():
-    assert list(inspect.signature(choose).parameters) == ["users", "items", "terms", "features"]
+    assert list(inspect.signature(choose).parameters) == ["users", "items", "terms", "features", "purpose"]
     with pytest.raises(InputError, match="users must be at least 1, got 0"):
         choose(0, 1, dc.Terms(), True)
     with pytest.raises(InputError, match="terms must be Terms"):

@@ -243,3 +243,14 @@ def test_users_of_all_kinds_of_names_are_kept_apart(tmp_path):
     pl.DataFrame(ratings.to_frame()).write_parquet(tmp_path / "r.parquet")
     recommend_all(RELEASE, Table(place=str(tmp_path / "r.parquet")), tmp_path / "recs.parquet", k=2, chunk=2)
     assert set(pl.read_parquet(tmp_path / "recs.parquet")["user"]) == set(names)
+
+
+def test_data_without_ratings(tmp_path):
+    """Who used what: nothing is needed but two columns, and what happened twice counts once."""
+    rows = RATINGS.to_frame().select("user", "item")
+    pl.concat([rows, rows.head(50)]).write_csv(tmp_path / "plays.csv")
+    plays = dc.load(tmp_path / "plays.csv", rating=None)
+    release = dc.ImplicitALS(factors=4).fit(dc.NoPrivacy(plays))
+    done = recommend_all(release, Table(place=str(tmp_path / "plays.csv")), tmp_path / "recs.parquet", k=5, chunk=40)
+    assert done.sentences() == []
+    assert same(pl.read_parquet(tmp_path / "recs.parquet"), release.recommend_many(plays, 5).drop("title"))

@@ -100,7 +100,7 @@ def test_certificate_as_data_and_as_a_page(server, folder):
     )
     assert found == json.loads(said.stdout)
     page = server.client.get("/certificate", headers={"accept": "text/html"})
-    assert page.headers["content-type"] == "text/html; charset=utf-8" and "<h1>" in page.text
+    assert page.headers["content-type"] == "text/html; charset=utf-8" and "<h1" in page.text and str(folder) not in page.text
     assert server.client.get("/certificate", params={"format": "html"}).text == page.text
     again = server.client.get("/certificate?format=html", headers={"if-none-match": page.headers["etag"]})
     assert again.status_code == 304 and not again.content
@@ -114,6 +114,21 @@ def test_openapi_has_examples_and_every_route(server):
     for example in schema["examples"]:
         assert server.client.post("/recommend", json=example).status_code in (200, 422)  # other items, but well formed
     assert schema["properties"]["history"]["description"]
+
+
+def test_the_page_for_browsers(server, folder, tmp_path):
+    dc.web.export_release(dc.Release.load(folder), tmp_path / "page")
+    for path in (tmp_path / "page").iterdir():
+        found = server.client.get(f"/{path.name}")
+        assert found.status_code == 200 and found.content == path.read_bytes(), path.name
+        if path.suffix == ".js":
+            assert found.headers["content-type"] == "text/javascript; charset=utf-8"
+    front = server.client.get("/")
+    assert front.content == (tmp_path / "page/index.html").read_bytes()
+    policy = front.headers["content-security-policy"]
+    assert "connect-src 'self'" in policy and "script-src 'self'" in policy and "http" not in policy
+    plain = server.client.get("/release.discreet", headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
 
 
 @pytest.mark.parametrize("model", [dc.Popularity(), dc.Bias(), dc.Cosine()], ids=lambda model: type(model).__name__)

@@ -131,6 +131,17 @@ def test_nothing_about_anybody_is_logged_or_counted(server):
     assert 'discreet_requests_total{route="/recommend",status="2xx"}' in metrics.text
 
 
+def test_whoever_is_too_slow_is_cut_off(start, folder):
+    server = start(folder, "--timeout", "0.3")
+    head = b"POST /recommend HTTP/1.1\r\nhost: x\r\n"
+    assert raw(server.port, b"") == b""  # nothing at all
+    assert raw(server.port, head) == b""  # a head that does not end
+    assert raw(server.port, head + b"content-length: 50\r\n\r\n{").startswith(b"HTTP/1.1 408")
+    whole = head + b'content-length: 15\r\n\r\n{"history": []}'
+    assert raw(server.port, whole + head).startswith(b"HTTP/1.1 200")  # and a second one that does not end
+    assert server.client.get("/health").status_code == 200
+
+
 def test_whoever_asks_too_often_is_told_to_wait(start, folder):
     server = start(folder, "--rate", "0.01")
     statuses = [server.client.get("/release").status_code for _ in range(3)]

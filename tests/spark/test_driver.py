@@ -41,7 +41,7 @@ def items(tmp_path_factory):
     return place
 
 
-def test_a_driver_killed_after_charging(spark, table, items, tmp_path):
+def test_a_driver_killed_after_charging(spark, table, items, tmp_path, caplog):
     budget = f"{tmp_path}/budget.sqlite"
     arguments = [str(table), str(items), budget, str(tmp_path / "release")]
     done = subprocess.run(
@@ -57,6 +57,7 @@ def test_a_driver_killed_after_charging(spark, table, items, tmp_path):
     )
     server = dc.TrustedServer(ratings, dc.Ledger(1.0, 1e-6, dc.User()), account="films", budget=dc.Budget(budget))
     dc.spend_and_release(dc.Almanac(audience=400), server, tmp_path / "release", run_id="tonight")
+    assert "the run tonight was booked before and released nothing: it goes on, and pays no second time" in caplog.text
     after = dc.Budget(budget).account("films")
     assert after.spent == account.spent  # the same run is paid for once
     assert after.run("tonight").arrays is not None

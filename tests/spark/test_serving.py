@@ -1,5 +1,8 @@
 """Recommendations and evaluation on a cluster are those of one machine."""
 
+import re
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -50,3 +53,15 @@ def test_metrics_are_those_of_one_machine(frames):
 def test_a_test_that_is_in_the_histories_is_refused(frames):
     with pytest.raises(dc.InputError, match="some held-out ratings are also in the histories"):
         evaluate_frames(RELEASE, frames[0], frames[0].limit(20), ["ndcg@10"], partitions=2)
+
+
+def test_the_page_runs_as_printed(spark, tmp_path, monkeypatch):
+    page = Path(__file__).parents[2] / "docs/spark.md"
+    (code,) = re.findall(r"^```py\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    RATINGS.to_frame().write_parquet("ratings.parquet")
+    pl.DataFrame({"item": list(RATINGS.catalogue.items)}).write_csv("items.csv")
+    for name in ("ratings.parquet", "recommendations"):  # the executors have another working directory
+        code = code.replace(f'"{name}"', repr(str(tmp_path / name)))
+    exec(compile(code, str(page), "exec"), {})
+    assert list((tmp_path / "recommendations").glob("*.parquet"))

@@ -2,9 +2,11 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.data.catalogue import IMPLICIT
 from discreet.errors import InputError
 from discreet.names import MODELS
 from discreet.web.agreement import agreement, agreements
@@ -63,6 +65,16 @@ def test_with_patterns_and_noise(ratings, node, tmp_path):
     assert release.arrays["taste_factors"].any()
     folder = dc.web.export_release(release, tmp_path / "web")
     assert agreement(release, folder, "node").holds
+
+
+@pytest.mark.parametrize("model", [dc.Almanac(), dc.OwnTaste(), dc.Cosine(neighbours=20)], ids=str)
+def test_data_without_ratings(model, ratings, node, tmp_path):
+    catalogue = dataclasses.replace(ratings.catalogue, scale=IMPLICIT)
+    users, items = ratings.user_index, ratings.item_index
+    clicks = dc.Ratings.of_columns(catalogue, ratings.users, users, items, np.ones(len(ratings), dtype=np.float32))
+    release = model.fit(dc.NoPrivacy(clicks))
+    found = agreement(release, dc.web.export_release(release, tmp_path / "web"), "node")
+    assert found.holds and found.rating is None
 
 
 def test_a_model_of_ones_own_is_refused_in_one_sentence(ratings, tmp_path):

@@ -293,3 +293,25 @@ def test_models_that_only_rank_or_have_no_reasons(name, browser, exported):
     finally:
         context.close()
         site.stop()
+
+
+def test_one_file_works_from_a_disk_and_asks_for_nothing(browser, exported, tmp_path):
+    release = exported("almanac").release
+    file = dc.web.export_page(release, tmp_path / "page.html")
+    context = browser.new_context()
+    page, asked, said = context.new_page(), [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(file.as_uri())
+    page.wait_for_selector(READY)
+    type_and_take(page, title_of(release, 3))
+    wanted = release.recommend(dc.History.of_likes(release.catalogue, [title_of(release, 3)]), 10)
+    assert titles(page, "#list") == [one.item for one in wanted]
+    assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()] and said == []
+    page.reload()
+    page.wait_for_selector(READY)
+    assert titles(page, "#own") == [release.catalogue.items[3]]
+    page.locator("#attempt").click()
+    page.get_by_text("Refused by your browser.").wait_for()
+    context.close()

@@ -11,7 +11,10 @@ def main() -> None:
     if leaves:
         signal.signal(signal.SIGINT, _leave)  # while modules are imported nothing is begun that must be ended
     from discreet.cli.app import app
+    from discreet.cli.completion import VARIABLE, answer_shells
 
+    if VARIABLE in os.environ:
+        answer_shells()
     if leaves:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -14,6 +14,7 @@ from discreet.cli import (
     audit,
     budget,
     certificate,
+    completion,
     data,
     demo,
     doctor,
@@ -23,6 +24,7 @@ from discreet.cli import (
     models,
     party,
     perturb,
+    planning,
     published,
     recommending,
     reports,
@@ -114,6 +116,7 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.command()(models.models)
 app.command()(fitting.fit)
+app.command()(planning.plan)
 app.command()(search.search)
 app.command()(evaluation.evaluate)
 app.command()(evaluation.compare)
@@ -135,6 +138,7 @@ reproduce.app.command()(published.tables)
 app.add_typer(reproduce.app, name="reproduce")
 app.command()(demo.demo)
 app.command()(doctor.doctor)
+app.command()(completion.completion)
 
 
 @app.callback()

@@ -138,7 +138,7 @@ def sign_off(
     """The certificate as a page to print and sign."""
     import hashlib
 
-    from discreet.pages.sign_off import Booked, SignOff, rows_of, write_sign_off
+    from discreet.pages.sign_off import Booked, SignOff, missing_in, write_sign_off
     from discreet.releases.storage import CARD
 
     check_file(page)
@@ -150,7 +150,7 @@ def sign_off(
             raise InputError(
                 f"{audit} is not the outcome of an audit: write it with `discreet audit … --json`"
             ) from None
-        missing = rows_of(found)
+        missing = missing_in(found)
         require(not missing, f"{audit} is not the outcome of an audit: it has no {missing[0] if missing else ''}")
     paid = budget.paid_by(str(card["arrays_sha256"]))
     require(

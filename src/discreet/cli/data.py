@@ -79,15 +79,21 @@ def describe(source: DataOptions, json: Json = False) -> None:
 
 def print_description(found: "Description") -> None:
     """The description as names and values, one a line."""
-    low, high = found.scale
+    what = "ratings" if found.scale is not None else "pairs"
     shares = ", ".join(f"{value:g}: {count / found.ratings:.1%}" for value, count in found.values.items())
     pairs = [
         ("ratings", f"{found.ratings:,}, {found.density:.2%} of all pairs"),
-        ("users", f"{found.users:,}, {_spread(found.per_user)}"),
-        ("items", f"{found.items:,}, {found.rated_items:,} of them rated, {_spread(found.per_item)}"),
-        ("scale", f"{low:g} to {high:g}, mean {found.mean:.3f}, deviation {found.deviation:.3f}"),
-        ("values", shares if len(found.values) <= 20 else f"{len(found.values):,} different ones"),
+        ("users", f"{found.users:,}, {_spread(found.per_user, what)}"),
+        ("items", f"{found.items:,}, {found.rated_items:,} of them rated, {_spread(found.per_item, what)}"),
     ]
+    if found.scale is None:
+        pairs[0] = ("used", f"{found.ratings:,} pairs of user and item, {found.density:.2%} of all; no ratings")
+    else:
+        low, high = found.scale
+        pairs += [
+            ("scale", f"{low:g} to {high:g}, mean {found.mean:.3f}, deviation {found.deviation:.3f}"),
+            ("values", shares if len(found.values) <= 20 else f"{len(found.values):,} different ones"),
+        ]
     if found.repeats:
         ratings = "rating" if found.repeats == 1 else "ratings"
         pairs.append(("repeats", f"{found.repeats:,} {ratings} of an item that the user had rated before"))
@@ -100,5 +106,5 @@ def print_description(found: "Description") -> None:
     facts(pairs)
 
 
-def _spread(spread: "Spread") -> str:
-    return f"{spread.least:,} to {spread.most:,} ratings each (mean {spread.mean:,.1f}, median {spread.median:,.0f})"
+def _spread(spread: "Spread", what: str) -> str:
+    return f"{spread.least:,} to {spread.most:,} {what} each (mean {spread.mean:,.1f}, median {spread.median:,.0f})"

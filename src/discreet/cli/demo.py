@@ -21,6 +21,7 @@ def demo(
     """Compare models with and without privacy, recommend for one user, say why, and write a page with pictures."""
     from discreet.cli.evaluation import print_results
     from discreet.pages.demo import EPSILON, RECOMMENDING, is_of_a_demo, run_demo
+    from discreet.web.one_page import export_page
 
     check_writable(output)
     check_release_folder(output / "release", replace=is_of_a_demo(output / "release"))
@@ -28,6 +29,7 @@ def demo(
         found = run_demo(progress, note)
     note("Drawing the page …")
     page = found.write(output)
+    own = export_page(found.release, output / "recommend.html")
     predicted = predicted_ratings(found.release, found.history, found.suggestions)
     if json:
         document(
@@ -38,6 +40,7 @@ def demo(
                 "user": found.user,
                 "suggestions": suggestions_to_json(found.suggestions, predicted),
                 "page": str(page),
+                "try_it": str(own),
                 "release": str(output / "release"),
             }
         )
@@ -51,4 +54,5 @@ def demo(
     print_suggestions(found.suggestions, predicted)
     say(str(found.release.guarantee))
     say(f"The page is {page.absolute()}")
+    say(f"Type what you like yourself, in a page that sends nothing: {own.absolute()}")
     say(f'Now try: discreet recommend {output / "release"} --likes "{found.liked[0]}" --explain')

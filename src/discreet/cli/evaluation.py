@@ -14,6 +14,7 @@ from discreet.cli.options import (
     DataOptions,
     Json,
     PrivacyOptions,
+    PurposeOption,
     Settings,
     SeveralPrivacyOptions,
     SplitOptions,
@@ -21,17 +22,19 @@ from discreet.cli.options import (
     this_command,
 )
 from discreet.cli.progress import bar
-from discreet.cli.settings import names_a_model, parse_models, partial_settings
+from discreet.cli.settings import AUTO, names_a_model, parse_models, partial_settings
 from discreet.cli.tables import document, note, say, table_of_numbers
 from discreet.errors import InputError, UnknownNameError, require
 from discreet.fitting.outputs import check_file
 
 if TYPE_CHECKING:
     from discreet.evaluation.results import Estimate, Results
+    from discreet.models.sums.almanac_plan import Purpose
     from discreet.populations.terms import Terms
 
 Metrics = Annotated[
-    str | None, typer.Option(metavar="NAMES", help="What to measure, for example rmse,mae,ndcg@10,recall@50.")
+    str | None,
+    typer.Option(metavar="NAMES", help="What to measure, for example rmse,mae,ndcg@10,recall@50,hit@10,coverage@10."),
 ]
 
 
@@ -39,12 +42,17 @@ Metrics = Annotated[
 def evaluate(
     *,
     models: Annotated[
-        list[str], typer.Argument(metavar="MODEL...", help="Models by name; cosine:neighbours=100 has a setting.")
+        list[str],
+        typer.Argument(
+            metavar="MODEL...", help="Models by name; cosine:neighbours=100 has a setting, auto is what fit chooses."
+        ),
     ] = [],  # noqa: B006 (typer copies it; never empty, see check_words)
     source: DataOptions,
     splitting: SplitOptions,
     privacy: PrivacyOptions,
     settings: Settings = [],  # noqa: B006 (typer copies it)
+    audience: AudienceOption = None,
+    purpose: PurposeOption = None,
     metrics: Metrics = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page with pictures.")] = None,
     account: AccountOption = None,
@@ -59,7 +67,8 @@ def evaluate(
     if html:
         check_file(html)
     noted = Noted(account, budget)
-    results = measure(models, source, splitting, [privacy.terms()], settings, metrics, noted)
+    terms = [privacy.terms()]
+    results = measure(models, source, splitting, terms, settings, metrics, noted, audience=audience, purpose=purpose)
     if html:
         from discreet.pages.comparisons import write_comparison
 
@@ -87,6 +96,7 @@ def compare(
     ] = None,
     settings: Settings = [],  # noqa: B006 (typer copies it)
     audience: AudienceOption = None,
+    purpose: PurposeOption = None,
     metrics: Metrics = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the page and its pictures.")
@@ -106,9 +116,15 @@ def compare(
     terms = privacy.terms()
     from discreet.fitting.private_forms import names_to_compare
 
-    names = names_to_compare(terms) if models is None else split_names(models, "--models", "bias,popularity")
+    names = (
+        names_to_compare(terms, source.implicit)
+        if models is None
+        else split_names(models, "--models", "bias,popularity")
+    )
     noted = Noted(account, budget)
-    results = measure(names, source, splitting, terms, settings, metrics, noted, several=True, audience=audience)
+    results = measure(
+        names, source, splitting, terms, settings, metrics, noted, several=True, audience=audience, purpose=purpose
+    )
     from discreet.pages.comparisons import write_comparison
 
     pictures = write_comparison(results, page, this_command(), pictures_too=True)
@@ -141,27 +157,32 @@ def measure(
     *,
     several: bool = False,
     audience: int | None = None,
+    purpose: "Purpose | None" = None,
 ) -> "Results":
     """Fit and measure; everything that can be wrong with the command is found before the data are read.
 
     With ``several`` there may be many terms: models are then fitted on those they have a form for, and without privacy.
+    What ``auto`` stands for is chosen as ``fit`` chooses it, for the first of the terms.
     """
     from discreet.fitting.audience import audience_of, takes_audience
 
     told = audience_of(source.data, audience)
-    chosen = parse_models(models, settings, audience=told.users)
-    protocol = splitting.protocol()
+    written = [name if name != AUTO else "almanac:" for name in models]  # until the items are known
+    chosen = parse_models(written, settings, audience=told.users, purpose=purpose)
+    chosen = dict(zip(models, chosen.values(), strict=True))
+    protocol = splitting.protocol(ranking=source.implicit)
     names = None if metrics is None else read_metrics(metrics)
     from discreet.evaluation.comparison import compare
     from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS
     from discreet.fitting.accounts import looking_account
+    from discreet.fitting.choosing import choose_for
     from discreet.fitting.private_forms import check_private, without_private_form
     from discreet.populations.terms import Terms
     from discreet.privacy.budget import Budget
 
     sweep = several and len(terms) > 0
     if sweep:
-        names = names or [*RATING_METRICS, *RANKING_METRICS]
+        names = names or [*(() if source.implicit else RATING_METRICS), *RANKING_METRICS]
         without = without_private_form(chosen, terms)
         if without:
             have = "has" if len(without) == 1 else "have"
@@ -179,6 +200,9 @@ def measure(
     with bar() as progress:
         ratings = source.load(progress)
         noted.name = looking_account(budget, source.data, noted.name, ratings)
+        if AUTO in chosen:
+            first = terms[0] if terms else Terms()
+            chosen[AUTO] = choose_for(ratings.catalogue, told.users, first, purpose or "both")[0]
         return compare(
             chosen,
             ratings,
@@ -208,7 +232,9 @@ def read_metrics(text: str) -> list[str]:
     try:
         return list(check_metrics(names))
     except UnknownNameError as error:
-        raise error.with_hint("there are rmse, mae, within X, ndcg@K and recall@K, for example ndcg@10") from None
+        raise error.with_hint(
+            "there are rmse, mae, within X, and ndcg, recall, hit, mrr, coverage and novelty @K, for example ndcg@10"
+        ) from None
 
 
 def split_names(text: str, option: str, example: str) -> list[str]:

@@ -12,7 +12,9 @@ from discreet.errors import require
 
 def export(
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="Folder of a release.")],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write; FILE.html for one page.")
+    ],
     web: Annotated[bool, typer.Option("--web", help="For browsers: a page, a module and one file.")] = False,
     precision: Annotated[
         str, typer.Option(metavar="TYPE", help="Of matrices: float32, float16 or int8; the loss is measured.")
@@ -26,19 +28,27 @@ def export(
     """Write a release for devices, with a page that recommends in the browser and sends nothing.
 
     Any web server can serve the folder, and `discreet serve` does. `discreet.js` in it is the module for programs of
-    your own. docs/device.md describes the file, so that other programs can read it.
+    your own. docs/device.md describes the file, so that other programs can read it. With -o FILE.html everything is in
+    one page, which needs no server.
     """
     from discreet.releases.release import Release
     from discreet.web.agreement import PROGRAMS, agreement, program_of
     from discreet.web.export import RELEASE, export_release
     from discreet.web.file_format import PRECISIONS, Precision
     from discreet.web.loss import precision_loss
+    from discreet.web.one_page import export_page
 
     require(web, "say what to export for: --web, for browsers")
     require(precision in PRECISIONS, f"--precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
     chosen = cast(Precision, precision)
     loaded = Release.load(release)
-    folder = export_release(loaded, output, precision=chosen, replace=replace)
+    if output.suffix.lower() in (".html", ".htm"):
+        require(not check, "--check asks a folder: name one with -o DIR")
+        require(replace or not output.exists(), f"{output} exists: name another file, or replace it with --replace")
+        folder, file = output, export_page(loaded, output, precision=chosen)
+    else:
+        folder = export_release(loaded, output, precision=chosen, replace=replace)
+        file = folder / RELEASE
     loss = None if chosen == "float32" else precision_loss(loaded, chosen)
     found = []
     for where in PROGRAMS if check else ():
@@ -46,7 +56,7 @@ def export(
             note(f"{where} is not on this machine, and was not asked")
             continue
         found.append(agreement(loaded, folder, where))
-    size = (folder / RELEASE).stat().st_size
+    size = file.stat().st_size
     if json:
         document(
             {
@@ -60,8 +70,8 @@ def export(
         return
     facts(
         [
-            ("page", str(folder / "index.html")),
-            ("release", f"{size:,} bytes, compressed"),
+            ("page", str(folder if folder == file else folder / "index.html")),
+            (file.name, f"{size:,} bytes"),
             *([] if loss is None else [(f"loss by {precision}", str(loss))]),
             *(
                 (
@@ -74,4 +84,4 @@ def export(
         ]
     )
     say(str(loaded.guarantee))
-    say(f"Now try: discreet serve {release}")
+    say(f"Open {file} in a browser." if folder == file else f"Now try: discreet serve {release}")

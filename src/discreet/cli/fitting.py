@@ -63,6 +63,17 @@ def fit(
     budget: BudgetUrl = None,
     replace: Replace = False,
     sign: Sign = None,
+    prior: Annotated[
+        Path | None,
+        typer.Option(
+            "--prior",
+            metavar="DIR",
+            help="Another release (public data, last month) whose items are matched; believed as far as noisy sums do.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be asked for and bought: see `discreet plan`.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Fit a model and write a release.
@@ -78,6 +89,14 @@ def fit(
     name, terms = model_name(words, model, source.data), privacy.terms(spark=True)
     run_id = run_name(run_id, once_per)
     wished.check(terms)
+    if dry_run:
+        from discreet.cli.planning import show_plan
+        from discreet.privacy.budget import Budget
+
+        show_plan(name, source, terms, settings, audience, account=account, budget=Budget(budget), json=json)
+        if not json:
+            say(f"This was a dry run: nothing was fitted, and {output} was not written.")
+        return
     from discreet.fitting.audience import audience_of, takes_audience
     from discreet.fitting.fit_and_save import fit_and_save
     from discreet.privacy.budget import Budget
@@ -95,6 +114,11 @@ def fit(
             audience is None or takes_audience(chosen),
             f"{split_name(name)[0]} does not plan by the number of users: leave out --audience",
         )
+    known = None
+    if prior is not None:
+        from discreet.releases.release import Release
+
+        known = Release.load(prior)
     key = signing_key(sign)  # one that cannot be read is found before anything is spent
     with bar() as progress, cluster.loading(source, privacy.engine, progress) as load:
         done = fit_and_save(
@@ -112,6 +136,7 @@ def fit(
             run_id=run_id,
             replace=replace,
             sign=key,
+            prior=known,
             progress=progress,
             warn=note,
         )
@@ -185,17 +210,18 @@ def show(
         document(card)
         return
     catalogue = card["catalogue"]
-    scale = " to ".join(f"{end:g}" for end in catalogue["scale"])
+    ends = catalogue["scale"]
+    scale = ", no ratings" if ends is None else f", scale {ends[0]:g} to {ends[1]:g}"
     facts(
         [
             ("model", card["model"]),
             ("settings", ", ".join(f"{name}={shown(value)}" for name, value in card["settings"].items()) or "none"),
             *([("chosen", card["note"])] if card["note"] else []),
             ("guarantee", card["guarantee"]),
-            ("catalogue", f"{catalogue['items']:,} items, {catalogue['genres']} genres, scale {scale}"),
+            ("catalogue", f"{catalogue['items']:,} items, {catalogue['genres']} genres{scale}"),
             *(
-                ("arrays" if place == 0 else "", f"{name}: {' by '.join(map(str, array['shape']))} {array['type']}")
-                for place, (name, array) in enumerate(card["arrays"].items())
+                ("holds" if place == 0 else "", f"{name}: {words}")
+                for place, (name, words) in enumerate(card["holds"].items())
             ),
             ("written by", f"Discreet {card['discreet']}"),
         ]
@@ -204,6 +230,7 @@ def show(
 
 def describe(folder: Path, model: Any = None) -> dict[str, Any]:
     """What a release says of itself. It is read whole first, so a damaged one is refused."""
+    from discreet.releases.contents import described
     from discreet.releases.release import Release
     from discreet.releases.storage import read_card
 
@@ -218,11 +245,12 @@ def describe(folder: Path, model: Any = None) -> dict[str, Any]:
         "catalogue": {
             "items": len(release.catalogue),
             "genres": len(release.catalogue.genres),
-            "scale": [scale.low, scale.high],
+            "scale": None if scale.implicit else [scale.low, scale.high],
             "fingerprint": release.catalogue.fingerprint,
         },
         "arrays": {
             name: {"shape": list(array.shape), "type": str(array.dtype)} for name, array in release.arrays.items()
         },
+        "holds": described(release.arrays),
         "discreet": card["discreet"],
     }

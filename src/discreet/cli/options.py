@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from discreet.cli.data_options import DataOptions as DataOptions
 from discreet.cli.grouping import grouped as grouped
 from discreet.cli.grouping import this_command as this_command
 from discreet.cli.grouping import typed as typed
-from discreet.errors import DataError, InputError, UnknownNameError, require
+from discreet.errors import InputError, require
 
 if TYPE_CHECKING:
-    from discreet.data.gather import Repeats
-    from discreet.data.ratings import Ratings
-    from discreet.data.remote import Table
     from discreet.evaluation.protocols import SplitProtocol
     from discreet.populations.terms import Terms
-    from discreet.types import Progress
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 ReleaseFolder = Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")]
@@ -75,166 +72,6 @@ PurposeOption = Annotated[
 
 
 @dataclass(frozen=True)
-class DataOptions:
-    """Which ratings to work on: DATA and the options that say how to read it."""
-
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="A data set by name (`discreet data list`), a file or folder, or an address: "
-            "postgresql://…?table=NAME, s3://…, gs://…, hf://….",
-        ),
-    ]
-    path: Annotated[
-        Path | None, typer.Option("--path", metavar="DIR", help="Folder in which to look for a named data set.")
-    ] = None
-    user_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="In a table: column of the users (default: user).")
-    ] = None
-    item_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="In a table: column of the items (default: item).")
-    ] = None
-    rating_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="In a table: column of the ratings (default: rating).")
-    ] = None
-    time_column: Annotated[str | None, typer.Option(metavar="NAME", help="In a table: column of the times.")] = None
-    scale: Annotated[
-        str | None, typer.Option(metavar="LOW:HIGH", help="The rating scale of a table, for example 1:5.")
-    ] = None
-    items: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A second table, of the items: title, genres, year.")
-    ] = None
-    items_public: Annotated[
-        bool,
-        typer.Option("--items-public", help="That table is public: it was made without looking at the ratings."),
-    ] = False
-    users: Annotated[
-        Path | None,
-        typer.Option("--users", metavar="FILE", help="A second table, of the users: age, gender, occupation."),
-    ] = None
-    repeats: Annotated[
-        str | None,
-        typer.Option(metavar="RULE", help="How to merge several ratings of one item: last, mean or recency."),
-    ] = None
-    query: Annotated[
-        str | None, typer.Option("--query", metavar="SQL", help="In a database: what to ask for, in place of a table.")
-    ] = None
-
-    def __post_init__(self) -> None:
-        if "://" not in self.data and self.query is None:
-            return
-        from discreet.data.remote import Remote, is_remote, local_path
-
-        require(is_remote(self.data) or self.query is None, "--query is for a database: postgresql://…")
-        data = Remote.of(self.data, self.query) if is_remote(self.data) else local_path(self.data)
-        object.__setattr__(self, "data", data)  # from here on it shows no password
-
-    @property
-    def rule(self) -> "Repeats":
-        """What becomes of several ratings of one item by one user."""
-        rules: dict[str | None, Repeats] = {None: "keep", "last": "last", "mean": "mean", "recency": "recency"}
-        require(self.repeats in rules, f"--repeats must be last, mean or recency, got {self.repeats!r}")
-        return rules[self.repeats]
-
-    def table(self) -> "Table | None":
-        """The table that DATA is, to be read a bounded number of rows at a time; None for other formats."""
-        from discreet.data.datasets import DATA_SETS
-        from discreet.data.remote import Remote, Table
-        from discreet.data.tables import is_table
-
-        place, remote = Path(self.data), isinstance(self.data, Remote)
-        of_movielens = place.name == "ratings.csv" and place.with_name("movies.csv").exists()
-        if not remote and (self.data in DATA_SETS or not place.is_file() or not is_table(place) or of_movielens):
-            return None
-        return Table(
-            place=self.data,
-            user=self.user_column or "user",
-            item=self.item_column or "item",
-            rating=self.rating_column or "rating",
-            time=self.time_column,
-        )
-
-    def load(self, progress: "Progress", *, merged: bool = True) -> "Ratings":
-        """Read the ratings; with ``merged``, refuse several ratings of one item that no rule was given for."""
-        from discreet.data.catalogue import Scale
-        from discreet.data.loading import load
-
-        rule = self.rule
-        require(self.items is not None or not self.items_public, "--items-public goes with --items FILE: name the file")
-        scale = None if self.scale is None else Scale.parse(self.scale)
-        self._check_options()
-        try:
-            ratings = load(
-                self.data,
-                path=self.path,
-                scale=scale,
-                user=self.user_column or "user",
-                item=self.item_column or "item",
-                rating=self.rating_column or "rating",
-                time=self.time_column,
-                items=self.items,
-                items_public=self.items_public,
-                repeats=rule,
-                progress=progress,
-            )
-        except DataError as error:  # the library speaks of arguments, the command line of options
-            raise DataError(str(error).replace("repeats='last'", "--repeats last"), place=error.place) from None
-        except UnknownNameError as error:
-            raise error.with_hint("`discreet data list` lists them") from None
-        if self.users is not None:
-            from discreet.data.user_file import read_users
-
-            ratings = read_users(self.users, self.user_column or "user").of(ratings)
-        require(
-            not (merged and ratings.has_repeats),
-            f"{self.data} has several ratings of one item by one user: merge them with --repeats last, mean or recency",
-        )
-        return ratings
-
-    def _check_options(self) -> None:
-        """Raise for an option that says nothing about these data: it was meant to change something."""
-        from discreet.data.datasets import DATA_SETS
-        from discreet.data.reports import holds_reports
-        from discreet.data.tables import is_table
-
-        place = Path(self.data)
-        if self.data not in DATA_SETS and not place.exists():
-            return  # nothing is known of them, and loading will say so
-        own: set[str] = set()
-        if self.data in DATA_SETS:
-            kind, own = "a data set with a name and a format of its own", {"--path"}
-        elif place.is_file() and is_table(place):
-            of_movielens = place.name == "ratings.csv" and place.with_name("movies.csv").exists()
-            require(
-                self.scale is not None or of_movielens,
-                f"{self.data} does not say its rating scale: declare it with --scale LOW:HIGH, for example --scale 1:5",
-            )
-            kind, own = "a table", {"--user-column", "--item-column", "--rating-column", "--time-column", "--items"}
-            if self.scale is None:
-                kind, own = "a file of MovieLens", set()
-        elif holds_reports(place):
-            kind, own = "a folder of reports", {"--items", "--item-column"}
-        else:
-            kind = "in a format of its own"
-        given = {
-            "--path": self.path,
-            "--user-column": self.user_column,
-            "--item-column": self.item_column,
-            "--rating-column": self.rating_column,
-            "--time-column": self.time_column,
-            "--items": self.items,
-        }
-        stray = [option for option, value in given.items() if value is not None and option not in own]
-        require(not stray, f"{self.data} is {kind}, which {' and '.join(stray)} cannot change: leave it out")
-
-    @property
-    def name(self) -> str:
-        """What reports call the data: its name, or that of its file."""
-        return Path(self.data).name or self.data
-
-
-@dataclass(frozen=True)
 class SplitOptions:
     """How the ratings are divided: one of five ways, and a seed."""
 
@@ -251,6 +88,13 @@ class SplitOptions:
     held_out_users: Annotated[
         bool, typer.Option("--held-out-users", help="Hold out a tenth of the users; 80% of their ratings are history.")
     ] = False
+    split: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WAY",
+            help="time: hold out the last tenth (or --test) of all ratings; last: those of each user. Rankings.",
+        ),
+    ] = None
     published: Annotated[
         str | None,
         typer.Option(metavar="TABLE", help="The split of the published tables: ml-10m (ratings) or ml-20m (ranking)."),
@@ -260,9 +104,21 @@ class SplitOptions:
         int, typer.Option(metavar="N", help="How many splits, with seeds from SEED on (not with folds).")
     ] = 1
 
-    def protocol(self) -> "SplitProtocol":
-        """The protocol that the options name; settings out of range are refused here, before any work."""
-        from discreet.evaluation.protocols import EachUser, Folds, HeldOutUsers, HoldOut
+    def protocol(self, *, ranking: bool = False) -> "SplitProtocol":
+        """The protocol that the options name; settings out of range are refused here, before any work.
+
+        Without a name it is one for rankings where nothing else can be measured.
+        """
+        from discreet.evaluation.protocols import ByTime, EachUser, Folds, HeldOutUsers, HoldOut
+
+        if self.split is not None:
+            require(self.split in ("time", "last"), f"--split must be time or last, got {self.split!r}")
+            others = [self.folds, self.each_user or None, self.held_out_users or None, self.published]
+            require(
+                all(other is None for other in others) and self.seed == 0 and self.seeds == 1,
+                "--split goes by time, and with --test SHARE alone: leave out other ways to split, and seeds",
+            )
+            return ByTime(test=0.1 if self.test is None else self.test, each_user=self.split == "last")
 
         ways = {
             "--folds": self.folds is not None,
@@ -282,7 +138,7 @@ class SplitOptions:
             return published_table(self.published).protocol
         if self.test is not None:
             return HoldOut(test=self.test, seed=self.seed, repeats=self.seeds)
-        if self.each_user:
+        if self.each_user or (ranking and not chosen):
             return EachUser(seed=self.seed, repeats=self.seeds)
         if self.held_out_users:
             return HeldOutUsers(seed=self.seed, repeats=self.seeds)

@@ -46,8 +46,17 @@ class DataSection:
     rating_column: str | None = None
     time_column: str | None = None
     scale: str | None = None
+    implicit: bool | None = None
+    columns: str | None = None
+    separator: str | None = None
+    encoding: str | None = None
     items: Path | None = None
     items_public: bool | None = None
+    items_id_column: str | None = None
+    items_columns: str | None = None
+    title_column: str | None = None
+    features: str | None = None
+    drop_unlisted: bool | None = None
     users: Path | None = None
     repeats: str | None = None
 
@@ -160,6 +169,8 @@ class Project:
             "compare": data | several | settings | paying,
             "recommend": {**data, **release, **night},
             "show": release,
+            "serve": release,
+            "export": release,
             "certificate": release | paying,
             "budget": limits | owner,
         }

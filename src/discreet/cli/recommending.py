@@ -50,6 +50,9 @@ class NightOptions:
     item_column: Annotated[str | None, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = None
     rating_column: Annotated[str | None, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = None
     time_column: Annotated[str | None, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = None
+    columns: Annotated[str | None, typer.Option(metavar="NAMES", help="With --all: as for `discreet fit`.")] = None
+    separator: Annotated[str | None, typer.Option(metavar="MARK", help="With --all: as for `discreet fit`.")] = None
+    encoding: Annotated[str, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = "utf-8"
     repeats: Annotated[str | None, typer.Option(metavar="RULE", help="With --all: as for `discreet fit`.")] = None
     chunk: Annotated[
         int | None, typer.Option("--chunk", metavar="N", help="With --all: users that are worked on at a time.")
@@ -175,6 +178,9 @@ def recommend_to_all(
         item_column=night.item_column,
         rating_column=night.rating_column,
         time_column=night.time_column,
+        columns=night.columns,
+        separator=night.separator,
+        encoding=night.encoding,
         repeats=night.repeats,
         query=night.query,
     )

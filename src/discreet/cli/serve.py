@@ -33,6 +33,9 @@ def serve(
     most_k: Annotated[int, typer.Option(metavar="K", help="How many items one request may ask for.")] = 200,
     longest_history: Annotated[int, typer.Option(metavar="N", help="Ratings of a history at most.")] = 2000,
     most_bytes: Annotated[int, typer.Option(metavar="BYTES", help="Bytes of a body at most.")] = 1 << 20,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help="How long the head of a request may take, and its body.")
+    ] = 10.0,
     watch: Annotated[
         float, typer.Option(metavar="SECONDS", help="How often to look for a new release; SIGHUP looks at once.")
     ] = 1.0,
@@ -56,7 +59,15 @@ def serve(
     from discreet.service.running import serve as run
     from discreet.service.settings import Service
 
-    limits = Limits(rate=rate, burst=max(1, round(4 * rate)), k=most_k, history=longest_history, body=most_bytes)
+    limits = Limits(
+        rate=rate,
+        burst=max(1, round(4 * rate)),
+        k=most_k,
+        history=longest_history,
+        body=most_bytes,
+        seconds_for_head=timeout,
+        seconds_for_body=timeout,
+    )
     service = Service(
         source=Source(path=release, key=signed_by, model=model, page=page),
         host=host,

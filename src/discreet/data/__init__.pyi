@@ -6,6 +6,7 @@ from .description import describe as describe
 from .handling import Handling as Handling
 from .history_file import read_history as read_history
 from .labels import Labels as Labels
+from .loading import without_ratings as without_ratings
 from .movielens import read_movielens_split as read_movielens_split
 from .netflix import read_netflix_probe as read_netflix_probe
 from .parts import RatingsInParts as RatingsInParts

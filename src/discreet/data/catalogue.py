@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.labels import Labels, counted, require_text
+from discreet.data.prior import ItemPrior
 from discreet.doors import checked, checked_methods
 from discreet.errors import InputError, UnknownNameError, require
 from discreet.strings import Strings
@@ -32,14 +33,23 @@ class Scale:
     3.0
     >>> print(Scale(0.5, 5))
     0.5 to 5
+
+    Data without ratings (clicks, plays) have a scale of one value, :data:`IMPLICIT`: that something happened.
+
+    >>> IMPLICIT.implicit, IMPLICIT.high, Scale(1, 5).implicit
+    (True, 1.0, False)
     """
 
     low: float
     high: float
+    implicit: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))
+        if self.implicit:
+            require(self.low == self.high == 1, "data without ratings have the scale Scale(1, 1, implicit=True)")
+            return
         require(
             math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high,
             f"a rating scale needs two finite numbers, low below high, got {self.low} and {self.high}",
@@ -61,8 +71,13 @@ class Scale:
 
     @property
     def width(self) -> float:
-        """High minus low: how far one rating can move."""
-        return self.high - self.low
+        """High minus low: how far one rating can move. Without ratings 1, so that nothing is divided by 0."""
+        return 1.0 if self.implicit else self.high - self.low
+
+    @classmethod
+    def of_ends(cls, low: float, high: float) -> "Scale":
+        """As it was saved: one value alone says that there are no ratings."""
+        return cls(low, high, implicit=low == high == 1)
 
     @classmethod
     def parse(cls, text: str) -> "Scale":
@@ -74,7 +89,11 @@ class Scale:
         return cls(low, high)
 
     def __str__(self) -> str:
-        return f"{self.low:g} to {self.high:g}"
+        return "none (no ratings)" if self.implicit else f"{self.low:g} to {self.high:g}"
+
+
+IMPLICIT = Scale(1, 1, implicit=True)
+"""The scale of data without ratings."""
 
 
 @checked
@@ -101,6 +120,8 @@ class Catalogue:
         Whether whoever made the list says that it is public: that it was made without looking at the ratings. A list
         that was read off the ratings tells what was rated, and nothing that carries it is private. This cannot be seen
         from the list, so without a word it is taken for such a one.
+    prior
+        What another release says of these items (:func:`discreet.releases.with_prior`). It is not saved with a release.
 
     Examples
     --------
@@ -121,6 +142,7 @@ class Catalogue:
     item_genres: Booleans = field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
     years: NDArray[np.int16] = field(default_factory=lambda: np.zeros(0, dtype=np.int16))
     declared: bool = field(default=False, kw_only=True)
+    prior: ItemPrior | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         size = len(self.items)
@@ -176,7 +198,8 @@ class Catalogue:
 
     def __repr__(self) -> str:
         origin = "" if self.declared else ", not declared"
-        return f"Catalogue({counted(len(self), 'item')}, scale {self.scale}{origin})"
+        scale = "no ratings" if self.scale.implicit else f"scale {self.scale}"
+        return f"Catalogue({counted(len(self), 'item')}, {scale}{origin})"
 
     @cached_property
     def _by_title(self) -> dict[str, int]:

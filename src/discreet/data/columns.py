@@ -7,6 +7,9 @@ from pathlib import Path
 from discreet.errors import DataError
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+"""What fields are separated by, as the ending of a file says; its first row may say otherwise."""
+TEXT_ENDINGS = {*SEPARATORS, ".txt", ".dat", ".data", ".psv", ".inter"}
+"""Of files that may be tables of text."""
 _SPOKEN = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 _DATA = re.compile(r"\s*[-+.]?\d")
 SHOWN, LONGEST_NAME = 12, 30  # columns that a message names, and letters of each

@@ -49,7 +49,7 @@ def merged_runs(values: Floats, starts: Offsets, rule: MergeRule) -> tuple[Float
     """One value for each run of repeated ratings, which begin at ``starts``, and where each run ends."""
     sizes = np.diff(np.append(starts, len(values)))
     lasts = starts + sizes - 1
-    if rule == "last":
+    if rule in ("last", "once"):
         return values[lasts], lasts
     many = np.repeat(sizes, sizes).astype(np.float64)
     turn = np.arange(len(values)) - np.repeat(starts, sizes) + 1

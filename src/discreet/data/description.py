@@ -42,7 +42,7 @@ class Description:
     density
         Share of all pairs of user and item that have a rating.
     scale
-        Lowest and highest rating, as declared.
+        Lowest and highest rating, as declared; None for data without ratings.
     mean, deviation
         Of the ratings.
     values
@@ -64,7 +64,7 @@ class Description:
     rated_items: int
     ratings: int
     density: float
-    scale: tuple[float, float]
+    scale: tuple[float, float] | None
     mean: float
     deviation: float
     values: Mapping[float, int]
@@ -111,7 +111,7 @@ def describe(ratings: Ratings) -> Description:
         rated_items=int(np.count_nonzero(per_item)),
         ratings=len(ratings),
         density=(len(ratings) - repeated) / max(pairs, 1),
-        scale=(catalogue.scale.low, catalogue.scale.high),
+        scale=None if catalogue.scale.implicit else (catalogue.scale.low, catalogue.scale.high),
         mean=mean,
         deviation=variance**0.5,
         values=dict(zip(values.astype(np.float64).tolist(), counts.tolist(), strict=True)),

@@ -1,6 +1,7 @@
 """What is publicly known of items, as numbers: their genres and how old they are.
 
-    genre g      1/√(how many genres the item has), so that an item of several is no louder than one of a single genre
+    genre g      1/√(how many genres the item has), so that an item of several is no louder than one of a single genre;
+                 other tags (:mod:`discreet.data.tags`) likewise, each column of the table of items by itself
     year         tents over the catalogue's own years, so that a taste for old films can be told from one for new
 
 An item without a year stands at the middle of every tent's average; a catalogue without genres and years has no
@@ -25,7 +26,10 @@ def item_features(catalogue: Catalogue, ages: int = AGES) -> Floats:
     [[1.0, 0.0], [0.5, 0.5], [0.0, 0.0]]
     """
     genres = catalogue.item_genres.astype(np.float64)
-    genres /= np.sqrt(np.maximum(genres.sum(axis=1, keepdims=True), 1))
+    columns_of = np.array([name.partition(": ")[0] if ": " in name else "" for name in catalogue.genres], dtype=np.str_)
+    for column in np.unique(columns_of):
+        own = columns_of == column
+        genres[:, own] /= np.sqrt(np.maximum(genres[:, own].sum(axis=1, keepdims=True), 1))
     columns = np.concatenate([genres, _tents(catalogue, ages)], axis=1)
     return np.asarray(columns[:, columns.any(axis=0)], dtype=np.float32)
 

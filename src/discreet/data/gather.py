@@ -4,7 +4,8 @@ Readers hand over batches of four columns (user, item, rating, time), each with 
 from. What is kept of a rating is 16 bytes.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,34 +13,28 @@ import numpy as np
 import polars as pl
 
 from discreet.data.catalogue import Catalogue, Scale
+from discreet.data.cells import Where as Where
+from discreet.data.cells import first_of, numbers_of
+from discreet.data.cells import identifiers as identifiers
+from discreet.data.cells import kind_of as kind_of
+from discreet.data.cells import one_spelling as one_spelling
+from discreet.data.cells import refuse_two_spellings as refuse_two_spellings
+from discreet.data.cells import rows_of as rows_of
+from discreet.data.cells import seconds as seconds
 from discreet.data.handling import MergeRule
-from discreet.data.labels import Labels
+from discreet.data.labels import Labels, counted
 from discreet.data.ratings import Ratings
 from discreet.data.sorting import sorting_order
-from discreet.errors import DataError
+from discreet.errors import DataError, require
 from discreet.processes import require_threads
 from discreet.strings import Strings
 from discreet.types import AnyArray, Indices
 
-Where = Callable[[int], str]
-"""From the position of a row in its batch to ``file, row N``."""
-
 Repeats = Literal["keep"] | MergeRule
 """What becomes of several ratings of one item by one user: all are kept, or they are merged by a rule."""
 
-LARGEST_EXACT = 2.0**53
-_NAMES = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
+_log = logging.getLogger("discreet")
 JOINED = 2**22  # bytes of names that are copied at once
-FLOAT_TEXT = r"^([0-9]+)\.0+$"
-
-
-def rows_of(label: str, first: int) -> Where:
-    """Name rows that follow one another, the first of which is number ``first``.
-
-    >>> rows_of("u.data", 11)(2)
-    'u.data, row 13'
-    """
-    return lambda position: f"{label}, row {first + position}"
 
 
 class Numbering:
@@ -139,10 +134,21 @@ class Gatherer:
         and the catalogue says so.
     users
         Users known beforehand, in order; others may follow.
+    drop_unlisted
+        Leave out, and count, ratings of items that are not listed. The list is public, so which ratings are left out
+        depends on nothing else: it changes no bound.
     """
 
-    def __init__(self, scale: Scale, *, items: Iterable[str] | None = None, users: Iterable[str] = ()) -> None:
-        self._scale = scale
+    def __init__(
+        self,
+        scale: Scale,
+        *,
+        items: Iterable[str] | None = None,
+        users: Iterable[str] = (),
+        drop_unlisted: bool = False,
+    ) -> None:
+        require(items is not None or not drop_unlisted, "to drop ratings of unlisted items takes a list of items")
+        self._scale, self._drop_unlisted, self.dropped = scale, drop_unlisted, 0
         self._listed = items is not None
         self._users, self._items = Numbering(users), Numbering(items or ())
         self._parts: dict[str, list[AnyArray]] = {"user": [], "item": [], "rating": [], "time": []}
@@ -154,7 +160,16 @@ class Gatherer:
         if batch.height == 0:
             return
         user, item = (identifiers(batch[name], name, where) for name in ("user", "item"))
-        self._parts["rating"].append(self._values(batch["rating"], where))
+        if self._drop_unlisted:
+            kept = item.cast(pl.String).is_in(self._items.names.implode())
+            self.dropped += batch.height - int(kept.sum())
+            batch, user, item = batch.filter(kept), user.filter(kept), item.filter(kept)
+            where = _at(where, np.flatnonzero(kept.to_numpy()))
+            if batch.height == 0:
+                return
+        implicit = self._scale.implicit
+        values = np.ones(batch.height, dtype=np.float32) if implicit else self._values(batch["rating"], where)
+        self._parts["rating"].append(values)
         if "time" in batch.columns:
             self._parts["time"].append(seconds(batch["time"], where))
         self._parts["user"].append(self._users.encode(user))
@@ -169,18 +184,19 @@ class Gatherer:
         if self._listed and self._items.size > listed:
             first = int((numbers >= listed).argmax())
             raise DataError.at(
-                where(first), "the item is not in the list of items; add it there, or leave out its ratings"
+                where(first),
+                "the item is not in the list of items; add it there, or leave out its ratings (drop_unlisted=True)",
             )
         return numbers
 
     def _values(self, ratings: pl.Series, where: Where) -> AnyArray:
-        values = _numbers(ratings, pl.Float32)
+        values = numbers_of(ratings, pl.Float32)
         wrong = values.is_null() | ~values.is_finite()
         if bool(wrong.any()):
-            raise DataError.at(where(_first(wrong)), "the rating is missing or not a number")
+            raise DataError.at(where(first_of(wrong)), "the rating is missing or not a number")
         outside = (values < self._scale.low) | (values > self._scale.high)
         if bool(outside.any()):
-            raise DataError.at(where(_first(outside)), f"the rating is outside the declared scale {self._scale}")
+            raise DataError.at(where(first_of(outside)), f"the rating is outside the declared scale {self._scale}")
         return values.to_numpy()
 
     def finish(
@@ -197,6 +213,11 @@ class Gatherer:
         a column of each fact (users beyond them get an empty one).
         """
         ratings, order = self._sorted(label, facts, user_facts or {})
+        if self._drop_unlisted:
+            _log.warning("%s: %s of items that are not listed left out", label, counted(self.dropped, "rating"))
+        if self._scale.implicit:
+            require(repeats == "keep", "without ratings there is nothing to merge: what happened twice counts once")
+            return ratings.merge("once")
         if repeats != "keep":
             return ratings.merge(repeats)
         self._refuse_duplicates(ratings, order)
@@ -286,99 +307,8 @@ class Gatherer:
         return where(position - start)
 
 
-def identifiers(column: pl.Series, what: str, where: Where) -> pl.Series:
-    """A column of names of users or items, in which the same one is always written in the same way.
-
-    Whole numbers in floating point, which tables with missing entries come with, are whole numbers again: else 1.0 here
-    and 1 there would be two users. Other numbers in floating point are no names.
-
-    >>> identifiers(pl.Series([1.0, 2.0]), "user", rows_of("it", 1)).to_list()
-    [1, 2]
-    """
-    if column.dtype.is_float() or column.dtype.is_decimal():
-        column = column.cast(pl.Float64).fill_nan(None)
-        wrong = ~((column == column.round()) & (column.abs() <= LARGEST_EXACT)).fill_null(True)
-        if bool(wrong.any()):
-            raise DataError.at(
-                where(_first(wrong)),
-                f"the {what} is a number in floating point that is not whole, or too large to "
-                "be exact: name users and items by text or whole numbers",
-            )
-        column = column.cast(pl.Int64)
-    elif not (column.dtype.is_integer() or column.dtype in _NAMES):
-        raise DataError.at(where(0), f"the {what} is of the type {kind_of(column)}: name it by text or a whole number")
-    missing = column.is_null()
-    if column.dtype == pl.String:
-        missing = missing | (column == "")
-    if bool(missing.any()):
-        raise DataError.at(where(_first(missing)), f"the {what} is missing")
-    return column
-
-
-def kind_of(column: pl.Series) -> str:
-    """The type of a column in a word; what a list or a struct holds stays out.
-
-    >>> kind_of(pl.Series([[1]])), kind_of(pl.Series([b"a"]))
-    ('list', 'binary')
-    """
-    return str(column.dtype.base_type()).lower()
-
-
-def one_spelling(names: pl.Series) -> pl.Series:
-    """Text in which a whole number is written without ``.0`` behind it."""
-    return names.str.replace(FLOAT_TEXT, "$1")
-
-
-def refuse_two_spellings(names: pl.Series, what: str, label: str) -> None:
-    """Raise where text names one user or item in two ways, 1 and 1.0: they would count as two."""
-    if bool(names.str.contains(FLOAT_TEXT).any()) and one_spelling(names).n_unique() < len(names):
-        raise DataError.at(
-            f"{label}", f"the same {what} is written as 1 and as 1.0, or the like: write each in one way"
-        )
-
-
-def seconds(times: pl.Series, where: Where) -> AnyArray:
-    """Times as whole seconds since 1970: from numbers, dates, or text that holds either."""
-    if times.dtype == pl.String:
-        numbers = times.cast(pl.Float64, strict=False)
-        dates = _dates(times) if numbers.null_count() == len(times) else None
-        times = numbers if dates is None else dates
-    if times.dtype == pl.Date:
-        times = times.to_physical().cast(pl.Int64) * 86_400
-    elif isinstance(times.dtype, pl.Datetime):  # as numbers: far from 1970 polars cannot change their unit
-        times = times.to_physical() // {"ms": 10**3, "us": 10**6, "ns": 10**9}[times.dtype.time_unit]
-    elif times.dtype.is_decimal():
-        times = times.cast(pl.Float64)
-    if not times.dtype.is_numeric():
-        raise DataError.at(where(0), "the time is neither a number of seconds nor a date")
-    wrong = times.is_null() if times.dtype.is_integer() else times.is_null() | ~times.is_finite()
-    if bool(wrong.any()):
-        raise DataError.at(where(_first(wrong)), "the time is missing or neither a number of seconds nor a date")
-    whole = times.cast(pl.Int64, strict=False)
-    if whole.null_count():
-        raise DataError.at(where(_first(whole.is_null())), "the time is too far from 1970 to be a number of seconds")
-    narrow = int(whole.min()) >= -(2**31) and int(whole.max()) < 2**31  # type: ignore[arg-type]
-    return whole.cast(pl.Int32).to_numpy() if narrow else whole.to_numpy()
-
-
-def _dates(times: pl.Series) -> pl.Series | None:
-    try:
-        return times.str.to_datetime(strict=False, time_unit="us")
-    except pl.exceptions.PolarsError:  # the format could not be guessed from the first of them
-        return None
-
-
-def _numbers(column: pl.Series, kind: type[pl.DataType]) -> pl.Series:
-    if column.dtype == pl.String:
-        numbers = column.cast(kind, strict=False)
-        return column.str.strip_chars().cast(kind, strict=False) if numbers.null_count() else numbers
-    if column.dtype.is_numeric():
-        return column.cast(kind, strict=False)
-    return pl.Series(column.name, [None] * len(column), dtype=kind)
-
-
-def _first(mask: pl.Series) -> int:
-    return int(mask.fill_null(True).arg_max() or 0)
+def _at(where: Where, positions: AnyArray) -> Where:
+    return lambda position: where(int(positions[position]))
 
 
 def _padded(column: AnyArray, size: int) -> AnyArray:

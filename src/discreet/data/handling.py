@@ -1,12 +1,12 @@
 """What was done to ratings before anyone asks for a sum of them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from discreet.doors import checked, checked_methods
 
-MergeRule = Literal["last", "mean", "recency"]
-"""How several ratings of one item by one user become one."""
+MergeRule = Literal["last", "mean", "recency", "once"]
+"""How several ratings of one item by one user become one; ``once`` is for data without ratings, where all are alike."""
 
 
 @checked
@@ -36,6 +36,8 @@ class Handling:
         more only so many were kept; None without.
     popular_items
         Whether items were left out by how many users rated them: others' ratings decide that.
+    prior
+        What a guarantee has to say of another release that is used as a prior; None without one.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class Handling:
     least: int | None = None
     most: int | None = None
     popular_items: bool = False
+    prior: str | None = field(default=None, repr=False)
 
     def merged_by(self, rule: MergeRule) -> "Handling":
         """After merging. What was merged before is not merged again: there is one rating of each pair."""

@@ -19,6 +19,8 @@ from discreet.errors import DataError, UnknownNameError
 def read_history(path: str | Path, catalogue: Catalogue) -> History:
     """Read one user's own ratings: a CSV or TSV file with the columns ``item`` or ``title``, and ``rating``.
 
+    Where the catalogue is of data without ratings, no column of them is needed.
+
     Examples
     --------
     >>> import tempfile, pathlib
@@ -38,11 +40,11 @@ def read_history(path: str | Path, catalogue: Catalogue) -> History:
     header = [name.strip().lower() for name in next(rows, [])]
     if not header:
         raise DataError(f"{path} is empty: it needs the columns item or title, and rating")
-    named = next((name for name in ("item", "title") if name in header), None)
-    if named is None or "rating" not in header:
-        found = what_is_there(header, separator)
-        raise DataError.at(f"{path}, row 1", f"it needs the columns item or title, and rating; {found}")
-    for name in (named, "rating"):
+    named, implicit = next((name for name in ("item", "title") if name in header), None), catalogue.scale.implicit
+    if named is None or ("rating" not in header and not implicit):
+        found, rating = what_is_there(header, separator), "" if implicit else ", and rating"
+        raise DataError.at(f"{path}, row 1", f"it needs the columns item or title{rating}; {found}")
+    for name in (named, *(() if implicit else ("rating",))):
         require_once(header, name, f"{path}, row 1")
     ratings: dict[int, float] = {}
     for row, record in enumerate(rows, start=2):
@@ -54,7 +56,7 @@ def read_history(path: str | Path, catalogue: Catalogue) -> History:
             )
         try:
             position = catalogue.find(record[header.index(named)].strip())
-            value = float(record[header.index("rating")])
+            value = 1.0 if implicit else float(record[header.index("rating")])
         except UnknownNameError as error:
             raise DataError.at(f"{path}, row {row}", f"{error}") from None
         except ValueError:

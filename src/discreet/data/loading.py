@@ -1,8 +1,12 @@
 """One way in: a data set by name, or files in any format that Discreet knows."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from discreet.data.catalogue import Catalogue, Scale
+import numpy as np
+
+from discreet.data.catalogue import IMPLICIT, Catalogue, Scale
 from discreet.data.datasets import DATA_SETS, SYNTHETIC, check_counts, fetch, find_data_set, locate
 from discreet.data.gather import Repeats
 from discreet.data.movielens import read_movielens, recognise
@@ -26,10 +30,18 @@ def load(
     scale: Scale | tuple[float, float] | None = None,
     user: str = "user",
     item: str = "item",
-    rating: str = "rating",
+    rating: str | None = "rating",
     time: str | None = None,
     items: str | Path | None = None,
     items_public: bool = False,
+    items_id: str | None = None,
+    title: str | None = None,
+    features: Sequence[str] = (),
+    drop_unlisted: bool = False,
+    columns: Sequence[str] | None = None,
+    items_columns: Sequence[str] | None = None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
     repeats: Repeats = "keep",
     progress: Progress = no_progress,
 ) -> Ratings:
@@ -50,7 +62,10 @@ def load(
         The rating scale of a table, for example ``Scale(1, 5)``; it must be declared. Other formats have their own.
     user, item, rating, time, items
         Columns of a table, and a table of items beside it: see :func:`discreet.data.tables.read_table`. For reports
-        ``items`` may be a data set by name, whose scale is then theirs.
+        ``items`` may be a data set by name, whose scale is then theirs. ``rating=None`` says that there are no ratings,
+        only who used what; any data set can be read so.
+    items_id, title, features, drop_unlisted, columns, items_columns, separator, encoding
+        How tables are written: see :func:`discreet.data.tables.read_table`.
     items_public
         Say that the list in ``items`` is public: that it was made without looking at the ratings. Nothing can be proven
         otherwise. Named data sets and folders of MovieLens or the Netflix Prize list their own items.
@@ -72,9 +87,11 @@ def load(
     )
     require(str(data) != "", "data must be the name of a data set or a path, got an empty text")
     declared = Scale(*scale) if isinstance(scale, tuple) else scale
+    implicit = rating is None
     if isinstance(data, str) and data in DATA_SETS:
         _check_scale(data, DATA_SETS[data].scale, declared)
-        return _load_named(data, path, repeats, progress)
+        found = _load_named(data, path, repeats, progress)
+        return without_ratings(found) if implicit else found
     address = Remote.of(str(data)) if is_remote(data) else None
     place = Path(local_path(str(data)))
     if address is None and not is_there(place):
@@ -85,7 +102,7 @@ def load(
     if of_movielens or place.name in ("u.data", "ratings.dat"):
         place = place.parent
     if address is not None or (not is_folder(place) and is_table(place)):
-        if declared is None:
+        if declared is None and not implicit:
             raise InputError(
                 f"{address or place} does not say its rating scale: declare it, for example scale=Scale(1, 5)"
             )
@@ -98,14 +115,36 @@ def load(
             time=time,
             items=items,
             items_public=items_public,
+            items_id=items_id,
+            title=title,
+            features=features,
+            drop_unlisted=drop_unlisted,
+            columns=columns,
+            items_columns=items_columns,
+            separator=separator,
+            encoding=encoding,
             repeats=repeats,
             progress=progress,
         )
     if holds_reports(place):
+        require(not implicit, "reports hold ratings, perturbed ones: they cannot be read without")
         return _load_reports(place, declared, items, item, items_public, progress)
     ratings = _load_folder(place, repeats, progress)
     _check_scale(str(place), ratings.catalogue.scale, declared)
-    return ratings
+    return without_ratings(ratings) if implicit else ratings
+
+
+@checked
+def without_ratings(ratings: Ratings) -> Ratings:
+    """Who used what: the same without the values of the ratings, for models that rank.
+
+    >>> import discreet as dc
+    >>> without_ratings(dc.synthetic(users=50, items=30, ratings=600, seed=1))
+    Ratings(600 ratings, 50 users, 30 items, scale none (no ratings))
+    """
+    require(ratings.perturbed is None, "these ratings were perturbed at home: they cannot be read without")
+    alike = np.ones(len(ratings), dtype=np.float32)
+    return replace(ratings, catalogue=replace(ratings.catalogue, scale=IMPLICIT), values=alike).merge("once")
 
 
 def _load_named(name: str, path: str | Path | None, repeats: Repeats, progress: Progress) -> Ratings:

@@ -63,7 +63,7 @@ class RatingsInParts:
     scale
         The rating scale. It is declared, never read off the data.
     user, item, rating, time
-        Names of the columns; times matter only for merging.
+        Names of the columns; times matter only for merging. ``rating=None`` for data without ratings.
     items, items_public
         Another table that lists all items, outside the folder, and whether that list is public: see
         :func:`discreet.data.tables.read_table`. Without it the list is read off the ratings.
@@ -92,29 +92,29 @@ class RatingsInParts:
         self,
         data: str | Path | Sequence[str | Path],
         *,
-        scale: Scale | tuple[float, float],
+        scale: Scale | tuple[float, float] | None = None,
         user: str = "user",
         item: str = "item",
-        rating: str = "rating",
+        rating: str | None = "rating",
         time: str | None = None,
         items: str | Path | None = None,
         items_public: bool = False,
         repeats: "Repeats" = "keep",
         progress: Progress = no_progress,
     ) -> None:
-        from discreet.data.tables import read_catalogue
+        from discreet.data.tables import read_catalogue, roles, scale_for
 
         known = isinstance(repeats, str) and repeats in ("keep", "last", "mean", "recency")
         require(known, "repeats must be 'keep', 'last', 'mean' or 'recency'")
         self.looks = Looks()
         self._files = _files(data)
-        self._columns = {"user": user, "item": item, "rating": rating} | ({} if time is None else {"time": time})
+        self._columns = roles(user, item, rating, time)
         self._repeats: Repeats = repeats
         self._change: Callable[[Ratings], Ratings] | None = None
         self._silent = Labels.of((), what="user")
-        self.handling = Handling() if repeats == "keep" else Handling(merged=repeats)
         self._stamps = tuple(_stamp(file) for file in self._files)  # before they are read: no change falls between
-        scale = Scale(*scale) if isinstance(scale, tuple) else scale
+        scale = scale_for(rating, Scale(*scale) if isinstance(scale, tuple) else scale)
+        self.handling = Handling(merged="once" if scale.implicit else None if repeats == "keep" else repeats)
         listed = None if items is None else read_catalogue(items, scale, item, items_public=items_public)
         self.catalogue, self._seen, self._marks = self._checked(scale, listed, progress)
 
@@ -238,14 +238,15 @@ class RatingsInParts:
 
 
 def _files(data: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
-    from discreet.data.tables import is_table
+    from discreet.data.columnar import ARROW, PARQUET
+    from discreet.data.columns import SEPARATORS, ending
 
     if isinstance(data, str | Path):
         require(str(data) != "", "data must be a folder or a list of files, got an empty text")
         folder = Path(data)
         if not is_folder(folder):
             raise DataError(f"there is no folder {folder}")
-        files = sorted(path for path in folder.iterdir() if is_table(path))
+        files = sorted(path for path in folder.iterdir() if ending(path) in {*SEPARATORS, *PARQUET, *ARROW})
     else:
         files = [Path(path) for path in data]
     if not files:

@@ -46,8 +46,7 @@ BLOCK = 1 << 15
 class Ratings:
     """Ratings of many users, immutable, sorted by user and then by item.
 
-    Build one with :meth:`of_columns`, :func:`discreet.from_frame` or :func:`discreet.load`; the plain
-    constructor trusts its arguments.
+    Build one with :meth:`of_columns`, :func:`discreet.from_frame` or :func:`discreet.load`; the constructor trusts.
 
     Parameters
     ----------
@@ -382,9 +381,9 @@ class Ratings:
         """Make one rating of all that a user gave an item.
 
         ``last`` keeps the latest, ``mean`` averages, and ``recency`` weights the t-th of m ratings in
-        order of time by 2t / (m(m+1)). Ratings of equal time, or without times, keep the order in which
-        they were read. The merged rating carries the latest time. The result is marked as merged even if no pair came
-        twice, so that the mark says nothing about the ratings.
+        order of time by 2t / (m(m+1)); data without ratings take ``once``. Ratings of equal time, or without times,
+        keep the order in which they were read. The merged rating carries the latest time. The result is marked as
+        merged even if no pair came twice, so that the mark says nothing about the ratings.
 
         >>> from discreet.data.catalogue import Catalogue, Scale
         >>> catalogue = Catalogue.of(["a"], Scale(1, 5))
@@ -392,7 +391,8 @@ class Ratings:
         >>> [twice.merge(rule).values.tolist() for rule in ("last", "mean", "recency")]
         [[5.0], [3.5], [4.0]]
         """
-        require(rule in ("last", "mean", "recency"), f"merge takes 'last', 'mean' or 'recency', got {rule!r}")
+        known = ("once",) if self.catalogue.scale.implicit else ("last", "mean", "recency")
+        require(rule in known, f"merge takes 'last', 'mean' or 'recency', got {rule!r}")
         handling = self.handling.merged_by(rule)
         if not self.has_repeats:
             return replace(self, handling=handling)

@@ -19,6 +19,7 @@ import polars as pl
 
 from discreet.data.columns import SEPARATORS, columns_there, ending, require_once
 from discreet.data.gather import Where, rows_of
+from discreet.data.text_format import TextFormat
 from discreet.errors import DataError, InputError, require
 from discreet.extras import load_extra
 from discreet.processes import require_threads
@@ -106,7 +107,9 @@ class Table:
     place
         A file (CSV, TSV, Parquet, Arrow), or an address as above.
     user, item, rating, time
-        Names of the columns.
+        Names of the columns; None for a rating that is not there.
+    text
+        How a file of text is written.
 
     Examples
     --------
@@ -117,8 +120,9 @@ class Table:
     place: str
     user: str = "user"
     item: str = "item"
-    rating: str = "rating"
+    rating: str | None = "rating"
     time: str | None = None
+    text: TextFormat = TextFormat()  # noqa: RUF009 (immutable)
 
     def __post_init__(self) -> None:
         place = str(self.place)
@@ -135,8 +139,8 @@ class Table:
     @property
     def columns(self) -> dict[str, str]:
         """From what columns mean to what they are called."""
-        own = {"user": self.user, "item": self.item, "rating": self.rating}
-        return own if self.time is None else own | {"time": self.time}
+        named = {"user": self.user, "item": self.item, "rating": self.rating, "time": self.time}
+        return {role: name for role, name in named.items() if name is not None}
 
     def is_file(self, path: Path) -> bool:
         """Whether it lies in this very file."""
@@ -152,7 +156,8 @@ class Table:
         progress(0, 1, f"checking {Path(self.place).name}")
         with Path(self.place).open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
-        return f"{content}:{sorted(self.columns.items())}"
+        written = "" if self.text == TextFormat() else f":{self.text}"
+        return f"{content}:{sorted(self.columns.items())}{written}"
 
     def batches(self, progress: Progress = no_progress) -> Iterator[tuple[pl.DataFrame, Where]]:
         """Its rows, a bounded number at a time, with the columns user, item, rating and perhaps time."""
@@ -160,7 +165,7 @@ class Table:
 
         if isinstance(self.place, Remote):
             return remote_batches(self.place, self.columns, progress)
-        return table_batches(Path(self.place), self.columns, progress)
+        return table_batches(Path(self.place), self.columns, progress, self.text)
 
 
 def remote_batches(

@@ -177,7 +177,9 @@ def check_text(block: bytes, label: str, row: int) -> None:
         at = error.start
     if at >= 0:
         row += block.count(BREAK, 0, at)
-        raise DataError.at(f"{label}, row {row}", "this is not text in UTF-8; save the file as UTF-8")
+        raise DataError.at(
+            f"{label}, row {row}", "this is not text in UTF-8; save the file as UTF-8, or name its encoding"
+        )
 
 
 def _line_feeds(block: bytes, quoted: bool) -> bytes:

@@ -2,15 +2,17 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import IO
 
 import numpy as np
 import polars as pl
 
+from discreet.data.cells import Where, rows_of
 from discreet.data.columns import require_once, what_is_there
-from discreet.data.gather import Where, rows_of
 from discreet.data.sources import record_blocks
+from discreet.data.text_format import PEEKED, TextFormat
 from discreet.errors import DataError
 from discreet.types import AnyArray
 
@@ -82,6 +84,16 @@ def text_batches(
         yield batch, where
 
 
+def header_of(path: Path, text: TextFormat, wanted: Collection[str]) -> list[str]:
+    """The names of the columns in the first row of a file; no other is read."""
+    separator = text.separator_of(path, wanted)
+    mark = separator if len(separator) == 1 else "\t"
+    with text.open(path) as file:
+        block = next(record_blocks(file, str(path), quoted=len(separator) == 1, size=PEEKED), b"")
+    head = block.partition(b"\n")[0].decode().rstrip("\r").replace(separator, mark)
+    return [name.strip() for name in _header(head, mark, str(path))]
+
+
 def _header(line: str, mark: str, label: str) -> list[str]:
     """The names of the columns."""
     try:
@@ -103,7 +115,10 @@ def _wanted(
     """From the name of a column in the batches to the place of its field."""
     for field in columns.values():
         if field.strip() not in fields:
-            raise DataError.at(f"{label}, row 1", f"there is no column {field!r}; {what_is_there(fields, separator)}")
+            # Without ratings nothing in a first row looks like data, and it may name a user.
+            nameable = "user" not in columns or "rating" in columns
+            found = what_is_there(fields, separator) if nameable else "the first row must name the columns"
+            raise DataError.at(f"{label}, row 1", f"there is no column {field!r}; {found}")
         require_once(fields, field.strip(), f"{label}, row 1")
     places = {name: fields.index(field.strip()) for name, field in columns.items()}
     return places | {name: fields.index(name) for name in optional if name in fields and name not in places}

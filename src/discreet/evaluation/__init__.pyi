@@ -1,3 +1,4 @@
+from .protocols import ByTime as ByTime
 from .protocols import EachUser as EachUser
 from .protocols import Folds as Folds
 from .protocols import HeldOutUsers as HeldOutUsers

@@ -14,13 +14,14 @@ from discreet.doors import checked
 from discreet.errors import DiscreetError, InputError, require, require_type
 from discreet.evaluation.measuring import measure
 from discreet.evaluation.memory import peak_memory_mb, restart_peak_memory
-from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS, default_metrics
+from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS, default_metrics, is_ranking
 from discreet.evaluation.metric_names import check_metrics as check_metrics
 from discreet.evaluation.protocols import SplitProtocol
 from discreet.evaluation.results import Estimate, Results
 from discreet.evaluation.rows import Run, row_of, row_of_release
 from discreet.evaluation.trials import trials_of
 from discreet.fitting.fit_on import NO_PRIVACY, fit_on
+from discreet.populations.asking import check_takes
 from discreet.populations.terms import Terms
 from discreet.releases.contract import Model
 from discreet.releases.release import Release
@@ -60,7 +61,8 @@ def evaluate(
         More ratings whose items are left out of rankings, for example a validation part.
     metrics
         Names such as ``"rmse"``, ``"mae"``, ``"within 0.5"`` (share of predictions off by at most 0.5),
-        ``"ndcg@10"``, ``"recall@20"``. By default those four kinds that the release can answer.
+        ``"ndcg@10"``, ``"recall@20"``, ``"hit@10"``, ``"mrr@10"``, ``"coverage@10"``, ``"novelty@10"``. By default
+        errors, NDCG and recall, as far as the release can answer.
     account, budget
         On which account of a budget it is written down that these ratings were looked at. The ratings themselves
         remember it in any case: settings that are chosen afterwards need a word, see :mod:`discreet.releases.tuning`.
@@ -147,7 +149,12 @@ def compare(
     True
     """
     _check_what_is_compared(models, ratings, protocol, terms)
-    names = check_metrics(metrics) if metrics is not None else default_metrics(models, protocol)
+    implicit = ratings.catalogue.scale.implicit
+    names = check_metrics(metrics) if metrics is not None else default_metrics(models, protocol, implicit)
+    wrong = [name for name in names if implicit and not is_ranking(name)]
+    require(not wrong, f"these data have no ratings, so there is no {' or '.join(wrong)}: measure ndcg@10, for example")
+    for model in models.values():
+        check_takes(model, ratings.catalogue)
     if ratings.has_repeats:
         raise InputError("some pairs are rated more than once: call ratings.merge('last') first")
     trials = trials_of(models, terms)

@@ -1,6 +1,6 @@
 """Measure one release on one split."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,11 +8,22 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError, InputError, require
 from discreet.evaluation.metric_names import cut_of, is_ranking
-from discreet.evaluation.metrics import error_cdf, error_sizes, error_terms, find_hits, ndcg_at, recall_at
+from discreet.evaluation.metrics import (
+    error_cdf,
+    error_sizes,
+    error_terms,
+    find_hits,
+    hit_at,
+    mrr_at,
+    ndcg_at,
+    novelty_at,
+    novelty_of,
+    recall_at,
+)
 from discreet.evaluation.results import Estimate
 from discreet.releases.recommendations import best_items
 from discreet.releases.release import Release
-from discreet.types import AnyArray, Doubles
+from discreet.types import AnyArray, Booleans, Doubles, Indices
 
 CDF_STEPS = 80  # the CDF of absolute errors is kept at this many steps over the width of the scale
 
@@ -79,8 +90,13 @@ def _measure_ranks(
         histories, test = histories.select_users(tested), test.select_users(tested)
         mask = None if mask is None else mask.select_users(tested)
     ones = np.ones(test.n_users)
-    found = ranks_of_users(release, histories, test, mask, names)
-    return {name: Estimate.over_users(values, ones) for name, values in found.items()}
+    shown = {cut_of(name): np.zeros(test.n_items, dtype=np.bool_) for name in names if name.startswith("coverage")}
+    found = ranks_of_users(release, histories, test, mask, names, shown=shown)
+    estimates = {name: Estimate.over_users(values, ones) for name, values in found.items()}
+    for name in names:
+        if name.startswith("coverage"):  # of all users together, so that they give it no interval
+            estimates[name] = Estimate.over_runs([float(shown[cut_of(name)].mean())])
+    return estimates
 
 
 def ranks_of_users(
@@ -91,24 +107,37 @@ def ranks_of_users(
     names: Sequence[str],
     *,
     finite: bool = True,
+    shown: Mapping[int, Booleans] | None = None,
 ) -> dict[str, Doubles]:
     """Each metric of rankings for each user of ``test``, all of whom must have something held out.
 
-    Without ``finite`` an item whose score is no number is ranked nowhere, and nothing fails for it.
+    Without ``finite`` an item whose score is no number is ranked nowhere, and nothing fails for it. ``shown`` is marked
+    where an item is among somebody's k best, for each k in it: coverage is of all users together.
     """
-    asked = {name: cut_of(name) for name in names}
-    deepest = max(asked.values())
-    per_user: dict[str, list[Doubles]] = {name: [] for name in names}
+    shown = {} if shown is None else shown
+    asked = {name: cut_of(name) for name in names if not name.startswith("coverage")}
+    deepest = max([*asked.values(), *shown])
+    novelty = novelty_of(histories)
+    per_user: dict[str, list[Doubles]] = {name: [] for name in asked}
     for first, scores in release.scorer().batches(histories, finite=finite):
         block = np.arange(first, first + len(scores))
         seen = [part.select_users(block) for part in (histories, mask) if part is not None]
         best = best_items(scores, seen, deepest)
         wanted = test.select_users(block)
         hits, held_out = find_hits(best, wanted), np.diff(wanted.indptr)
+        for k, items in shown.items():
+            items[best[:, :k][best[:, :k] >= 0]] = True
         for name, k in asked.items():
-            formula = ndcg_at if name.startswith("ndcg") else recall_at
-            per_user[name].append(formula(k, hits, held_out))
+            per_user[name].append(_of_ranking(name.partition("@")[0], k, hits, held_out, best, novelty))
     return {name: np.concatenate(blocks) for name, blocks in per_user.items()}
+
+
+def _of_ranking(kind: str, k: int, hits: Booleans, held_out: AnyArray, best: Indices, novelty: Doubles) -> Doubles:
+    if kind == "novelty":
+        return novelty_at(k, best, novelty)
+    if kind in ("hit", "mrr"):
+        return (hit_at if kind == "hit" else mrr_at)(k, hits)
+    return (ndcg_at if kind == "ndcg" else recall_at)(k, hits, held_out)
 
 
 def _overlap(known: Ratings, test: Ratings) -> bool:

@@ -1,4 +1,4 @@
-"""What metrics are called: ``rmse``, ``mae``, ``within 0.5``, ``ndcg@10``, ``recall@20``."""
+"""What metrics are called: ``rmse``, ``mae``, ``within 0.5``, ``ndcg@10``, ``recall@20``, ``hit@10`` and so on."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,6 +9,8 @@ from discreet.releases.contract import RatingModel
 
 RATING_METRICS = ("rmse", "mae", "within 0.5", "within 1")
 RANKING_METRICS = ("ndcg@10", "ndcg@100", "recall@20", "recall@50")
+RANKING_KINDS = ("ndcg", "recall", "hit", "mrr", "coverage", "novelty")
+"""Metrics of rankings, each with a k: ``hit@10``."""
 
 
 def check_metrics(names: Sequence[str]) -> tuple[str, ...]:
@@ -22,9 +24,10 @@ def check_metrics(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         require_type(name, str, "metrics must be a list of names, for example ['rmse']")
         kind, _, number = name.partition("@" if "@" in name else " ")
-        known = name in ("rmse", "mae") if not number else kind in ("ndcg", "recall", "within")
+        known = name in ("rmse", "mae") if not number else kind in (*RANKING_KINDS, "within")
         if not known or (kind != "within" and number and "@" not in name):
-            raise UnknownNameError.among("metric", name, [*RATING_METRICS, *RANKING_METRICS])
+            others = [f"{kind}@10" for kind in RANKING_KINDS[2:]]
+            raise UnknownNameError.among("metric", name, [*RATING_METRICS, *RANKING_METRICS, *others])
         if kind == "within":
             require(_is_positive(number), f"'within' needs a positive number after it, got {name!r}")
         elif number:
@@ -59,9 +62,9 @@ def cut_of(name: str) -> int:
     return int(name.partition("@")[2])
 
 
-def default_metrics(models: Mapping[str, Any], protocol: SplitProtocol) -> tuple[str, ...]:
-    """What is measured when nobody says what: it follows the protocol, and what the models can answer."""
-    if protocol.task == "ranking":
+def default_metrics(models: Mapping[str, Any], protocol: SplitProtocol, implicit: bool = False) -> tuple[str, ...]:
+    """What is measured when nobody says what: it follows the protocol, the data, and what the models can answer."""
+    if implicit or protocol.task == "ranking":
         return RANKING_METRICS
     if all(isinstance(model, RatingModel) for model in models.values()):
         return RATING_METRICS

@@ -9,8 +9,13 @@ user's history masked, over the ``k`` best items:
 
     NDCG@k   = Σ_{rank ≤ k, item ∈ H} 1 / log2(rank + 1)   /   Σ_{rank ≤ min(k, |H|)} 1 / log2(rank + 1)
     Recall@k = hits among the k best / min(k, |H|)
+    Hit@k    = 1 if one of the k best is in H, else 0
+    MRR@k    = 1 / rank of the best-placed hit, 0 if there is none among the k best
+    Novelty@k = mean over the k best of −log2 ((n_i + 1) / (n + 1)),  n_i of the n histories hold item i
 
-and the mean over those users.
+and the mean over those users. Of all users together:
+
+    Coverage@k = share of the catalogue that is among somebody's k best
 """
 
 from collections.abc import Sequence
@@ -91,6 +96,48 @@ def recall_at(k: int, hits: Booleans, held_out: AnyArray) -> Doubles:
     """
     found: Doubles = hits[:, :k].sum(axis=1) / np.minimum(k, held_out)
     return found
+
+
+def hit_at(k: int, hits: Booleans) -> Doubles:
+    """Hit@k of each user; arguments as for :func:`ndcg_at`.
+
+    >>> hit_at(2, np.array([[False, True, True], [False, False, True]])).tolist()
+    [1.0, 0.0]
+    """
+    return np.asarray(hits[:, :k].any(axis=1), dtype=np.float64)
+
+
+def mrr_at(k: int, hits: Booleans) -> Doubles:
+    """MRR@k of each user; arguments as for :func:`ndcg_at`.
+
+    >>> mrr_at(2, np.array([[False, True, True], [False, False, True]])).tolist()
+    [0.5, 0.0]
+    """
+    places = hits[:, :k]
+    return np.where(places.any(axis=1), 1 / (1.0 + places.argmax(axis=1)), 0.0)
+
+
+def novelty_of(histories: Ratings) -> Doubles:
+    """How surprising each item is, in bits: −log2 of the share of users who have it in their history.
+
+    >>> import discreet as dc
+    >>> novelty_of(dc.synthetic(users=50, items=30, ratings=600, seed=1)).shape
+    (30,)
+    """
+    counts = np.bincount(histories.item_index, minlength=histories.n_items)
+    return np.asarray(np.log2((histories.n_users + 1) / (counts + 1)), dtype=np.float64)
+
+
+def novelty_at(k: int, best: Indices, novelty: Doubles) -> Doubles:
+    """Novelty@k of each user: the mean over the best items, of which −1 is none.
+
+    >>> novelty_at(2, np.array([[0, 1, 2], [2, -1, -1]]), np.array([1.0, 3.0, 5.0])).tolist()
+    [2.0, 5.0]
+    """
+    places = best[:, :k]
+    there = places >= 0
+    sums = np.where(there, novelty[np.maximum(places, 0)], 0.0).sum(axis=1)
+    return np.asarray(sums / np.maximum(there.sum(axis=1), 1), dtype=np.float64)
 
 
 def find_hits(best: Indices, test: Ratings) -> Booleans:

@@ -4,12 +4,15 @@ Seeds are fine here: nothing private depends on them.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Protocol
+
+import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.doors import checked, checked_methods
-from discreet.errors import is_number, require, require_seed, require_whole
+from discreet.errors import InputError, is_number, require, require_seed, require_whole
+from discreet.types import AnyArray, Booleans
 
 Task = Literal["ratings", "ranking"]
 
@@ -246,6 +249,80 @@ class HeldOutUsers(_Repeated):
     def describe(self) -> str:
         """One line that tells how to do the same again."""
         return f"{self.test:.0%} of the users held out, {self.history:.0%} of their ratings as history, {self._seeds()}"
+
+
+@checked
+@checked_methods
+@dataclass(frozen=True, kw_only=True)
+class ByTime:
+    """What came last is held out: after one moment for everybody, or of each user the last ones.
+
+    With one moment (the default) a model knows nothing that was not known then, as in use: popularity of tomorrow is
+    no help, and users who came later have no history. ``each_user`` holds out the last ratings of every user instead:
+    everybody is tested with a history, but the model learns from others' ratings that came later.
+
+    Parameters
+    ----------
+    test
+        The share of the ratings that is held out; of each user at least one, if there are two or more.
+    each_user
+        Whether the last ones of each user are.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> split = next(ByTime(test=0.25).splits(ratings))
+    >>> bool(split.train.times.max() <= split.test.times.min()), ByTime().describe()
+    (True, 'the last 10% of all ratings held out')
+    """
+
+    test: float = 0.1
+    each_user: bool = False
+
+    task: ClassVar[Task] = "ranking"
+    each: ClassVar[str] = "split"
+    runs: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        _check_share("test", self.test)
+
+    def splits(self, ratings: Ratings) -> Iterator[Split]:
+        """One split: time has one order."""
+        if ratings.times is None:
+            raise InputError("these ratings have no times to split by: name their column, or split at random")
+        late = _late_of_users(ratings, self.test) if self.each_user else _late(ratings.times, self.test)
+        require(bool(late.any()) and not bool(late.all()), "too few ratings, or too few times, to hold out the last")
+        both = ratings.of_split()
+        train, test = (replace(both.select(rows), handling=both.handling) for rows in (~late, late))
+        yield Split(train, train, test)
+
+    def describe(self) -> str:
+        """One line that tells how to do the same again."""
+        whose = "each user's" if self.each_user else "all"
+        return f"the last {self.test:.0%} of {whose} ratings held out"
+
+
+def _late(times: AnyArray, share: float) -> Booleans:
+    """The last of all ratings; those of one moment stay together.
+
+    >>> _late(np.array([5, 1, 2, 2, 3]), 0.4).tolist()
+    [True, False, False, False, True]
+    """
+    last = np.sort(times)[len(times) - round(share * len(times)) - 1]
+    return np.asarray(times > last)
+
+
+def _late_of_users(ratings: Ratings, share: float) -> Booleans:
+    """The last of each user's ratings, at least one of two or more; of those at one time the later in the catalogue."""
+    assert ratings.times is not None
+    order = np.lexsort((ratings.item_index, ratings.times, ratings.user_index))
+    counts = np.diff(ratings.indptr)
+    held = np.where(counts > 1, np.maximum(np.rint(share * counts), 1), 0).astype(np.int64)
+    place = np.arange(len(order)) - np.repeat(ratings.indptr[:-1], counts)
+    late = np.zeros(len(order), dtype=np.bool_)
+    late[order] = place >= np.repeat(counts - held, counts)
+    return late
 
 
 def _check_share(name: str, share: float) -> None:

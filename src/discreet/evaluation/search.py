@@ -57,7 +57,7 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import most_on_lattice, on_lattice
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Bound
-from discreet.releases.contract import Model, RatingModel, needs_raw_ratings
+from discreet.releases.contract import ChoosingModel, Model, RatingModel, needs_raw_ratings
 from discreet.releases.release import Release
 from discreet.types import Doubles, Progress, no_progress
 
@@ -107,7 +107,8 @@ class Search:
         require(several, "a search needs a list of at least two candidates, for example [Bias(), Almanac()]")
         object.__setattr__(self, "candidates", tuple(self.candidates))
         (name,) = check_metrics([self.metric])
-        require(name == "rmse" or is_ranking(name), f"a search goes by rmse or a metric of rankings, got {name!r}")
+        bounded = is_ranking(name) and not name.startswith(("coverage", "novelty"))  # of one user, between 0 and 1
+        require(name == "rmse" or bounded, f"a search goes by rmse or a metric of rankings of one user, got {name!r}")
         for candidate in self.candidates:
             kind = type(candidate).__name__
             require(isinstance(candidate, Model) and hasattr(candidate, "fit"), f"{candidate!r} is no model")
@@ -138,6 +139,10 @@ class Search:
         scores = population.sum(_hidden_by(gaussian, self.comparison(found)), self.share)
         best = found[int(np.argmax(scores))]
         return Release.of(best.model, population, best.arrays)
+
+    def chooses_on_the_way(self, population: Population) -> bool:
+        """Whether some candidate decides by answers what it asks for next."""
+        return any(_chooses(candidate, population) for candidate in self.candidates)
 
     def comparison(self, releases: Sequence[Release]) -> Contribution:
         """How well each release does, as a sum over users."""
@@ -204,11 +209,17 @@ class Search:
                 rehearsal = DressRehearsal(population, share, gaussian)
                 with np.errstate(all="ignore"):
                     candidate.fit(rehearsal)
-                classes.setdefault(tuple(rehearsal.questions), []).append(place)
+                # Whoever chooses on the way may ask something else in the end: its answers serve nobody else.
+                alone = place if _chooses(candidate, population) else None
+                classes.setdefault((alone, *rehearsal.questions), []).append(place)
                 wanted = wanted or rehearsal.wants_gaussian
             if len(classes) <= count and wanted == gaussian:
                 return list(classes.values()), share, gaussian
             count, gaussian = max(count, len(classes)), wanted
+
+
+def _chooses(candidate: Any, population: Population) -> bool:
+    return isinstance(candidate, ChoosingModel) and candidate.chooses_on_the_way(population)
 
 
 def _hidden_by(gaussian: bool, contribution: Contribution) -> Contribution:

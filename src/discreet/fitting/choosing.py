@@ -101,4 +101,7 @@ def choose(users: int, items: int, terms: Terms, features: bool, purpose: Purpos
 
 def choose_for(catalogue: Catalogue, users: int, terms: Terms, purpose: Purpose = "both") -> tuple[Model, str]:
     """What the rule chooses for these items."""
+    if catalogue.prior is not None:
+        reason = "With another release as a prior, Almanac makes the most of what is known"
+        return Almanac(audience=users, purpose=purpose), reason
     return choose(users, len(catalogue), terms, features=item_features(catalogue).shape[1] > 0, purpose=purpose)

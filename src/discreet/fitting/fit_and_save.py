@@ -29,6 +29,7 @@ from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases.contract import check_settings
+from discreet.releases.priors import with_prior
 from discreet.releases.release import Release
 from discreet.releases.storage import save
 from discreet.releases.tuning import DEFAULT_KIND, settings_hash
@@ -87,6 +88,7 @@ def fit_and_save(
     replace: bool = False,
     sign: "SigningKey | None" = None,
     note: str = "",
+    prior: Release | None = None,
     progress: Progress = no_progress,
     warn: Callable[[str], None] = _log.warning,
 ) -> Fitted:
@@ -122,6 +124,9 @@ def fit_and_save(
         Key to sign it with.
     note
         A sentence for the card of the release.
+    prior
+        Another release, whose items and these are matched: what it says is believed as far as noisy sums bear it out
+        (:func:`discreet.releases.with_prior`).
     progress, warn
         Called while it goes on, and with a sentence where something should be known.
 
@@ -142,6 +147,8 @@ def fit_and_save(
     candidates: Sequence[Any] = getattr(model, "candidates", [] if model is None else [model])
     has_privacy = terms.epsilon is not None and terms.noise_seed is None
     for candidate in candidates:
+        takes = prior is None or getattr(candidate, "takes_prior", False)
+        require(takes, f"{type(candidate).__name__} makes nothing of a prior: take almanac, or leave it out")
         check_settings(candidate)
         check_private(candidate, terms)
     require(run_id is None or has_privacy, "--run-id is for what is paid for: give --epsilon, and no --noise-seed")
@@ -157,6 +164,8 @@ def fit_and_save(
         ratings = ratings if isinstance(ratings, Ratings | RatingsInParts) else ratings()
         started = time.perf_counter()
         account = paying_account(budget, data, account, ratings, warn)
+        if prior is not None:
+            ratings = with_prior(ratings, prior)  # type: ignore[type-var]
         reason = ""
         if model is None:
             model, reason = choose_for(ratings.catalogue, users, terms, purpose)

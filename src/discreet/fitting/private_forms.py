@@ -14,6 +14,7 @@ from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, OverspentError
 from discreet.names import every_model
+from discreet.populations.asking import takes_implicit
 from discreet.populations.rehearsal import rehearse
 from discreet.populations.terms import Terms
 from discreet.privacy.ledger import Ledger
@@ -81,12 +82,16 @@ def names_of_private_models(unit: str | None = None) -> list[str]:
     return [name for name, private in units.items() if unit in private or (unit is None and private)]
 
 
-def names_to_compare(terms: Sequence[Terms]) -> list[str]:
-    """Which models are compared when nobody says which: all; with privacy those that give it, and the best others."""
+def names_to_compare(terms: Sequence[Terms], implicit: bool = False) -> list[str]:
+    """Which models are compared when nobody says which: all; with privacy those that give it, and the best others.
+
+    Of data without ratings only those that can learn from them.
+    """
+    kinds = {name: kind for name, kind in every_model().items() if not implicit or takes_implicit(kind())}
     if not terms:
-        return list(every_model())
-    private = [name for name, kind in every_model().items() if any(has_private_form(kind(), asked) for asked in terms)]
-    return [*private, *(name for name in CEILINGS if name not in private)]
+        return list(kinds)
+    private = [name for name, kind in kinds.items() if any(has_private_form(kind(), asked) for asked in terms)]
+    return [*private, *(name for name in CEILINGS if name in kinds and name not in private)]
 
 
 def without_private_form(models: Mapping[str, Any], terms: Sequence[Terms]) -> list[str]:

@@ -4,6 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from discreet.errors import BudgetError, DiscreetError
+from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 from discreet.releases.places import Booked, settle
 from discreet.releases.storage import read_card
@@ -25,6 +26,22 @@ def recover(budget: Budget, folder: str | Path | None = None) -> None:
         if line.arrays is not None and is_published(Path(line.folder), line.arrays):
             with suppress(BudgetError):
                 line.line.released()
+
+
+def unreleased(account: Account, run_id: str | None) -> str:
+    """What to say of a fit that was booked and has released nothing, before the next one; empty where there is none."""
+    line = account.run(run_id) if run_id is not None else None
+    if line is not None:
+        if line.arrays is not None:
+            return ""
+        return f"the run {run_id} was booked before and released nothing: it goes on, and pays no second time"
+    last = account.spendings[-1] if account.spendings else None
+    if last is None or last.released_at is not None or last.arrays is not None or last.folder is None:
+        return ""
+    return (
+        f"the last fit that was booked on {account.data} has released nothing: it still runs, or was stopped; what it "
+        "booked stays spent"
+    )
 
 
 def is_published(folder: Path, arrays: str) -> bool:

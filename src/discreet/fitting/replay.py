@@ -22,6 +22,7 @@ import numpy as np
 
 from discreet.errors import InputError
 from discreet.kernels.memoizing import memoizing
+from discreet.populations.answer_file import AnswerFile
 from discreet.populations.population import Population
 from discreet.populations.replayed import Recorded, Replayed
 from discreet.releases.releasable import CHECKED, NOT_REPEATABLE, TOO_LARGE, with_note_on_replay
@@ -34,8 +35,12 @@ NOT_OF_ANSWERS = (
 )
 
 
-def fit_and_replay(model: Any, population: Population, progress: Progress = no_progress) -> Release:
+def fit_and_replay(
+    model: Any, population: Population, progress: Progress = no_progress, file: AnswerFile | None = None
+) -> Release:
     """Fit, and check by replay; the guarantee says whether it could be checked. Raises if something else got in.
+
+    ``file`` keeps the answers, so that a fit that was killed goes on from them.
 
     Examples
     --------
@@ -45,7 +50,7 @@ def fit_and_replay(model: Any, population: Population, progress: Progress = no_p
     >>> release.guarantee.notes[-1]
     'That it was made of the answers to these looks alone was checked by replay.'
     """
-    fresh, recorded = copy.deepcopy(model), Recorded(population)
+    fresh, recorded = copy.deepcopy(model), Recorded(population, file=file)
     with memoizing():
         release: Release = model.fit(recorded, progress)
         note = found_by_replay(fresh, recorded, release)

@@ -8,12 +8,16 @@
     released    note that it was written
 
 Whoever stops after the third step has paid. A run with a name (``run_id``) may be tried again: it goes on with the
-line that is booked. Of all who try the same run, one may note a checksum, and only that one publishes: two draws of the
-noise would be two releases. Whoever dies between note and folder has left the release beside it, where the next command
-finds it (:mod:`discreet.fitting.recovering`).
+line that is booked, and with the answers that were drawn already (:mod:`discreet.populations.answer_file`). Of all who
+try the same run, one may note a checksum, and only that one publishes: two draws of the noise would be two releases.
+Whoever dies between note and folder has left the release beside it, where the next command finds it
+(:mod:`discreet.fitting.recovering`).
 """
 
+import hashlib
+import json
 import logging
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,8 +27,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.doors import checked_before
 from discreet.errors import BudgetError, InputError, OverspentError, require
-from discreet.fitting.recovering import is_published, recover
+from discreet.fitting.recovering import is_published, recover, unreleased
 from discreet.fitting.replay import fit_and_replay
+from discreet.populations.answer_file import AnswerFile
 from discreet.populations.paying import Paying
 from discreet.populations.population import Population
 from discreet.populations.rehearsal import follow, rehearse
@@ -44,6 +49,10 @@ _log = logging.getLogger("discreet")
 
 PATIENCE = 100
 """Tenths of a second to wait for whoever is about to move a release to its place."""
+
+
+class TakenOverError(BudgetError):
+    """Another process publishes this run."""
 
 
 @checked_before
@@ -136,10 +145,13 @@ def pay_and_publish(
     on_the_way = isinstance(model, ChoosingModel) and model.chooses_on_the_way(population)
     rehearsed = rehearse(model, population)
     plan = None if on_the_way else rehearsed
-    if plan is None or not any(spend.chooses for spend in plan.spends):  # a choice that is planned is paid for
+    if not any(spend.chooses for spend in rehearsed.spends):  # a choice that is one of the looks is paid for
         promised = tuned(model, population)
         if promised.proven is None:
             raise InputError(f"{promised.reason}; nothing was computed or spent")
+    sentence = unreleased(booking.budget.account(booking.account), run_id)
+    if sentence:
+        _log.warning(sentence)
     where = None if place is None else str(place.folder)
     name, settings = repr(model), settings_hash(model)
     if plan is None and any(spend.mechanism != "gaussian" for spend in rehearsed.spends):
@@ -154,8 +166,11 @@ def pay_and_publish(
     assert place is not None
     if plan is not None:
         follow(plan, population)
+    file = None
+    if run_id is not None and plan is not None and hasattr(os, "pread"):  # not on every system: there it begins anew
+        file = answers_of(place, reservation, run_id, model, population)
     try:
-        release = fit_and_replay(model, population, progress)
+        release = fit_and_replay(model, population, progress, file)
         if plan is not None and population.spends != plan.spends:
             raise OverspentError(
                 f"{model!r} looked at the ratings in another way than was booked; nothing was released"
@@ -163,12 +178,34 @@ def pay_and_publish(
         progress(1, 1, "writing the release")  # the last moment to be stopped
         release = replaced(release, note=note)
         save(release, place, sign, telling(reservation, place))
+    except TakenOverError:
+        if file is not None:
+            file.remove()  # what was drawn here is never released
+        raise
     except BaseException:
-        if place.waiting() is None:
+        if place.waiting() is None and file is not None and file.is_used:
+            _log.warning("no release was written yet: the same command goes on from what was drawn, and is paid once")
+        elif place.waiting() is None:
             _log.warning("no release was written, and what was booked for it stays spent: there are no refunds")
         raise
+    finally:
+        if file is not None:
+            file.close()
     mark(reservation, _log.warning)
+    if file is not None:
+        file.remove()
     return release
+
+
+def answers_of(place: Place, reservation: Reservation, run_id: str, model: Any, population: Population) -> AnswerFile:
+    """The answers of a run with a name, beside its folder: of one line of one budget, and of one model."""
+    about = [reservation.budget.place, reservation.id, run_id, repr(model), population.catalogue.fingerprint]
+    return AnswerFile(_answers_beside(place.folder, run_id), json.dumps(about))
+
+
+def _answers_beside(folder: Path, run_id: str) -> Path:
+    name = hashlib.sha256(f"{folder.name}\0{run_id}".encode()).hexdigest()[:20]
+    return folder.with_name(f".discreet-run-{name}")
 
 
 def _check(population: Population, run_id: str | None) -> Paying:
@@ -191,7 +228,7 @@ def telling(reservation: Reservation, place: Place) -> Telling:
         place.booked = True  # if the answer is lost on the way, only the budget knows
         if not reservation.publishing(arrays):
             place.booked = False
-            raise BudgetError("another process has taken this run over, and publishes it; nothing was written here")
+            raise TakenOverError("another process has taken this run over, and publishes it; nothing was written here")
 
     return Telling(reservation.budget.place, tell)
 
@@ -239,6 +276,7 @@ def _published(budget: Budget, folder: Path, run_id: str, arrays: str, model: An
     for _ in range(PATIENCE):  # whoever publishes it may be about to move it there
         recover(budget, folder)
         if is_published(folder, arrays):
+            _answers_beside(folder.resolve(), run_id).unlink(missing_ok=True)  # of whoever was killed just after it
             return load(folder, own=own)
         if not scratch_of(folder.resolve()).exists():
             break

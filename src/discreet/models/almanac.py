@@ -7,10 +7,11 @@
          W_ij = Σ_u w_u            over the users who rated both         (:mod:`~discreet.models.sums.pair_sums`)
          A_ij = Σ_u w_u x_ui x_uj  with x_ui = r_ui − base_i, clipped    in one sum with W
 
-Which of them are asked for, with what share of the budget and among how many items, is decided beforehand from public
-facts (:mod:`~discreet.models.sums.almanac_queries`): where noise would hide the pairs, the whole budget goes to the
-items; where it would hide the products but not the co-occurrence counts, only the counts are asked for. With a
-``purpose`` it is decided on the way, by the noisy answers so far (:mod:`~discreet.models.sums.almanac_plan`).
+Which of them are asked for, with what share of the budget and among how many items, is decided on the way, by what the
+release is for (its ``purpose``) and by the noisy answers so far: :mod:`~discreet.models.sums.almanac_plan` for the unit
+user, :mod:`~discreet.models.sums.rating_plan` for the unit rating. Without a purpose, without a delta, and where
+``items`` or ``pair_share`` are given, it is decided beforehand from public facts
+(:mod:`~discreet.models.sums.almanac_queries`).
 
 The rest is post-processing and costs no privacy:
 
@@ -33,6 +34,7 @@ sensitivities that their modules prove. A user's own fit is shown to that user a
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,13 +43,15 @@ from discreet.data.features import AGES, item_features
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number, require_whole
+from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.item_biases import denoised
 from discreet.models.denoise.pair_factors import PairFactors
+from discreet.models.denoise.prior import informed
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
 from discreet.models.denoise.private_als import ALSQueries, Averages, refined
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
-from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, SUMS, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums import almanac_plan, rating_plan
 from discreet.models.sums.almanac_plan import PURPOSES, Purpose, co_occurrence, next_looks
@@ -82,8 +86,8 @@ class Almanac:
     Parameters
     ----------
     audience
-        About how many users take part, as far as this is publicly known; an order of magnitude is enough. If it is too
-        large, budget is spent on pairs that the noise hides, and the averages get worse.
+        About how many users take part, as far as this is publicly known; an order of magnitude is enough. It matters
+        only where everything is decided beforehand: without a purpose or a delta.
     factors, taste_factors
         The largest number of factors of ratings, and of who rates what; with few data or much noise there are fewer.
     items
@@ -94,18 +98,17 @@ class Almanac:
         How much of the budget pairs get, 0 for item sums alone: the best for ratings where there are few users. None
         for the public rule.
     purpose
-        What the release is for: ``"ratings"``, ``"ranking"`` or ``"both"``. With the unit user and a delta it looks
-        first, and then spends the budget where that pays (:mod:`~discreet.models.sums.almanac_plan`). None to
-        decide everything beforehand, by public facts.
+        What the release is for: ``"ratings"``, ``"ranking"`` or ``"both"``. With a delta it looks first, and then
+        spends the budget where that pays. None to decide everything beforehand, by public facts.
 
     Examples
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=200, items=100, ratings=5000, seed=1)
     >>> ledger = dc.Ledger(epsilon=1.0, delta=1e-6, unit=dc.User())
-    >>> release = dc.Almanac(audience=200).fit(dc.TrustedServer(ratings, ledger))
-    >>> [spend.what for spend in ledger.spends]
-    ["how often each item was rated, and its ratings' sum"]
+    >>> release = dc.Almanac(purpose="ranking").fit(dc.TrustedServer(ratings, ledger))
+    >>> len(ledger.spends), ledger.spends[0].what
+    (3, 'how many users rated how much')
     >>> release.predict(ratings, [0, 0], [3, 4]).shape
     (2,)
     """
@@ -117,6 +120,9 @@ class Almanac:
     features: bool = True
     pair_share: float | None = None
     purpose: Purpose | None = "both"
+
+    implicit: ClassVar[bool] = True
+    takes_prior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name in ("audience", "factors", "taste_factors"):
@@ -136,6 +142,8 @@ class Almanac:
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for noisy sums, and denoise them."""
         check_population(self, population)
+        if population.catalogue.scale.implicit:
+            return Release.of(self, population, self._fit_without_ratings(population, progress))
         if self.purpose is None or not self.chooses_on_the_way(population):
             return Release.of(self, population, self._fit_by_public_facts(population, progress))
         by_user = population.unit is not None and population.unit.name == "user"
@@ -145,6 +153,8 @@ class Almanac:
     def chooses_on_the_way(self, population: Population) -> bool:
         """Whether answers decide what is asked for next: with a purpose, and a delta."""
         if self.purpose is None or population.unit is None:
+            return False
+        if population.catalogue.scale.implicit:
             return False
         if self.items is not None or self.pair_share is not None:
             return False
@@ -189,7 +199,8 @@ class Almanac:
             counts[rows] = found.counts / sums.typical_weight
         progress(3, 3, "pairs of items")
         averages = replace(averages, base=base, unknown=unknown, counts=counts)
-        return self._averages(averages) | self._padded(size, every, factors, rows, found.tastes)
+        arrays = self._averages(averages) | self._padded(size, every, factors, rows, found.tastes)
+        return informed(arrays, population, sums, seen.answer, seen.deviation, features)
 
     def _fit_for_ratings_hidden(
         self, population: Population, purpose: Purpose, progress: Progress
@@ -214,7 +225,8 @@ class Almanac:
             )
             averages.counts[rows] = found.counts
         progress(3, 3, "pairs of items")
-        return self._averages(averages) | self._padded(size, rows, found.factors, rows, found.tastes)
+        arrays = self._averages(averages) | self._padded(size, rows, found.factors, rows, found.tastes)
+        return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
 
     def _seen_in_pairs(
         self,
@@ -266,7 +278,21 @@ class Almanac:
             found = self._seen_in_pairs(pairs, asked, queries.share, population, counts[rows], count_noise)
             arrays["counts"][rows] = found.counts / weight
         progress(3, 3, "pairs of items")
-        return arrays | self._padded(size, rows, found.factors, rows, found.tastes)
+        arrays |= self._padded(size, rows, found.factors, rows, found.tastes)
+        return informed(arrays, population, sums, np.stack([noisy_counts, noisy_sums]), count_noise, features)
+
+    def _fit_without_ratings(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
+        """Counts and co-occurrence counts alone (:mod:`~discreet.models.denoise.interactions`)."""
+        size, features = len(population.catalogue), self._features(population.catalogue).shape[1] > 0
+        queries = queries_for(population, self.audience, self.items, self.pair_share, features)
+        found = fit_interactions(replace(queries, products=False), population, self.taste_factors, progress)
+        nothing = np.zeros(size, dtype=np.float32)
+        return {
+            "mean": np.ones(1, dtype=np.float32),
+            "item_bias": nothing,
+            "unknown": nothing,
+            "counts": found.counts.astype(np.float32),
+        } | self._padded(size, found.rows, np.zeros((len(found.rows), 0)), found.rows, found.tastes)
 
     def _padded(
         self, size: int, rows: Indices, factors: AnyArray, listed: Indices, tastes: AnyArray
@@ -297,6 +323,7 @@ class Almanac:
             COUNTS,
             Array("item_factors", "float32", ("items", self.factors)),
             Array("taste_factors", "float32", ("items", self.taste_factors)),
+            *(SUMS if "noisy_sums" in names else ()),
         )
 
     def prepare(self, release: Release) -> "Prepared":

@@ -12,7 +12,7 @@ ratings alone, which is noise for most pairs; the larger it is, the more the cos
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -74,6 +74,8 @@ class Cosine:
     damping: float = 0.01
     item_damping: float = 5.0
     user_damping: float = 10.0
+
+    implicit: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         neighbourhood.check_settings(self)

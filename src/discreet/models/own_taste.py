@@ -15,6 +15,7 @@ its epsilon.
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,6 +49,8 @@ class OwnTaste:
     >>> len(release.recommend(ratings.history_at(0), k=3))
     3
     """
+
+    implicit: ClassVar[bool] = True
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for nothing."""

@@ -8,7 +8,7 @@ stopped, and a run that is done says so (:mod:`discreet.nightly.parts`).
 import hashlib
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +142,8 @@ def recommend_all(
     )
     require_threads("polars")
     loaded = release if isinstance(release, Release) else Release.load(release)
+    if isinstance(data, Table) and loaded.catalogue.scale.implicit:
+        data = replace(data, rating=None)
     if isinstance(data, str | Path):
         name = str(data)
         data = lambda: load(name, repeats=repeats)  # noqa: E731

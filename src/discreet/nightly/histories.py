@@ -140,6 +140,8 @@ class Spilled:
             rows["value"],
             rows["time"],
         )
+        if self.catalogue.scale.implicit:
+            return ratings.merge("once")
         if self.repeats != "keep":
             return ratings.merge(self.repeats)
         require(not ratings.has_repeats, REPEATED)
@@ -196,7 +198,7 @@ def _encoded(
         return np.zeros(0, dtype=ROW)
     user, item = (identifiers(batch[name], name, where) for name in ("user", "item"))
     rows = np.zeros(batch.height, dtype=ROW)
-    rows["value"] = _values(batch["rating"], where, catalogue)
+    rows["value"] = 1 if catalogue.scale.implicit else _values(batch["rating"], where, catalogue)
     if "time" in batch.columns:
         rows["time"] = seconds(batch["time"], where)
     rows["user"] = users.encode(user)

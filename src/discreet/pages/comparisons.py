@@ -43,6 +43,10 @@ def _page(results: Results, pictures: list[Picture], command: str) -> str:
     return render_page(title=title, lead=lead, sections=[*sections, *again])
 
 
+EXACT = "No privacy: the models were fitted on exact ratings or exact sums of them."
+NOTHING_PROMISED = "Nothing is promised in spite of the noise: it was seeded, or the list of items is not public."
+
+
 def promise(results: Results) -> str:
     """What the releases behind results promise to the users; where they differ, a line for each promise.
 
@@ -50,7 +54,7 @@ def promise(results: Results) -> str:
     """
     models: dict[str, list[str]] = {}
     for row in results.rows:
-        sentence = row.guarantee or "No privacy: the models were fitted on exact ratings or exact sums of them."
+        sentence = row.guarantee or (NOTHING_PROMISED if row.epsilon else EXACT)
         models.setdefault(sentence, []).append(row.model)
     lines = [f"{', '.join(names)}: {sentence}" for sentence, names in models.items()]
     if len(models) == 1:

@@ -228,7 +228,7 @@ def audit_facts(audit: dict[str, Any], release: Release) -> dict[str, Any]:
     }
 
 
-def rows_of(audit: Any) -> Sequence[str]:
+def missing_in(audit: Any) -> Sequence[str]:
     """What is missing in the outcome of an audit, for a file that is none."""
     needed = ("model", "data", "confidence", "epsilon_low", "accuses")
     return [name for name in needed if not isinstance(audit, dict) or name not in audit]

@@ -25,7 +25,11 @@ def is_error(metric: str) -> bool:
 def display_name(metric: str) -> str:
     """How people write a metric: ``RMSE``, ``NDCG@10``, ``Recall@20``, ``within 0.5``."""
     kind, at, k = metric.partition("@")
-    return {"rmse": "RMSE", "mae": "MAE", "ndcg": "NDCG", "recall": "Recall"}.get(kind, kind) + at + k
+    return (
+        {"rmse": "RMSE", "mae": "MAE", "ndcg": "NDCG", "recall": "Recall", "hit": "Hit", "mrr": "MRR"}.get(kind, kind)
+        + at
+        + k
+    )
 
 
 def ordered_rows(results: Results, metric: str) -> list[Row]:
@@ -41,6 +45,14 @@ def meaning(metric: str) -> str:
         return f"NDCG@{k}: how many held-out items are among the {k} best, early places counting more."
     if kind == "recall":
         return f"Recall@{k}: the share of held-out items found among the {k} best."
+    if kind == "hit":
+        return f"Hit@{k}: the share of users with a held-out item among their {k} best."
+    if kind == "mrr":
+        return f"MRR@{k}: one over the place of the first held-out item, 0 where none is among the {k} best."
+    if kind == "coverage":
+        return f"coverage@{k}: the share of the catalogue that is among somebody's {k} best."
+    if kind == "novelty":
+        return f"novelty@{k}: how rare the {k} best items are in the histories, in bits."
     if kind == "rmse":
         return "RMSE: how far predictions lie from held-out ratings, large errors counting more."
     if kind == "mae":

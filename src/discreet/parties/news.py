@@ -107,7 +107,7 @@ def read_catalogue_bytes(data: bytes, expected: bytes) -> Catalogue:
             row[np.asarray(own, dtype=np.intp)] = True
         return Catalogue(
             items=Labels.of(document["items"], what="item"),
-            scale=Scale(*document["scale"]),
+            scale=Scale.of_ends(*document["scale"]),
             titles=Strings.of(document["titles"]),
             genres=genres,
             item_genres=matrix,

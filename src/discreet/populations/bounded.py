@@ -82,10 +82,10 @@ def moved_by_unit(contribution: Contribution, unit: Unit, norm: Norm, handling: 
     of one, or leaves it. So it moves a statistic by no more than the larger of what is proven for adding a rating and
     for replacing one, in at most twice as many cells (those of the old and of the new value). One event less is the
     same the other way, and an event of another value replaces one merged value. ∎ With the unit user nothing changes:
-    all events of a user come and go together.
+    all events of a user come and go together. Nor without ratings (``once``): one event more adds a pair, or nothing.
     """
     bound = bound_for(contribution, unit, norm)
     cells = bound.cells or math.prod(contribution.shape)
-    if unit.name == "rating" and handling.merged is not None:
+    if unit.name == "rating" and handling.merged not in (None, "once"):
         return max(bound.value, bound.moved("replace")), 2 * cells
     return bound.moved(unit.neighbours), cells * (2 if unit.neighbours == "replace" else 1)

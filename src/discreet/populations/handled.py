@@ -13,7 +13,11 @@ def notes_on(handling: Handling, unit: Unit) -> tuple[str, ...]:
 event more or less.',)
     """
     found = []
-    if handling.merged is not None and unit.name == "rating":
+    if handling.merged == "once" and unit.name == "rating":
+        found.append(
+            "A rating means that a user used an item: how often is not looked at, and one use more or less is hidden."
+        )
+    elif handling.merged is not None and unit.name == "rating":
         found.append(
             f"A rating means an event: several ratings of one item by one user were merged ({handling.merged}), and "
             "noise is made for one event more or less."
@@ -30,6 +34,8 @@ event more or less.',)
         )
     if handling.nameless and unit.name == "user":
         found.append("Users came without names: whoever is in the data twice counts as two users.")
+    if handling.prior is not None:
+        found.append(handling.prior)
     return tuple(found)
 
 

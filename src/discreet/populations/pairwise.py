@@ -84,7 +84,9 @@ class PairwiseMasks(SecureSums):
         noise = super().calibrate(question, share)
         cells = math.prod(question.shape)
         slack = gaussian_share_distance(noise.spend.scale / noise.grid, self.group.users, cells)
-        return SummedNoise(replace(noise.spend, slack=slack), noise.grid, self.group.users / self.group.noisy)
+        found = SummedNoise(replace(noise.spend, slack=slack), noise.grid, self.group.users / self.group.noisy)
+        self._points(found).check_noise(found.deviation)  # few honest users make for much noise of all together
+        return found
 
     @property
     def guarantee(self) -> Guarantee:

@@ -71,6 +71,11 @@ class Paying:
         values = ratings.values if isinstance(ratings, Ratings) else np.zeros(0, dtype=np.float32)
         if not bool(np.all((values >= scale.low) & (values <= scale.high))):
             raise InputError(f"a rating lies outside the declared scale {scale}, which every bound rests on")
+        values_only = ledger.unit.name == "rating" and ledger.unit.neighbours == "replace"
+        require(
+            not (scale.implicit and values_only),
+            "these data have no ratings, so there is no value to hide: take the unit rating or user",
+        )
         self.ledger, self._level_fact = ledger, level_fact
         read_tuning(tuning)  # checks it
         self.tuning = tuning
@@ -185,7 +190,7 @@ class Paying:
 
     def price(self, mechanism: Mechanism, share: float = 1.0) -> Spend:
         """What running a mechanism would cost. Public."""
-        merged = held_by(self).handling.merged is not None
+        merged = held_by(self).handling.merged not in (None, "once")
         allowed = Allowance.of(self.ledger, share * self._share, merged)
         spend = mechanism.spend(allowed)
         require(spend.what == mechanism.name, f"{mechanism.name!r} books something of another name: {spend.what!r}")

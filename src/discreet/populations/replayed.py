@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.errors import DiscreetError, InputError
+from discreet.populations.answer_file import AnswerFile
 from discreet.populations.around import Around
 from discreet.populations.contribution import Contribution
 from discreet.populations.guarded import nobody
@@ -42,6 +43,8 @@ def _itself(answer: Any) -> Any:
 class Recorded(Around):
     """Passes every question on to a population, and keeps the answers while they fit in memory.
 
+    With a ``file`` they are also written down, and those that it has are given again and not drawn a second time.
+
     Examples
     --------
     >>> import discreet as dc
@@ -53,8 +56,9 @@ class Recorded(Around):
     True
     """
 
-    def __init__(self, population: Population, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, population: Population, most_bytes: int = MOST_BYTES, file: AnswerFile | None = None) -> None:
         super().__init__(population)
+        self._file = file
         self.answers: list[Answer] | None = []
         self.before = population.spends
         self.promised: Guarantee | None = None
@@ -68,7 +72,11 @@ class Recorded(Around):
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The population's answer, kept."""
-        return self._kept(_question("sum", contribution, share), lambda: self._population.sum(contribution, share))
+        return self._drawn(
+            _question("sum", contribution, share),
+            lambda: self._population.sum(contribution, share),
+            lambda numbers: numbers.reshape(contribution.shape),
+        )
 
     def deviation(self, question: Question, share: float = 1.0) -> float:
         """As the population says, kept."""
@@ -80,17 +88,50 @@ class Recorded(Around):
         drawn = self._kept(question, lambda: self._population.steps(steps, share), lambda drawn: drawn.deviation)
 
         def answer(contribution: Contribution) -> Doubles:
-            return self._kept(_question("step", contribution), lambda: drawn.sum(contribution))
+            return self._drawn(
+                _question("step", contribution),
+                lambda: drawn.sum(contribution),
+                lambda numbers: numbers.reshape(contribution.shape),
+                paid=True,
+            )
 
         return StepSums(steps, drawn.deviation, answer)
 
     def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
         """What the mechanism drew, kept."""
-        return self._kept(
+        return self._drawn(
             _question_of(mechanism, share),
             lambda: self._population.run(mechanism, share),
+            lambda numbers: _drawn_of(mechanism, numbers),
             lambda drawn: np.concatenate([np.zeros(0), *(drawn[name].ravel() for name in mechanism.shapes)]),
         )
+
+    def _drawn(
+        self,
+        question: tuple[Any, ...],
+        ask: Callable[[], T],
+        back: Callable[[Doubles], T],
+        told: Callable[[T], Any] = _itself,
+        *,
+        paid: bool = False,
+    ) -> T:
+        """An answer with noise: the one on disk, where there is one. What is not ``paid`` yet is asked all the same."""
+        file = self._file
+        if file is None:
+            return self._kept(question, ask, told)
+        known = file.next(question) if paid else None
+        if known is not None:
+            return self._kept(question, lambda: back(known), told)
+
+        def ask_or_remember() -> T:
+            answer = ask()
+            before = None if paid else file.next(question)
+            if before is not None:
+                return back(before)  # what was drawn just now is seen by nobody
+            file.add(question, np.array(told(answer), dtype=np.float64).ravel())
+            return answer
+
+        return self._kept(question, ask_or_remember, told)
 
     def _kept(self, question: tuple[Any, ...], ask: Callable[[], T], told: Callable[[T], Any] = _itself) -> T:
         try:
@@ -148,11 +189,7 @@ class Replayed:
 
     def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
         """The next answer."""
-        numbers, drawn = np.array(self._next(_question_of(mechanism, share)), dtype=np.float64), {}
-        for name, shape in mechanism.shapes.items():
-            size = math.prod(shape)
-            drawn[name], numbers = numbers[:size].reshape(shape), numbers[size:]
-        return drawn
+        return _drawn_of(mechanism, np.array(self._next(_question_of(mechanism, share)), dtype=np.float64))
 
     def _summed(self, kind: str, contribution: Contribution, share: float = 1.0) -> Doubles:
         contribution.total(nobody(self.catalogue))
@@ -166,6 +203,15 @@ class Replayed:
         if isinstance(answer.value, DiscreetError):
             raise answer.value.with_traceback(None)
         return answer.value
+
+
+def _drawn_of(mechanism: Mechanism, numbers: Doubles) -> Drawn:
+    """What a mechanism drew, from all of its numbers one after the other."""
+    drawn = {}
+    for name, shape in mechanism.shapes.items():
+        size = math.prod(shape)
+        drawn[name], numbers = numbers[:size].reshape(shape), numbers[size:]
+    return drawn
 
 
 def _question_of(mechanism: Mechanism, share: float) -> tuple[Any, ...]:

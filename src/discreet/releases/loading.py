@@ -167,7 +167,7 @@ def _catalogue(path: Path, card: dict[str, Any], arrays: dict[str, AnyArray]) ->
     """Take the catalogue out of the arrays; it must be the one that the card names."""
     catalogue = Catalogue(
         items=Labels.of(strings(path, arrays, f"{CATALOGUE_PREFIX}items"), what="item"),
-        scale=Scale(*card["scale"]),
+        scale=Scale.of_ends(*card["scale"]),
         titles=strings(path, arrays, f"{CATALOGUE_PREFIX}titles"),
         genres=tuple(card["genres"]),
         item_genres=arrays.pop(f"{CATALOGUE_PREFIX}item_genres"),

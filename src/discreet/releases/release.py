@@ -184,8 +184,8 @@ class Release:
 
     @property
     def predicts_ratings(self) -> bool:
-        """Whether :meth:`predict` works, or the model only ranks."""
-        return isinstance(self.model, RatingModel)
+        """Whether :meth:`predict` works, or the model only ranks, or there were no ratings to learn from."""
+        return isinstance(self.model, RatingModel) and not self.catalogue.scale.implicit
 
     def scorer(self) -> Scorer:
         """The release made ready to serve: prepared when it is first asked for, then for any number of users.

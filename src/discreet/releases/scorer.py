@@ -67,8 +67,8 @@ class Scorer:
 
     @property
     def predicts_ratings(self) -> bool:
-        """Whether :meth:`predict` works, or the model only ranks."""
-        return isinstance(self.model, RatingModel)
+        """Whether :meth:`predict` works, or the model only ranks, or there were no ratings to learn from."""
+        return isinstance(self.model, RatingModel) and not self.catalogue.scale.implicit
 
     # ── One user ──
 
@@ -183,6 +183,7 @@ class Scorer:
         """
         if not isinstance(self.model, RatingModel):
             raise InputError(f"{type(self.model).__name__} ranks items and does not predict ratings")
+        require(not self.catalogue.scale.implicit, "this release was made without ratings: it ranks, and predicts none")
         self.check_histories(histories)
         users = _positions("users", users, histories.n_users, "the histories")
         items = _positions("items", items, len(self.catalogue), "the catalogue")

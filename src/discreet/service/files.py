@@ -12,6 +12,7 @@ from pathlib import Path
 
 from discreet.errors import InputError
 from discreet.releases.release import Release
+from discreet.web import export_release
 
 LOG = logging.getLogger("discreet.service")
 
@@ -51,7 +52,7 @@ class File:
             f"{kind}; charset=utf-8" if text else kind,
             f'"{hashlib.sha256(content).hexdigest()[:32]}"',
             packed if len(packed) < WORTH_IT * len(content) else None,
-            policy_of(content.decode("utf-8", "replace")) if ending == ".html" else NOTHING,
+            _policy(ending, content),
         )
 
 
@@ -76,6 +77,13 @@ def policy_of(page: str) -> str:
     )
 
 
+def _policy(ending: str, content: bytes) -> str:
+    """Of a file: a service worker is bound by its own, and fetches the files of the page."""
+    if ending == ".html":
+        return policy_of(content.decode("utf-8", "replace"))
+    return policy_of("") if ending == ".js" else NOTHING
+
+
 def _hashes(page: str, pattern: str) -> str:
     found = dict.fromkeys(re.findall(pattern, page, flags=re.DOTALL | re.IGNORECASE))
     return "".join(f" 'sha256-{base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()}'" for own in found)
@@ -96,10 +104,6 @@ def page_files(release: Release) -> dict[str, File]:
 
 def export(release: Release, folder: Path) -> bool:
     """Write the page of a release; False where it has none."""
-    try:
-        from discreet.web import export_release  # type: ignore[import-not-found,unused-ignore]
-    except ModuleNotFoundError:
-        return False
     try:
         export_release(release, folder)
     except InputError as error:  # a model that no browser can compute

@@ -14,7 +14,7 @@ from discreet.releases.contract import ExplainingModel, Model
 from discreet.releases.loading import CARD
 from discreet.releases.release import Release
 from discreet.releases.scorer import Scorer
-from discreet.service.certificate import certificate_of, certificate_page
+from discreet.service.certificate import Certificate
 from discreet.service.files import File, page_files
 from discreet.service.searching import Search
 
@@ -115,7 +115,7 @@ class Ready:
             folder = Path(stamp[0])
             try:
                 release = Release.load(folder, key=source.key, model=kind)
-                certificate = certificate_of(folder, release)
+                certificate = Certificate.of(folder, release)
             except Exception:
                 if source.stamp() == stamp:
                     raise
@@ -124,7 +124,7 @@ class Ready:
                 return cls._of(release, certificate, stamp, page=source.page)
 
     @classmethod
-    def _of(cls, release: Release, certificate: dict[str, object], stamp: Stamp, *, page: bool) -> "Ready":
+    def _of(cls, release: Release, certificate: Certificate, stamp: Stamp, *, page: bool) -> "Ready":
         catalogue, scorer = release.catalogue, release.scorer()
         items, titles = list(catalogue.items), [str(title) for title in catalogue.titles]
         explains = isinstance(release.model, ExplainingModel)
@@ -134,7 +134,7 @@ class Ready:
         if scorer.predicts_ratings:
             scorer.predict(Ratings.of_history(somebody), np.zeros(1, np.int32), np.zeros(1, np.int32))
         return cls(
-            name=str(certificate["arrays_sha256"])[:16],
+            name=str(certificate.data["arrays_sha256"])[:16],
             model=type(release.model).__name__,
             guarantee=str(release.guarantee),
             scorer=scorer,
@@ -143,8 +143,8 @@ class Ready:
             titles=titles,
             search=Search(titles),
             explains=explains,
-            certificate=File.of("certificate.json", json.dumps(certificate, ensure_ascii=False).encode()),
-            certificate_page=File.of("certificate.html", certificate_page(release, certificate).encode()),
+            certificate=File.of("certificate.json", json.dumps(certificate.data, ensure_ascii=False).encode()),
+            certificate_page=File.of("certificate.html", certificate.page.encode()),
             page=page_files(release) if page else {},
             stamp=stamp,
         )

@@ -80,7 +80,7 @@ def evaluate_frames(
         frame.select(user, item, rating).withColumn("held_out", functions.lit(held_out))
         for frame, held_out in zip(frames, (False, True), strict=True)
     ]
-    parts = partitions or 2 * frames[0].sparkSession.sparkContext.defaultParallelism
+    parts = partitions or running.parts_for(frames[0])
     sent = SentRelease.of(frames[0], release)
     gathering = Gathering(sent.catalogue)
 

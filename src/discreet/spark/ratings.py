@@ -81,7 +81,8 @@ def from_spark(
         How several ratings of one item by one user are merged; ``"keep"`` refuses them. Of ratings at the same time
         the higher counts as the later one.
     partitions
-        Into how many parts the users are dealt, at least one for each core; by default two. A task holds one part.
+        Into how many parts the users are dealt. A task holds one part. By default two for each core, or more where the
+        table is large.
     shuffle
         False for a data frame that is partitioned by user already: it is checked, and not moved.
 
@@ -106,7 +107,7 @@ def from_spark(
     if partitions is not None:
         require_whole("partitions", partitions, least=1)
     catalogue = _catalogue(frame, item, items, scale, items_public)
-    parts = partitions or 2 * frame.sparkSession.sparkContext.defaultParallelism
+    parts = partitions or running.parts_for(frame)
     handling = Handling() if repeats == "keep" else Handling(merged=repeats)
     shared = Shared.of(frame, catalogue)
     blocks = dealt(frame, columns, Gathering(shared, repeats), parts, shuffle=shuffle).persist()
@@ -132,7 +133,7 @@ class SparkRatings(RatingsInParts):
     ) -> None:
         self.looks = Looks()
         self.catalogue, self.handling = catalogue, handling
-        self._frame, self._shared, self._blocks = frame, shared, blocks
+        self._frame, self._shared, self._sent, self._blocks = frame, shared, catalogue, blocks
         self._change: Callable[[Ratings], Ratings] | None = None
         self._chosen: Booleans | None = None
 
@@ -222,6 +223,8 @@ class SparkRatings(RatingsInParts):
 
     @property
     def _reader(self) -> Reader:
+        if self._sent is not self.catalogue:  # which was given a prior since
+            self._shared, self._sent = Shared.of(self._frame, self.catalogue), self.catalogue
         if self._chosen is None:
             return Reader(self._shared, self.handling, self._change)
         users = [block.users for block in self._blocks]

@@ -73,7 +73,7 @@ def recommend_frame(
     columns = Columns(user, item, rating, time)
     columns.check(frame)
     require(repeats in ("keep", "last", "mean", "recency"), "repeats must be 'keep', 'last', 'mean' or 'recency'")
-    parts = partitions or 2 * frame.sparkSession.sparkContext.defaultParallelism
+    parts = partitions or running.parts_for(frame)
     sent = SentRelease.of(frame, release)
     gathering = Gathering(sent.catalogue, repeats, most)
 

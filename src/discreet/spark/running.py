@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 Task = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 WHAT = "working on a Spark cluster"
+PART = 1 << 24
+"""Bytes in files of one part: some millions of ratings, which take ten times as many in memory."""
+UNKNOWN = 1 << 50
+"""Spark takes a table of which it knows nothing for larger than this."""
 DESCRIPTION = "discreet"
 """What the UI of Spark shows of every job: neither what is summed nor of whom."""
 
@@ -60,6 +64,13 @@ def described(session: "SparkSession") -> Iterator[None]:
         yield
     finally:
         context.setLocalProperty("spark.job.description", before)  # type: ignore[arg-type]
+
+
+def parts_for(frame: "DataFrame") -> int:
+    """Two parts for each core, or more where there are so many bytes that a task could not hold its part."""
+    cores = int(frame.sparkSession.sparkContext.defaultParallelism)
+    size = int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes().toString())
+    return max(2 * cores, -(-size // PART) if size < UNKNOWN else 0)
 
 
 def labels_of(session: "SparkSession", parts: int) -> list[int]:

@@ -107,9 +107,11 @@ def release_file(release: Release, precision: Precision = "float32") -> bytes:
     header: dict[str, Any] = {
         "model": name_of(type(release.model)),
         "scale": [catalogue.scale.low, catalogue.scale.high],
+        "width": catalogue.scale.width,
         "genres": list(catalogue.genres),
         "rank": form.rank,
         "rate": form.rate,
+        "predicts": release.predicts_ratings,
         "explains": isinstance(release.model, ExplainingModel),
         "guarantee": release.guarantee.to_json() | {"sentences": release.guarantee.sentences()},
         "card": {

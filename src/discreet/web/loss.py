@@ -94,6 +94,7 @@ def made_up_histories(scorer: Scorer, count: int = HISTORIES, seed: int = 0) -> 
         items.append(np.sort(own))
         users.append(np.full(len(own), user))
     item = np.concatenate(items).astype(np.int32)
-    values = scale.low + scale.width / 4 * rng.integers(0, 5, len(item))
+    steps = rng.integers(0, 5, len(item)) / 4
+    values = scale.low + (scale.high - scale.low) * steps
     labels = Labels.of([f"made up {user}" for user in range(count)], what="user")
     return Ratings.of_columns(catalogue, labels, np.concatenate(users).astype(np.int32), item, values)

@@ -16,7 +16,7 @@ class _Constants:
 
     sampling_variance: float = 2.0
     """The v of :mod:`~discreet.models.denoise.spectral`, in weights of a rating, where there is no noise."""
-    sampling_variance_with_noise: float = 5.0
+    sampling_variance_with_noise: float = 3.0
     """The same with noise: the weights are known less well, so more shrinkage pays."""
     sampling_variance_of_users: float = 12.0
     """The same with the unit user: users' weights differ far more, and the few largest dominate the variance."""

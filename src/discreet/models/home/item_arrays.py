@@ -9,6 +9,12 @@ UNKNOWN = Array("unknown", "float32", ("items",), least=0)
 COUNTS = Array("counts", "float32", ("items",), least=0)
 NOISY_COUNTS = Array("counts", "float32", ("items",))
 """As they were answered: noise may have made some of them negative."""
+SUMS = (
+    Array("noisy_sums", "float32", ("sums", "items")),
+    Array("sums_noise", "float32", ("items",), least=0),
+    Array("sums_kind", "float32", (2,), least=0),
+)
+"""Item sums as they were answered, their noise, and how users are weighted in them: a later fit may average them."""
 LISTS = (
     Array("neighbours", "int32", ("items", "k"), below="items"),
     Array("similarities", "float32", ("items", "k")),

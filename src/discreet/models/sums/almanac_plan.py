@@ -53,9 +53,9 @@ class _Constants:
     """For the first look at item sums."""
     sums_for_ratings: float = 1.5
     """The relative weight of sums beside counts, if the release is for ratings."""
-    sums_for_both: float = 0.75
+    sums_for_both: float = 0.8
     """The same if it is for both."""
-    sums_for_ranking: float = 0.4
+    sums_for_ranking: float = 0.3
     """The same if it is for rankings, which need sums only to tell what is liked."""
     clear: float = 4.0
     """The least S for which sweeps pay."""

@@ -83,10 +83,10 @@ class ItemStatistics:
 
     @classmethod
     def of(cls, catalogue: Catalogue, scaling: Scaling) -> "ItemStatistics":
-        """About the prior mean of a rating."""
-        return cls(
-            np.full(len(catalogue), expected_rating(catalogue.scale), dtype=np.float32), catalogue.scale, scaling
-        )
+        """About the prior mean of a rating; counts alone where the data have no ratings."""
+        base = np.full(len(catalogue), expected_rating(catalogue.scale), dtype=np.float32)
+        weight = 0.0 if catalogue.scale.implicit else CONSTANTS.relative_weight
+        return cls(base, catalogue.scale, scaling, weight)
 
     @classmethod
     def about_middle(cls, size: int, scale: Scale, unit: Unit | None) -> "ItemStatistics":
@@ -100,8 +100,8 @@ class ItemStatistics:
 
     @property
     def points(self) -> float:
-        """What one unit of a sum is in points of the scale."""
-        return self.scale.width / 2 / self.relative_weight
+        """What one unit of a sum is in points of the scale; half its width where there are counts alone."""
+        return self.scale.width / 2 / (self.relative_weight or 1.0)
 
     @property
     def contribution(self) -> Contribution:

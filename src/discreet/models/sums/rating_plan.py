@@ -16,7 +16,7 @@ With n_i the denoised counts of items:
     for ratings   products and counts of pairs, with little weight on counts: the most items up to q = 95% for which
                   R ≥ 45, if q ≥ 60% and S ≥ 120
     for ranking   counts alone: the items for which q √R is largest, of those with R ≥ 24 and q ≥ 40%, if S ≥ 25
-    for both      products and counts with similar weights where the rule for ratings asks for them, among as many items
+    for both      products and counts with equal weights where the rule for ratings asks for them, among as many items
                   as the geometric mean of both rules; else counts, with a smaller share, where R ≥ 45
     otherwise     item sums with all that is left
 
@@ -72,7 +72,7 @@ class _Constants:
     """Where residuals are clipped in products, in widths of the scale."""
     relative_weight_for_ratings: float = 0.1
     """κ² of :mod:`~discreet.models.sums.pair_sums`: the weight of counts relative to products."""
-    relative_weight_for_both: float = 0.6
+    relative_weight_for_both: float = 1.0
     """The same if the release is for both."""
 
 

@@ -10,7 +10,8 @@ import { button, element, ratingOf, stars } from "./view.js";
 const STEP = 10, STARTERS = 6, MOST = 100; // of the 100 that fit best, those with the highest expected rating
 const $ = (id) => document.getElementById(id);
 
-const opened = await open("release.discreet").catch((error) => {
+const inside = $("release"); // of a page that is one file
+const opened = await open(inside ? Uint8Array.from(atob(inside.textContent), (letter) => letter.charCodeAt(0)) : "release.discreet").catch((error) => {
   $("chip").textContent = "Could not load";
   $("list").replaceChildren(element("li", { class: "empty" }, `The release could not be read: ${error.message}.`));
   throw error;
@@ -33,12 +34,12 @@ function update(announce = "") {
   const started = performance.now();
   const best = suggestions();
   const took = performance.now() - started;
-  document.body.dataset.took = took.toFixed(2);
   $("timing").textContent = `computed here in ${took < 1 ? "less than 1" : Math.round(took)} ms`;
   $("results-title").textContent = store.ratings.size ? "Recommended for you" : "To start with";
   $("list").replaceChildren(...best.map(result));
   $("more").hidden = best.length < shown || shown >= MOST;
   showOwn();
+  document.body.dataset.took = (performance.now() - started).toFixed(2); // drawing included
   if (announce) $("announce").textContent = `${announce}. First recommendation: ${best[0]?.title ?? "none"}.`;
   return best;
 }
@@ -95,6 +96,7 @@ function choose({ item, title }) {
 
 // ── Wiring ──
 
+if (!opened.usesRatings) $("own-word").textContent = "What you like";
 showPromise(opened.guarantee, opened.card);
 const popular = update();
 if (!store.ratings.size) $("starters").replaceChildren(...popular.slice(0, STARTERS).map((one) => element("li", {}, button(one.title, `Add ${one.title}`, () => choose(one), "chip"))));
@@ -125,9 +127,9 @@ for (let round = 0; round < 2; round++) { // have everything compiled before the
   opened.recommend(popular.slice(0, 3).map((one) => one.position), MOST);
 }
 
-const kept = await keep();
+const kept = inside !== null || (await keep());
 const { files, bytes } = fetched();
-$("loaded").textContent = `${files} (${Math.max(1, Math.round(bytes / 1024))} KB)`;
+$("loaded").textContent = inside ? "1, this page" : `${files} (${Math.max(1, Math.round(bytes / 1024))} KB)`;
 $("offline").textContent = kept ? "yes" : "no";
 lock();
 watch(({ requests, refused }) => {

@@ -38,10 +38,11 @@ export class Release {
     this.card = header.card;
     this.catalogue = new Catalogue(header, arrays);
     this.#rating = rater(header.rate, arrays);
-    this.#ranking = ranker(header.rank, arrays, this.catalogue.size, header.scale, this.#rating);
-    this.predicts = header.rate !== null;
+    this.#ranking = ranker(header.rank, arrays, this.catalogue.size, header.width, this.#rating);
+    this.predicts = header.predicts;
     this.explains = header.explains;
-    this.usesRatings = this.predicts || header.rank.kind === "neighbours"; // others go by what was rated alone
+    const goesByRatings = this.predicts || header.rank.kind === "neighbours"; // others go by what was rated alone
+    this.usesRatings = goesByRatings && this.scale[0] < this.scale[1]; // clicks and plays have no ratings
   }
 
   /** Items whose titles fit a text, best first. */

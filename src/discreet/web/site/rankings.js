@@ -1,15 +1,15 @@
 // How items are ranked, and which own ratings carry a score: one class for each kind of the header's "rank" part.
 
-import { rowTimes, solve, substitute, sumOfRows } from "./algebra.js";
+import { rowTimes, solve, sumOfRows } from "./algebra.js";
 import { Logit } from "./logit.js";
 import { Lists, Ridge, userBias } from "./ratings.js";
 
-export function ranker(part, arrays, size, scale, rating) {
-  return new KINDS[part.kind](part, arrays, size, scale, rating);
+export function ranker(part, arrays, size, width, rating) {
+  return new KINDS[part.kind](part, arrays, size, width, rating);
 }
 
 class ByRatings {
-  constructor(part, arrays, size, scale, rating) {
+  constructor(part, arrays, size, width, rating) {
     Object.assign(this, { size, rating });
   }
 
@@ -30,9 +30,9 @@ class Constant {
 
 /** How much of an item's neighbourhood the user rated, more so where they liked it. */
 class Neighbours {
-  constructor(part, arrays, size, scale) {
+  constructor(part, arrays, size, width) {
     Object.assign(this, { part, lists: new Lists(arrays), base: arrays.vector("rank.base") });
-    Object.assign(this, { weights: arrays.vector("rank.weights"), width: scale[1] - scale[0] });
+    Object.assign(this, { weights: arrays.vector("rank.weights"), width });
   }
 
   /** 1 + residual / width of the scale, of each rating. */
@@ -73,8 +73,8 @@ class Neighbours {
 
 /** How often an item is rated, more so where it should suit the user. */
 class Covariance {
-  constructor(part, arrays, size, scale) {
-    Object.assign(this, { ridge: new Ridge(part.ridge, arrays), counts: arrays.vector("rank.counts"), width: scale[1] - scale[0] });
+  constructor(part, arrays, size, width) {
+    Object.assign(this, { ridge: new Ridge(part.ridge, arrays), counts: arrays.vector("rank.counts"), width });
   }
 
   scores(history) {

@@ -1,0 +1,331 @@
+"""An almanac on a Spark cluster on this machine, beside one machine and beside the ALS of Spark's own MLlib.
+
+    python benchmarks/spark.py                        # 10^7 and 10^8 ratings: time, memory, growth; an hour on 2 cores
+    python benchmarks/spark.py --ratings 1e6          # one size
+    python benchmarks/spark.py --cost                 # the constants of docs/cost.md, at three sizes, against a fourth
+
+Every run is a process of its own. Times are of the clock, and of the processors (CPU) where a machine is shared with
+others. Memory is the most that an executor, its Python workers included, ever had.
+"""
+
+import argparse
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from spark_data import ITEMS, write_ratings
+
+ROOT = Path(__file__).parents[1]
+TERMS = {"epsilon": 1.0, "delta": 1e-6}
+PAIRS = 2000
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+# ── What a process and its children take ──
+
+
+def process_table() -> dict[int, tuple[int, float, int, str]]:
+    """Parent, CPU seconds, resident bytes and command of every process."""
+    found = {}
+    for place in Path("/proc").iterdir():
+        if not place.name.isdigit():
+            continue
+        try:
+            fields = (place / "stat").read_text().rpartition(")")[2].split()
+            command = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            pages = int((place / "statm").read_text().split()[1])
+        except (OSError, IndexError):
+            continue
+        seconds = sum(map(int, fields[11:15])) / TICKS
+        found[int(place.name)] = int(fields[1]), seconds, pages * resource.getpagesize(), command
+    return found
+
+
+def below(table: dict[int, tuple[int, float, int, str]], root: int) -> list[int]:
+    kept, grown = {root}, True
+    while grown:
+        more = {process for process, entry in table.items() if entry[0] in kept} - kept
+        kept, grown = kept | more, bool(more)
+    return sorted(kept)
+
+
+class Watch:
+    """The largest executor so far, looked at twice a second."""
+
+    def __init__(self) -> None:
+        self.most, self._over = 0, threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def _look(self) -> None:
+        while not self._over.wait(0.5):
+            table = process_table()
+            for process in below(table, os.getpid()):
+                if process in table and "CoarseGrainedExecutorBackend" in table[process][3]:
+                    own = sum(table[one][2] for one in below(table, process) if one in table)
+                    self.most = max(self.most, own)
+
+    def stop(self) -> float:
+        self._over.set()
+        self._thread.join()
+        return self.most / 2**30
+
+
+def cpu_seconds() -> float:
+    table = process_table()
+    return sum(table[process][1] for process in below(table, os.getpid()) if process in table)
+
+
+# ── The runs, each in a process ──
+
+
+def single(folder: Path) -> dict[str, float]:
+    import discreet as dc
+
+    started = time.perf_counter()
+    ratings = dc.load(folder / "train.parquet", scale=dc.Scale(1, 5), items=folder / "items.csv", items_public=True)
+    loaded = time.perf_counter()
+    ledger = dc.Ledger(**TERMS, unit=dc.User())
+    release = dc.Almanac(items=PAIRS, audience=ratings.n_users).fit(dc.TrustedServer(ratings, ledger))
+    done = time.perf_counter()
+    test = dc.load(folder / "test.parquet", scale=dc.Scale(1, 5), items=folder / "items.csv", items_public=True)
+    test = test.select_users(range(min(test.n_users, 20_000)))
+    from discreet.evaluation.metrics import error_sizes
+
+    known = ratings.select_users([ratings.users.index(name) for name in test.users if name in ratings.users])
+    test = test.select_users([place for place, name in enumerate(test.users) if name in ratings.users])
+    sizes = error_sizes(release.predict(known, test.user_index, test.item_index), test.values)
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return {
+        "read": loaded - started,
+        "fit": done - loaded,
+        "cpu": cpu_seconds(),
+        "gib": most,
+        "rmse": math.sqrt(float((sizes**2).mean())),
+        "users": ratings.n_users,
+    }
+
+
+def session(executors: int):
+    from discreet.spark.session import session_on
+
+    os.environ["PYTHONPATH"] = str(ROOT / "src")
+    cores, memory = 2 // executors, 6144 // executors
+    master = f"local-cluster[{executors},{cores},{memory}]"
+    return session_on(master, spark_executor_memory=f"{memory}m", spark_driver_maxResultSize="4g")
+
+
+def cluster(folder: Path, executors: int) -> dict[str, float]:
+    import discreet as dc
+    from discreet.spark import evaluate_frames
+
+    with session(executors) as spark:
+        spark.range(10).count()  # executors are there
+        watch, before, started = Watch(), cpu_seconds(), time.perf_counter()
+        frame = spark.read.parquet(str(folder / "train.parquet"))
+        ratings = dc.from_spark(
+            frame,
+            scale=(1, 5),
+            items=str(folder / "items.csv"),
+            items_public=True,
+        )
+        loaded = time.perf_counter()
+        ledger = dc.Ledger(**TERMS, unit=dc.User())
+        release = dc.Almanac(items=PAIRS, audience=ratings.n_users).fit(dc.TrustedServer(ratings, ledger))
+        done, cpu, most = time.perf_counter(), cpu_seconds() - before, watch.stop()
+        test = spark.read.parquet(str(folder / "test.parquet")).where("user < 20000")
+        found = evaluate_frames(release, frame.where("user < 20000"), test, ["rmse"])
+        measured = time.perf_counter()
+    return {
+        "read": loaded - started,
+        "fit": done - loaded,
+        "cpu": cpu,
+        "gib": most,
+        "rmse": found["rmse"].mean,
+        "evaluate": measured - done,
+    }
+
+
+def mllib(folder: Path, executors: int) -> dict[str, float]:
+    from pyspark.ml.recommendation import ALS
+    from pyspark.sql import functions
+
+    with session(executors) as spark:
+        spark.range(10).count()
+        watch, before, started = Watch(), cpu_seconds(), time.perf_counter()
+        frame = spark.read.parquet(str(folder / "train.parquet")).withColumn("user", functions.col("user").cast("int"))
+        als = ALS(rank=20, maxIter=10, userCol="user", itemCol="item", ratingCol="rating", coldStartStrategy="drop")
+        model = als.fit(frame)
+        done, cpu, most = time.perf_counter(), cpu_seconds() - before, watch.stop()
+        test = spark.read.parquet(str(folder / "test.parquet")).where("user < 20000")
+        error = model.transform(test.withColumn("user", functions.col("user").cast("int")))
+        mean = error.select(functions.avg((functions.col("prediction") - functions.col("rating")) ** 2)).first()[0]
+    return {"read": 0.0, "fit": done - started, "cpu": cpu, "gib": most, "rmse": math.sqrt(mean)}
+
+
+def cost(*folders: Path) -> list[dict[str, float]]:
+    """CPU seconds and bytes of each step of a fit on two executors, at several sizes in one session."""
+    import numpy as np
+
+    import discreet as dc
+    from discreet.models.sums.item_statistics import item_statistics
+    from discreet.models.sums.pair_sums import PairSums
+    from discreet.populations.adding import added_up
+
+    rows = []
+    base, listed = np.full(ITEMS, 3.5, dtype=np.float32), np.arange(PAIRS, dtype=np.int32)
+    items = item_statistics(ITEMS, dc.Scale(1, 5), dc.User())
+    pairs = PairSums(listed, base, 1.0, 0.6, None, "user, l2").contribution
+    with session(2) as spark:
+        for number, folder in enumerate((folders[0], *folders)):  # the first once more: it pays for compiling
+            found: dict[str, float] = {}
+
+            def step(name: str, work, *words, found=found, **settings):
+                before, started = cpu_seconds(), time.perf_counter()
+                result = work(*words, **settings)
+                found[name], found[f"{name}, clock"] = cpu_seconds() - before, time.perf_counter() - started
+                return result
+
+            frame = spark.read.parquet(str(folder / "train.parquet"))
+            settings = {"scale": (1, 5), "items": str(folder / "items.csv"), "items_public": True, "partitions": 4}
+            ratings = step("deal and gather", dc.from_spark, frame, **settings)
+            found["ratings"], found["users"] = len(ratings), ratings.n_users
+            step("item sums", added_up, items, ratings)
+            step("pair sums", added_up, pairs, ratings)
+            shared = spark.sparkContext._jsc.sc().getRDDStorageInfo()
+            found["bytes kept"] = max(entry.memSize() + entry.diskSize() for entry in shared)
+            ratings.unpersist()
+            rated = pl.scan_parquet(folder / "train.parquet").filter(pl.col("item") < PAIRS).group_by("user").len()
+            own = rated.collect()["len"].to_numpy().astype(np.int64)
+            found["pairs"] = int((own * (own + 1) // 2).sum())
+            if number:
+                rows.append(found)
+    return rows
+
+
+# ── The report ──
+
+
+def run(kind: str, *words: object) -> Any:
+    threads = {"NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"} if kind == "single" else {}
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")} | threads
+    command = [sys.executable, "-W", "ignore", __file__, "--run", kind, *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise SystemExit(f"{kind} failed:\n{done.stderr[-3000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def report(sizes: list[int], scratch: Path, peers: bool) -> None:
+    whole: dict[tuple[str, int], float] = {}
+    for size in sizes:
+        folder = scratch / str(size)
+        started = time.perf_counter()
+        users = write_ratings(folder, size)
+        print(f"\n{size:,} ratings, {users:,} users, written in {time.perf_counter() - started:.0f} s", flush=True)
+        print(f"{'':34}{'read s':>8}{'fit s':>8}{'both s':>8}{'CPU s':>8}{'GiB':>6}{'RMSE':>8}", flush=True)
+        kinds = [
+            ("one machine, 2 threads", ("single", folder)),
+            ("Spark, 1 executor of 2 cores", ("cluster", folder, 1)),
+            ("Spark, 2 executors of 1 core", ("cluster", folder, 2)),
+        ]
+        if peers:
+            kinds.append(("MLlib ALS, 2 executors of 1 core", ("mllib", folder, 2)))
+        for label, words in kinds:
+            found = run(*words)
+            both = whole[label, size] = found["read"] + found["fit"]
+            numbers = f"{found['read']:8.1f}{found['fit']:8.1f}{both:8.1f}{found['cpu']:8.0f}{found['gib']:6.2f}"
+            print(f"{label:34}{numbers}{found['rmse']:8.4f}", flush=True)
+        for label, _ in kinds[1:3]:
+            print(f"{label}: {whole[label, size] / whole[kinds[0][0], size]:.2f} times one machine", flush=True)
+    for label in dict.fromkeys(label for label, _ in whole):
+        if len(sizes) > 1:
+            low, high = sizes[0], sizes[-1]
+            exponent = math.log(whole[label, high] / whole[label, low]) / math.log(high / low)
+            print(f"{label}: time grows as ratings to the power {exponent:.2f}", flush=True)
+
+
+def cost_report(sizes: list[int], scratch: Path) -> None:
+    """Constants from all sizes but the last, by least squares of relative errors, against the last."""
+    import numpy as np
+
+    for size in sizes:
+        write_ratings(scratch / str(size), size)
+    rows = run("cost", *(scratch / str(size) for size in sizes))
+    for row in rows:
+        print(json.dumps({name: round(value, 2) for name, value in row.items()}), flush=True)
+    drivers = {
+        "deal and gather": "ratings",
+        "item sums": "ratings",
+        "pair sums": "pairs",
+        "bytes kept": "ratings",
+    }
+    constants: dict[str, tuple[float, float]] = {}
+    print(f"\n{'':18}{'fixed':>12}{'for each':>14}  of         predicted   measured    error")
+    for name, of in drivers.items():
+        seen = np.array([[1.0, row[of]] for row in rows[:-1]])
+        got = np.array([row[name] for row in rows[:-1]])
+        fixed, each = np.linalg.lstsq(seen / got[:, None], np.ones(len(got)), rcond=None)[0]
+        constants[name] = max(0.0, fixed), each
+        predicted, measured = max(0.0, fixed) + each * rows[-1][of], rows[-1][name]
+        error = predicted / measured - 1
+        print(f"{name:18}{max(0.0, fixed):12.3g}{each:14.3g}  {of:8}{predicted:12.4g}{measured:11.4g}{error:9.0%}")
+    _extrapolate(constants)
+
+
+def _extrapolate(constants: dict[str, tuple[float, float]], users: float = 1e9, items: float = 1e7) -> None:
+    ratings, listed, each = 100 * users, 60.0, 16.0
+    pairs = users * listed * (listed + 1) / 2
+    print(f"\n{users:.0e} users with 100 ratings each of {items:.0e} items; {listed:.0f} of them among the listed")
+    print(f"{'bytes moved by dealing':34}{ratings * each / 2**40:10.1f} TiB")
+    print(f"{'bytes kept on executors':34}{ratings * constants['bytes kept'][1] / 2**40:10.1f} TiB")
+    names = ("deal and gather", "item sums", "pair sums")
+    work = [constants["deal and gather"][1] * ratings, constants["item sums"][1] * ratings]
+    work.append(constants["pair sums"][1] * pairs)
+    for name, seconds in zip(names, work, strict=True):
+        print(f"{name:34}{seconds / 3600:10.0f} core hours")
+    for cores in (100, 1000, 10_000):
+        print(f"{f'all of it on {cores:,} cores':34}{sum(work) / cores / 3600:10.2f} hours")
+    for parts in (2000, 20_000):
+        for size in (2000, 4096, 20_000):
+            total = 8 * size * (size + 1)
+            print(
+                f"pairs among {size:,} items, {parts:,} parts: {total / 2**30:.2f} GiB a task, "
+                f"{parts * total / 2**40:.2f} TiB moved"
+            )
+        total = 16 * items
+        print(f"item sums, {parts:,} parts: {total / 2**30:.2f} GiB a task, {parts * total / 2**40:.2f} TiB moved")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ratings", type=float, nargs="+", default=[1e7, 1e8])
+    parser.add_argument("--scratch", type=Path, help="folder for the made-up ratings")
+    parser.add_argument("--no-peers", action="store_true", help="leave out MLlib")
+    parser.add_argument("--cost", type=float, nargs="*", metavar="N", help="three sizes and a fourth")
+    parser.add_argument("--run", nargs="+", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.run:
+        kind, *words = given.run
+        work = {"single": single, "cluster": cluster, "mllib": mllib, "cost": cost}[kind]
+        print(json.dumps(work(*(int(word) if word.isdecimal() else Path(word) for word in words))))
+        return
+    with tempfile.TemporaryDirectory() as place:
+        scratch = given.scratch or Path(place)
+        if given.cost is not None:
+            cost_report([int(size) for size in given.cost or (3e5, 1e6, 3e6, 1e7)], scratch)
+        else:
+            report([int(size) for size in given.ratings], scratch, not given.no_peers)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,318 @@
+"""The options that say which ratings a command works on, and how their files are written."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.tables import note
+from discreet.errors import DataError, UnknownNameError, require
+
+if TYPE_CHECKING:
+    from discreet.data.catalogue import Catalogue
+    from discreet.data.gather import Repeats
+    from discreet.data.ratings import Ratings
+    from discreet.data.remote import Table
+    from discreet.data.text_format import TextFormat
+    from discreet.types import Progress
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """Which ratings to work on: DATA and the options that say how to read it."""
+
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A data set by name (`discreet data list`), a file or folder, or an address: "
+            "postgresql://…?table=NAME, s3://…, gs://…, hf://….",
+        ),
+    ]
+    path: Annotated[
+        Path | None, typer.Option("--path", metavar="DIR", help="Folder in which to look for a named data set.")
+    ] = None
+    user_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="In a table: column of the users (default: user).")
+    ] = None
+    item_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="In a table: column of the items (default: item).")
+    ] = None
+    rating_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="In a table: column of the ratings (default: rating).")
+    ] = None
+    time_column: Annotated[str | None, typer.Option(metavar="NAME", help="In a table: column of the times.")] = None
+    scale: Annotated[
+        str | None, typer.Option(metavar="LOW:HIGH", help="The rating scale of a table, for example 1:5.")
+    ] = None
+    implicit: Annotated[
+        bool, typer.Option("--implicit", help="There are no ratings, only who used what (clicks, plays): rank by that.")
+    ] = False
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Of a table without a header: its columns, as in user,item,rating,time."),
+    ] = None
+    separator: Annotated[
+        str | None,
+        typer.Option(metavar="MARK", help="Between the fields of a table (default: its first row tells)."),
+    ] = None
+    encoding: Annotated[
+        str, typer.Option(metavar="NAME", help="How tables of text are written, for example latin-1.")
+    ] = "utf-8"
+    items: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A second table, of the items: title, genres, year.")
+    ] = None
+    items_id_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="In that table: the items (default: as in the ratings).")
+    ] = None
+    items_columns: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Of that table, if it has no header: its columns.")
+    ] = None
+    title_column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="In that table: the titles (default: title).")
+    ] = None
+    features: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN,…", help="In that table: columns to use as tags, as in brand,price:number."),
+    ] = None
+    drop_unlisted: Annotated[
+        bool, typer.Option("--drop-unlisted", help="Leave out ratings of items that are not listed, and count them.")
+    ] = False
+    items_public: Annotated[
+        bool,
+        typer.Option("--items-public", help="That table is public: it was made without looking at the ratings."),
+    ] = False
+    users: Annotated[
+        Path | None,
+        typer.Option("--users", metavar="FILE", help="A second table, of the users: age, gender, occupation."),
+    ] = None
+    repeats: Annotated[
+        str | None,
+        typer.Option(metavar="RULE", help="How to merge several ratings of one item: last, mean or recency."),
+    ] = None
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="SQL", help="In a database: what to ask for, in place of a table.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        if "://" not in self.data and self.query is None:
+            return
+        from discreet.data.remote import Remote, is_remote, local_path
+
+        require(is_remote(self.data) or self.query is None, "--query is for a database: postgresql://…")
+        data = Remote.of(self.data, self.query) if is_remote(self.data) else local_path(self.data)
+        object.__setattr__(self, "data", data)  # from here on it shows no password
+
+    @property
+    def rule(self) -> "Repeats":
+        """What becomes of several ratings of one item by one user."""
+        rules: dict[str | None, Repeats] = {None: "keep", "last": "last", "mean": "mean", "recency": "recency"}
+        require(self.repeats in rules, f"--repeats must be last, mean or recency, got {self.repeats!r}")
+        return rules[self.repeats]
+
+    def table(self) -> "Table | None":
+        """The table that DATA is, to be read a bounded number of rows at a time; None for other formats."""
+        from discreet.data.datasets import DATA_SETS
+        from discreet.data.remote import Remote, Table
+        from discreet.data.tables import is_table
+
+        place, remote = Path(self.data), isinstance(self.data, Remote)
+        of_movielens = place.name == "ratings.csv" and place.with_name("movies.csv").exists() and not self.implicit
+        if not remote and (self.data in DATA_SETS or not place.is_file() or not is_table(place) or of_movielens):
+            return None
+        return Table(
+            place=self.data,
+            user=self.user_column or "user",
+            item=self.item_column or "item",
+            rating=None if self.implicit else self.rating_column or "rating",
+            time=self._time,
+            text=self._text(self.columns, self.separator),
+        )
+
+    @property
+    def _time(self) -> str | None:
+        """The column of the times; one that ``--columns`` calls so is one."""
+        return self.time_column or ("time" if "time" in (_names(self.columns) or ()) else None)
+
+    def _text(self, columns: str | None, separator: str | None = None) -> "TextFormat":
+        """How a table of text is written."""
+        from discreet.data.text_format import TextFormat
+
+        names = _names(columns)
+        return TextFormat(
+            columns=None if names is None else tuple(names),
+            separator=separator and separator.replace("\\t", "\t"),
+            encoding=self.encoding,
+        )
+
+    def load(self, progress: "Progress", *, merged: bool = True) -> "Ratings":
+        """Read the ratings; with ``merged``, refuse several ratings of one item that no rule was given for."""
+        from discreet.data.catalogue import Scale
+        from discreet.data.loading import load
+
+        rule = self.rule
+        require(self.items is not None or not self.items_public, "--items-public goes with --items FILE: name the file")
+        scale = None if self.scale is None else Scale.parse(self.scale)
+        self.check()
+        try:
+            ratings = load(
+                self.data,
+                path=self.path,
+                scale=scale,
+                user=self.user_column or "user",
+                item=self.item_column or "item",
+                rating=None if self.implicit else self.rating_column or "rating",
+                time=self._time,
+                items=self.items,
+                items_public=self.items_public,
+                items_id=self.items_id_column,
+                title=self.title_column,
+                features=_names(self.features) or (),
+                drop_unlisted=self.drop_unlisted,
+                columns=_names(self.columns),
+                items_columns=_names(self.items_columns),
+                separator=self.separator and self.separator.replace("\\t", "\t"),
+                encoding=self.encoding,
+                repeats=rule,
+                progress=progress,
+            )
+        except DataError as error:  # the library speaks of arguments, the command line of options
+            raise DataError(_in_options(str(error)), place=error.place) from None
+        except UnknownNameError as error:
+            raise error.with_hint("`discreet data list` lists them") from None
+        self._note_unused()
+        if self.users is not None:
+            from discreet.data.user_file import read_users
+
+            ratings = read_users(self.users, self.user_column or "user").of(ratings)
+        require(
+            not (merged and ratings.has_repeats),
+            f"{self.data} has several ratings of one item by one user: merge them with --repeats last, mean or recency",
+        )
+        return ratings
+
+    def public_catalogue(self) -> "Catalogue":
+        """The public items, without reading a rating; of a table of ratings the first row alone is looked at."""
+        from discreet.data.catalogue import Scale
+        from discreet.data.public_facts import check_header, public_catalogue
+        from discreet.data.tables import is_table, roles
+
+        self.check()
+        place = Path(self.data)
+        try:
+            if place.is_file() and is_table(place) and self.items is not None:
+                rating = None if self.implicit else self.rating_column or "rating"
+                named = roles(self.user_column or "user", self.item_column or "item", rating, self._time)
+                check_header(place, self._text(self.columns, self.separator), list(named.values()))
+            found = public_catalogue(
+                self.data,
+                path=self.path,
+                scale=None if self.scale is None else Scale.parse(self.scale),
+                implicit=self.implicit,
+                items=self.items,
+                item=self.items_id_column or self.item_column or "item",
+                items_public=self.items_public,
+                title=self.title_column,
+                features=_names(self.features) or (),
+                columns=_names(self.items_columns),
+                encoding=self.encoding,
+            )
+        except DataError as error:
+            raise DataError(_in_options(str(error)), place=error.place) from None
+        self._note_unused()
+        require(
+            found.declared,
+            "without a public list of items --epsilon would promise nothing: say that the table of --items is public "
+            "with --items-public",
+        )
+        return found
+
+    def _note_unused(self) -> None:
+        """Name the columns of the table of items that nothing is made of, before anything is spent."""
+        from discreet.data.columns import LONGEST_NAME
+        from discreet.data.item_file import ItemColumns, unused_columns
+        from discreet.data.tables import is_table
+
+        if self.items is None or not self.items.is_file() or not is_table(self.items):
+            return
+        item = self.items_id_column or self.item_column or "item"
+        columns = ItemColumns(item=item, title=self.title_column, features=tuple(_names(self.features) or ()))
+        text = self._text(self.items_columns)
+        if left := [name[:LONGEST_NAME] for name in unused_columns(self.items, columns, text)]:
+            note(f"Of {self.items.name} these columns are not used: {', '.join(left)}; --features NAMES would.")
+
+    def check(self) -> None:
+        """Raise for an option that says nothing about these data: it was meant to change something."""
+        about = {"--rating-column": self.rating_column, "--scale": self.scale, "--repeats": self.repeats}
+        stray = [option for option, value in about.items() if self.implicit and value is not None]
+        require(not stray, f"{' and '.join(stray)} is about ratings, and --implicit says there are none: leave it out")
+        of_items = {
+            "--items-id-column": self.items_id_column,
+            "--items-columns": self.items_columns,
+            "--title-column": self.title_column,
+            "--features": self.features,
+            "--drop-unlisted": self.drop_unlisted or None,
+        }
+        alone = [option for option, value in of_items.items() if value is not None and self.items is None]
+        require(not alone, f"{' and '.join(alone)} goes with --items FILE: name the file")
+        from discreet.data.datasets import DATA_SETS
+        from discreet.data.reports import holds_reports
+        from discreet.data.tables import is_table
+
+        place = Path(self.data)
+        if self.data not in DATA_SETS and not place.exists():
+            return  # nothing is known of them, and loading will say so
+        own: set[str] = set()
+        if self.data in DATA_SETS:
+            kind, own = "a data set with a name and a format of its own", {"--path"}
+        elif place.is_file() and is_table(place):
+            of_movielens = place.name == "ratings.csv" and place.with_name("movies.csv").exists()
+            require(
+                self.scale is not None or of_movielens or self.implicit,
+                f"{self.data} does not say its rating scale: declare it with --scale LOW:HIGH, as in --scale 1:5; "
+                "--implicit says that there are no ratings",
+            )
+            kind, own = "a table", {"--user-column", "--item-column", "--rating-column", "--time-column", "--items"}
+            own |= {"--columns", "--separator"}
+            if self.scale is None and not self.implicit:
+                kind, own = "a file of MovieLens", set()
+        elif holds_reports(place):
+            kind, own = "a folder of reports", {"--items", "--item-column"}
+        else:
+            kind = "in a format of its own"
+        given = {
+            "--path": self.path,
+            "--user-column": self.user_column,
+            "--item-column": self.item_column,
+            "--rating-column": self.rating_column,
+            "--time-column": self.time_column,
+            "--items": self.items,
+            "--columns": self.columns,
+            "--separator": self.separator,
+        }
+        stray = [option for option, value in given.items() if value is not None and option not in own]
+        require(not stray, f"{self.data} is {kind}, which {' and '.join(stray)} cannot change: leave it out")
+
+    @property
+    def name(self) -> str:
+        """What reports call the data: its name, or that of its file."""
+        return Path(self.data).name or self.data
+
+
+def _names(text: str | None) -> list[str] | None:
+    """Names that were written with commas between them."""
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+def _in_options(sentence: str) -> str:
+    """A sentence of the library, which speaks of arguments, in options of the command line."""
+    if sentence.endswith("the first row must name the columns"):
+        sentence += ", or --columns must, as in --columns user,item,rating"
+    for argument, option in (
+        ("repeats='last'", "--repeats last"),
+        ("drop_unlisted=True", "--drop-unlisted"),
+        ("or name its encoding", "or name its encoding, as in --encoding latin-1"),
+    ):
+        sentence = sentence.replace(argument, option)
+    return sentence

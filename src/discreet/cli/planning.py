@@ -1,0 +1,172 @@
+"""``discreet plan``: what a fit would ask for, buy and cost, before anything is spent and any rating is read."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.options import (
+    AccountOption,
+    AudienceOption,
+    BudgetUrl,
+    DataOptions,
+    Json,
+    PrivacyOptions,
+    Settings,
+    grouped,
+)
+from discreet.cli.progress import bar
+from discreet.cli.settings import AUTO, model_name, parse_models
+from discreet.cli.tables import document, facts, say, table
+from discreet.errors import require
+
+if TYPE_CHECKING:
+    from discreet.evaluation.made_up import Trial
+    from discreet.fitting.planning import Plan
+    from discreet.populations.terms import Terms
+    from discreet.privacy.budget import Budget
+
+PUBLIC = (
+    "Nothing was spent. This rests on public facts alone: the list of items, the announced audience and the settings; "
+    "no rating was read."
+)
+MADE_UP = (
+    "Tried on made-up ratings, 60 of each user: yours may differ, and how many there are is private. Compare rows, "
+    "not digits."
+)
+
+
+@grouped
+def plan(
+    *,
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL", help="A model by name; without one, what suits is chosen (auto)."),
+    ] = [],  # noqa: B006 (typer copies it)
+    source: DataOptions,
+    privacy: PrivacyOptions,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="The same as MODEL.")] = None,
+    settings: Settings = [],  # noqa: B006 (typer copies it)
+    audience: AudienceOption = None,
+    limit: Annotated[
+        float | None,
+        typer.Option(metavar="E", help="A limit for many fits (default: what is declared in the budget of DATA)."),
+    ] = None,
+    fast: Annotated[bool, typer.Option("--fast", help="Leave out what is tried on made-up ratings.")] = False,
+    account: AccountOption = None,
+    budget: BudgetUrl = None,
+    json: Json = False,
+) -> None:
+    """Say what a fit would ask for, what it would buy, and how many of them a limit allows.
+
+    Spends nothing and reads no rating: only the list of items, the first row of a table, and what was announced. With
+    smaller and larger epsilons it is tried on made-up ratings of the same size.
+    """
+    name, terms = model_name(words, model, source.data), privacy.terms()
+    from discreet.privacy.budget import Budget
+
+    show_plan(
+        name,
+        source,
+        terms,
+        settings,
+        audience,
+        limit=limit,
+        fast=fast,
+        account=account,
+        budget=Budget(budget),
+        json=json,
+    )
+
+
+def show_plan(
+    name: str,
+    source: DataOptions,
+    terms: "Terms",
+    settings: list[str],
+    audience: int | None,
+    *,
+    limit: float | None = None,
+    fast: bool = False,
+    account: str | None,
+    budget: "Budget",
+    json: bool,
+) -> None:
+    """Print the plan of a fit."""
+    require(terms.epsilon is not None, "a plan is about what privacy costs: give --epsilon")
+    require(limit is None or limit > 0, f"--limit must be positive, got {limit}")
+    require(name != AUTO or not settings, "--set is for a model with a name: name the model")
+    from discreet.evaluation.made_up import begins_in, trials_on_made_up_data
+    from discreet.fitting.accounts import account_name
+    from discreet.fitting.audience import audience_of
+    from discreet.fitting.planning import plan_for
+
+    told = audience_of(source.data, audience)
+    chosen = None if name == AUTO else parse_models([name], settings, audience=told.users)[name]
+    catalogue = source.public_catalogue()
+    kept = budget.account(account or account_name(source.data))
+    ledger, within, spent = terms.ledger(), None, []
+    if limit is not None:
+        within = (limit, ledger.delta)
+    elif kept.epsilon is not None:
+        within = (kept.epsilon, kept.accounting_delta)
+        spent = [batch for line in kept.spendings for batch in line.batches]
+    model, found = plan_for(chosen, catalogue, terms, told.users, limit=within, spent=spent)
+    trials: list[Trial] = []
+    if not fast and (found.looks or found.on_the_way):
+        with bar() as progress:
+            trials = trials_on_made_up_data(model, catalogue, terms, told.users, progress)
+        if found.on_the_way:
+            found = replace(found, begins=begins_in(trials, terms, told.users))
+    if json:
+        document(
+            found.to_json()
+            | {"audience_known": told.known, "made_up": [trial.to_json() for trial in trials], "public": PUBLIC}
+        )
+        return
+    print_plan(found, trials, f"{told}")
+
+
+def print_plan(found: "Plan", trials: "list[Trial]", audience: str) -> None:
+    """What is asked, what begins where, what other epsilons buy, and how often."""
+    rows: list[tuple[str, str]] = [
+        ("model", found.model),
+        *([("chosen", f"{found.reason}.")] if found.reason else []),
+        ("promises", f"epsilon {found.epsilon:g}, delta {found.delta:g}, for {found.unit}"),
+        ("rests on", f"{audience}, {found.items:,} items, {found.features} columns of public features"),
+    ]
+    if found.on_the_way:
+        rows.append(("asks for", "a first look; its noisy answers decide what is asked next, within the same epsilon"))
+    elif not found.looks:
+        rows.append(("asks for", "nothing: it spends nothing"))
+    for place, look in enumerate(found.looks):
+        rows.append(("asks for" if place == 0 else "", f"{look.what}: {look.share:.0%} of the budget, {look.noise}"))
+    rows += [("patterns" if place == 0 else "", sentence) for place, sentence in enumerate(found.begins)]
+    rows += [("nights" if place == 0 else "", sentence) for place, sentence in enumerate(_nights(found))]
+    facts(rows)
+    if trials:
+        table(
+            "What another epsilon would buy",
+            ("epsilon", *(("RMSE",) if trials[0].rmse is not None else ()), "NDCG@100", "patterns"),
+            [_row(trial) for trial in trials],
+            right=("epsilon", "RMSE", "NDCG@100", "patterns"),
+        )
+        say(MADE_UP)
+    say(PUBLIC)
+
+
+def _row(trial: "Trial") -> tuple[str, ...]:
+    epsilon = "none" if trial.epsilon is None else f"{trial.epsilon:g}"
+    errors: tuple[Any, ...] = () if trial.rmse is None else (f"{trial.rmse:.3f}",)
+    return (epsilon, *errors, "-" if trial.ndcg is None else f"{trial.ndcg:.3f}", str(trial.patterns))
+
+
+def _nights(found: "Plan") -> list[str]:
+    from discreet.fitting.planning import MOST_FITS
+
+    sentences = []
+    if found.fits is not None and found.limit is not None:
+        often = f"more than {MOST_FITS:,}" if found.fits >= MOST_FITS else f"{found.fits:,}"
+        sentences.append(f"A limit of epsilon {found.limit:g} allows {often} such fits.")
+    sentences += [f"{many} such fits cost epsilon {cost:.3g} together." for many, cost in found.nights.items()]
+    return sentences

@@ -1,0 +1,206 @@
+"""The public list of items, from a table: identifiers, titles, genres, years, and any other column as tags."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from discreet.data.catalogue import Catalogue, Scale
+from discreet.data.cells import identifiers, kind_of, rows_of
+from discreet.data.columnar import scan, whole
+from discreet.data.columns import TEXT_ENDINGS, columns_there, ending
+from discreet.data.gather import ItemFacts
+from discreet.data.movielens import NO_GENRE, year_of
+from discreet.data.tags import parse_feature, split_values, tags_of
+from discreet.data.text import header_of, text_batches
+from discreet.data.text_format import TextFormat
+from discreet.doors import checked
+from discreet.errors import DataError
+from discreet.processes import require_threads
+
+TITLE, GENRES, YEAR = "title", "genres", "year"
+FACTS = (TITLE, GENRES, YEAR)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemColumns:
+    """What the columns of a table of items are called.
+
+    Parameters
+    ----------
+    item
+        Identifiers.
+    title
+        Titles; None for a column ``title``, if there is one.
+    features
+        Columns that become tags: ``brand``, or with what they are, ``price:number``
+        (:mod:`discreet.data.tags`). Columns ``genres`` and ``year`` are used in any case.
+    """
+
+    item: str = "item"
+    title: str | None = None
+    features: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for feature in self.features:
+            parse_feature(feature)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Columns that must be there."""
+        named = [self.item, *([self.title] if self.title else []), *(parse_feature(text)[0] for text in self.features)]
+        return tuple(dict.fromkeys(named))
+
+    def unused(self, names: Sequence[str]) -> list[str]:
+        """Of the columns of a table, those that nothing is made of.
+
+        >>> ItemColumns(features=("brand",)).unused(["item", "title", "brand", "price"])
+        ['price']
+        """
+        return [name for name in names if name and name not in (*self.needed, *FACTS)]
+
+
+@checked
+def read_catalogue(
+    path: str | Path,
+    scale: Scale,
+    item: str = "item",
+    *,
+    items_public: bool = False,
+    title: str | None = None,
+    features: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    encoding: str = "utf-8",
+) -> Catalogue:
+    """Read the list of items from a table: a column of identifiers, and any of ``title``, ``genres`` and ``year``.
+
+    Parameters
+    ----------
+    path
+        The file.
+    scale
+        The rating scale.
+    item, title, features, columns, encoding
+        As ``items_id``, ``title``, ``features``, ``items_columns`` and ``encoding`` of
+        :func:`discreet.data.tables.read_table`.
+    items_public
+        Say that the list was made without looking at the ratings.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "items.csv"
+    >>> _ = file.write_text("item,title\\n1,Toy Story (1995)\\n")
+    >>> read_catalogue(file, Scale(1, 5)).find("Toy Story (1995)")
+    0
+    """
+    text = TextFormat(columns=None if columns is None else tuple(columns), encoding=encoding)
+    return catalogue_of(
+        facts_of_file(path, ItemColumns(item=item, title=title, features=tuple(features)), items_public, text), scale
+    )
+
+
+def catalogue_of(facts: ItemFacts, scale: Scale) -> Catalogue:
+    """The catalogue that a list of items makes."""
+    return Catalogue.of(
+        facts.items, scale, titles=facts.titles, genres=facts.genres, years=facts.years, declared=facts.declared
+    )
+
+
+def facts_of_file(path: str | Path, columns: ItemColumns, declared: bool, text: TextFormat | None = None) -> ItemFacts:
+    """What a file says of items."""
+    text = TextFormat() if text is None else text
+    first_row = (1 if text.columns is not None else 2) if ending(Path(path)) in TEXT_ENDINGS else 1
+    return facts_of(_read(Path(path), columns, text), columns, str(path), first_row, declared)
+
+
+def unused_columns(path: str | Path, columns: ItemColumns, text: TextFormat | None = None) -> list[str]:
+    """The columns of a file of items that nothing is made of; its rows are not read.
+
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "items.csv"
+    >>> _ = file.write_text("item,title,price\\n1,Tea,2.50\\n")
+    >>> unused_columns(file, ItemColumns())
+    ['price']
+    """
+    path, text = Path(path), TextFormat() if text is None else text
+    if ending(path) not in TEXT_ENDINGS:
+        with whole(path, ending(path)):
+            return columns.unused(scan(path, ending(path)).collect_schema().names())
+    if text.columns is not None:
+        return columns.unused(text.columns)
+    return columns.unused(header_of(path, text, columns.needed))
+
+
+def _read(path: Path, columns: ItemColumns, text: TextFormat) -> pl.DataFrame:
+    """A table of items, whole."""
+    require_threads("polars")
+    kind = ending(path)
+    if kind not in TEXT_ENDINGS:
+        with whole(path, kind):
+            lazy = scan(path, kind)
+            names = lazy.collect_schema().names()
+            wanted = dict.fromkeys(name for name in (*columns.needed, *FACTS) if name in names)
+            return lazy.select(list(wanted)).collect() if columns.item in names else lazy.head(0).collect()
+    separator = text.separator_of(path, columns.needed)
+    with text.open(path) as file:
+        batches = text_batches(
+            file,
+            str(path),
+            separator=separator,
+            fields=text.columns,
+            columns={name: name for name in columns.needed},
+            optional=FACTS,
+            quoted=len(separator) == 1,
+        )
+        parts = [batch for batch, _ in batches]
+    if not parts:
+        raise DataError(f"{path} is empty: it lists no item")
+    return pl.concat(parts)
+
+
+def facts_of(frame: pl.DataFrame, columns: ItemColumns, label: str, first_row: int, declared: bool) -> ItemFacts:
+    """Titles, genres, years and tags out of a table of items, in the order of the table."""
+    for name in columns.needed:
+        if name not in frame.columns:
+            raise DataError.at(f"{label}", f"there is no column {name!r}; {columns_there(frame.columns)}")
+    names = identifiers(frame[columns.item], "item", rows_of(label, first_row)).cast(pl.String)
+    twice = ~names.is_first_distinct()
+    if bool(twice.any()):
+        raise DataError.at(f"{label}, row {first_row + int(twice.arg_max() or 0)}", "this item is listed twice")
+    items = names.to_list()
+    titles, own = items, columns.title or TITLE
+    if own in frame.columns:
+        given = _text(frame[own], label).to_list()
+        titles = [title or name for title, name in zip(given, items, strict=True)]
+    if YEAR in frame.columns:
+        column = frame[YEAR]
+        numbers = column if column.dtype.is_numeric() else _text(column, label)
+        numbers = numbers.cast(pl.Float64, strict=False).fill_null(0).fill_nan(0)
+        years = numbers.cast(pl.Int16, strict=False).fill_null(0).to_list()
+    else:
+        years = [year_of(title) for title in titles]
+    return ItemFacts(items, titles, _tags(frame, columns, label), years, declared)
+
+
+def _tags(frame: pl.DataFrame, columns: ItemColumns, label: str) -> list[list[str]]:
+    """The genres of each item, and the tags of all columns that were asked for."""
+    tags: list[list[str]] = [[] for _ in range(frame.height)]
+    if GENRES in frame.columns:
+        column = frame[GENRES]
+        values = split_values(column if isinstance(column.dtype, pl.List) else _text(column, label))
+        tags = [[genre for genre in row if genre and genre not in NO_GENRE] for row in values]
+    for feature in columns.features:
+        name, kind = parse_feature(feature)
+        column = frame[name]
+        found = tags_of(column if isinstance(column.dtype, pl.List) else _text(column, label), kind)
+        tags = [[*before, *more] for before, more in zip(tags, found, strict=True)]
+    return tags
+
+
+def _text(column: pl.Series, label: str) -> pl.Series:
+    """A column that describes items, as text."""
+    if not (column.dtype.is_numeric() or column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Date)):
+        raise DataError(f"{label}: the column {column.name!r} is of the type {kind_of(column)}, where text is expected")
+    return column.cast(pl.String)

@@ -1,0 +1,152 @@
+"""Columns of a table of items as tags: what is publicly known of items, as words that an item has or has not.
+
+    list      one tag for each value: text separated by ``|``, ``;`` or commas, or a list; the most common ones
+    number    one tag for each of a few bins, equally many items in each
+    text      one tag for each bucket that a word of it is hashed into: words that are new tomorrow have a bucket today
+
+A tag is called ``column: value``. Everything here depends on the public table alone.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from discreet.errors import InputError
+
+Kind = Literal["list", "number", "text"]
+KINDS: tuple[Kind, ...] = ("list", "number", "text")
+_WORD = re.compile(r"[^\W\d_]{3,}")
+
+
+@dataclass(frozen=True)
+class _Constants:
+    """Chosen so that a user's own regression on them stays small."""
+
+    most_values: int = 64
+    """Tags of a list; rarer values have none."""
+    bins: int = 6
+    """Of a number."""
+    buckets: int = 32
+    """Of text."""
+    most_words: float = 3.0
+    """Values with more words than this on average are text."""
+
+
+CONSTANTS = _Constants()
+
+
+def parse_feature(text: str) -> tuple[str, Kind | None]:
+    """A column and what it is, as in ``price:number``; None where the column itself tells.
+
+    >>> parse_feature("price:number"), parse_feature("brand")
+    (('price', 'number'), ('brand', None))
+    """
+    name, colon, kind = text.rpartition(":")
+    if not colon:
+        return kind, None
+    for known in KINDS:
+        if kind == known and name:
+            return name, known
+    raise InputError(f"a feature is a column, or column:kind with list, number or text as the kind, got {text!r}")
+
+
+def tags_of(column: pl.Series, kind: Kind | None = None) -> list[list[str]]:
+    """The tags of each item.
+
+    >>> tags_of(pl.Series("brand", ["a, b", "a", None]))
+    [['brand: a', 'brand: b'], ['brand: a'], []]
+    """
+    kind = kind_of_column(column) if kind is None else kind
+    if kind == "number":
+        rows = _bins(column)
+    elif kind == "text":
+        rows = [
+            [str(bucket) for bucket in sorted({bucket_of(word) for word in words_of(text)})] for text in _texts(column)
+        ]
+    else:
+        rows = _most_common(split_values(column))
+    return [[f"{column.name}: {value}" for value in row] for row in rows]
+
+
+def kind_of_column(column: pl.Series) -> Kind:
+    """Whether a column holds numbers, lists of words, or text.
+
+    >>> kind_of_column(pl.Series("price", ["1.5", "2", "10"])), kind_of_column(pl.Series("brand", ["a", "b|c"]))
+    ('number', 'list')
+    """
+    if isinstance(column.dtype, pl.List):
+        return "list"
+    if column.dtype.is_numeric():
+        return "number"
+    texts = [text for text in _texts(column) if text]
+    if texts and all(_is_number(text) for text in texts):
+        return "number"
+    values = [value for row in split_values(column) for value in row]
+    words = sum(len(value.split()) for value in values) / max(len(values), 1)
+    return "text" if words > CONSTANTS.most_words else "list"
+
+
+def split_values(column: pl.Series) -> list[list[str]]:
+    """The values of each item, of a column that may hold several: by bars, semicolons or commas, the first there is.
+
+    >>> split_values(pl.Series("genres", ["Drama, War", "Drama"])), split_values(pl.Series("genres", ["A, B|C"]))
+    ([['Drama', 'War'], ['Drama']], [['A, B', 'C']])
+    """
+    if isinstance(column.dtype, pl.List):
+        return [[str(value).strip() for value in row or [] if value is not None] for row in column.to_list()]
+    texts = _texts(column)
+    mark = next((mark for mark in "|;," if any(mark in text for text in texts)), "|")
+    return [[value for value in (part.strip() for part in text.split(mark)) if value] for text in texts]
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text: three letters at least, small.
+
+    >>> words_of("A red kettle, 1.5 l")
+    ['red', 'kettle']
+    """
+    return [word.lower() for word in _WORD.findall(text)]
+
+
+def bucket_of(word: str) -> int:
+    """Where a word is hashed to: the same everywhere and always."""
+    return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=4).digest()) % CONSTANTS.buckets
+
+
+def _most_common(rows: list[list[str]]) -> list[list[str]]:
+    counts = Counter(value for row in rows for value in set(row))
+    kept = {
+        value for value, _ in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[: CONSTANTS.most_values]
+    }
+    return [[value for value in dict.fromkeys(row) if value in kept] for row in rows]
+
+
+def _bins(column: pl.Series) -> list[list[str]]:
+    if column.dtype.is_numeric():
+        numbers = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    else:
+        numbers = np.array([float(text) if _is_number(text) else np.nan for text in _texts(column)])
+    known = np.isfinite(numbers)
+    if not known.any():
+        return [[] for _ in numbers]
+    edges = np.unique(np.quantile(numbers[known], np.linspace(0, 1, CONSTANTS.bins + 1)[1:-1], method="lower"))
+    places = np.searchsorted(edges, np.where(known, numbers, 0), side="left")
+    names = [f"up to {edge:g}" for edge in edges] + [f"above {edges[-1]:g}"]
+    return [[names[place]] if there else [] for place, there in zip(places.tolist(), known.tolist(), strict=True)]
+
+
+def _texts(column: pl.Series) -> Sequence[str]:
+    return [text or "" for text in column.cast(pl.String).to_list()]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False

@@ -1,0 +1,261 @@
+"""What a fit would ask for and cost, found out from public facts alone: nothing is spent, and no rating is read.
+
+Looked at are the catalogue, the announced audience, the terms and the model's settings. What is said here says nothing
+about anybody's ratings, so it may be asked for as often as one likes.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from discreet.data.catalogue import Catalogue
+from discreet.data.features import item_features
+from discreet.data.labels import Labels
+from discreet.data.ratings import Ratings
+from discreet.errors import InputError, require
+from discreet.fitting.choosing import choose_for
+from discreet.fitting.private_forms import check_private
+from discreet.models.almanac import Almanac
+from discreet.models.own_taste import OwnTaste
+from discreet.models.sums.almanac_queries import queries_for
+from discreet.populations.asking import check_takes
+from discreet.populations.population import Population
+from discreet.populations.rehearsal import rehearse
+from discreet.populations.terms import Terms
+from discreet.privacy.composition import Filter
+from discreet.privacy.spend import Spend
+from discreet.releases.contract import ChoosingModel
+
+MOST_FITS = 1000
+"""More are not counted."""
+NIGHTS = (30, 365)
+"""For how many fits the cost together is said."""
+EPSILONS, AUDIENCES = (1e-3, 1e3), (10.0, 1e9)
+"""Between which it is searched where patterns begin to stand out."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """One question: what is asked, with what noise, and which share of the budget it takes."""
+
+    what: str
+    noise: str
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a fit would do.
+
+    Parameters
+    ----------
+    model, reason
+        The model with its settings, and why it was chosen, where a rule chose it.
+    audience, items, features
+        The public facts that it rests on: announced users, items, columns of public features.
+    epsilon, delta, unit
+        What is promised.
+    looks
+        What is asked; empty where the model decides that on the way.
+    on_the_way
+        Whether noisy answers decide what is asked next; the limit is then spent in full.
+    begins
+        From which epsilon or number of users patterns of items begin to stand out, a sentence each.
+    fits
+        How many such fits the limit allows, None without a limit.
+    limit
+        That limit.
+    nights
+        What 30 and 365 of them cost together: epsilon by how many.
+    """
+
+    model: str
+    reason: str
+    audience: int
+    items: int
+    features: int
+    epsilon: float
+    delta: float
+    unit: str
+    looks: tuple[Look, ...]
+    on_the_way: bool
+    begins: tuple[str, ...]
+    fits: int | None
+    limit: float | None
+    nights: dict[int, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+
+def plan_for(
+    model: Any,
+    catalogue: Catalogue,
+    terms: Terms,
+    audience: int,
+    *,
+    limit: tuple[float, float] | None = None,
+    spent: Sequence[Sequence[Spend]] = (),
+) -> tuple[Any, Plan]:
+    """The model that would be fitted (None lets the rule choose), and what it would do.
+
+    ``limit`` is an epsilon and a delta, of which ``spent`` was spent before.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> catalogue = dc.synthetic(users=50, items=300, ratings=600, seed=1).catalogue
+    >>> _, plan = plan_for(None, catalogue, dc.Terms(epsilon=1.0, unit="user"), 1000, limit=(4.0, 1e-6))
+    >>> plan.looks[0].share, plan.fits > 4
+    (1.0, True)
+    """
+    require(terms.epsilon is not None, "a plan is about what privacy costs: give --epsilon")
+    assert terms.epsilon is not None
+    reason = ""
+    if model is None:
+        model, reason = choose_for(catalogue, audience, terms)
+    check_takes(model, catalogue)
+    check_private(model, terms)
+    population = population_of_nobody(catalogue, terms)
+    on_the_way = isinstance(model, ChoosingModel) and model.chooses_on_the_way(population)
+    ledger = terms.ledger()
+    if on_the_way:
+        spends: tuple[Spend, ...] = ()
+    else:
+        spends = rehearse(model, population).spends
+    batch = spends if spends else _whole(terms)
+    return model, Plan(
+        model=repr(model),
+        reason=reason,
+        audience=audience,
+        items=len(catalogue),
+        features=item_features(catalogue).shape[1],
+        epsilon=terms.epsilon,
+        delta=ledger.delta,
+        unit=str(ledger.unit),
+        looks=_looks(spends),
+        on_the_way=on_the_way,
+        begins=() if on_the_way else patterns_begin(model, catalogue, terms, audience),
+        fits=None if limit is None or not (spends or on_the_way) else fits_within(limit, batch, spent),
+        limit=None if limit is None else limit[0],
+        nights={} if not (spends or on_the_way) else {many: _together(batch, many, ledger.delta) for many in NIGHTS},
+    )
+
+
+def population_of_nobody(catalogue: Catalogue, terms: Terms) -> Population:
+    """Someone to ask who holds no rating."""
+    nobody = Ratings.of_columns(catalogue, Labels.of(["0"], what="user"), *np.zeros((3, 0)))
+    return terms.population(nobody)
+
+
+def fits_within(limit: tuple[float, float], batch: Sequence[Spend], spent: Sequence[Sequence[Spend]] = ()) -> int:
+    """How many more batches a limit allows, each planned by itself, at most so many as are counted.
+
+    >>> once = Spend(what="a", mechanism="laplace", norm="l1", sensitivity=1, scale=1.0)
+    >>> fits_within((3.5, 0.0), [once]), fits_within((3.5, 0.0), [once], [[once]])
+    (3, 2)
+    """
+    counted = Filter(epsilon=limit[0], delta=limit[1])
+    for before in spent:
+        counted = counted.after(before)
+    for many in range(MOST_FITS):
+        counted = counted.after(batch)
+        if counted.spent > limit[0] * (1 + 1e-9):
+            return many
+    return MOST_FITS
+
+
+def patterns_begin(model: Any, catalogue: Catalogue, terms: Terms, audience: int) -> tuple[str, ...]:
+    """From which epsilon, and from how many users, an almanac asks for pairs of items."""
+    if isinstance(model, OwnTaste):
+        return _publication_pays(catalogue, terms, audience)
+    if not isinstance(model, Almanac) or model.pair_share is not None:
+        return ()
+    features = model._features(catalogue).shape[1] > 0
+
+    def asks(epsilon: float, users: float) -> bool:
+        population = population_of_nobody(catalogue, replace(terms, epsilon=epsilon))
+        try:
+            return queries_for(population, max(1, round(users)), model.items, None, features).share > 0
+        except InputError:
+            return False
+
+    assert terms.epsilon is not None
+    own = float(terms.epsilon)
+    epsilon = _least(lambda value: asks(value, audience), EPSILONS)
+    users = _least(lambda value: asks(own, value), AUDIENCES)
+    if epsilon is None or users is None:
+        return ("Patterns of items are not asked for here, whatever the epsilon: averages and popularity are.",)
+    now = "are asked for" if asks(own, audience) else "would be hidden by noise, so the whole budget goes to averages"
+    return (
+        f"Patterns of items {now}.",
+        f"With about {audience:,} users they begin to stand out at epsilon {epsilon:.2g}.",
+        f"With epsilon {own:g} they begin to stand out at about {float(f'{users:.2g}'):,.0f} users.",
+    )
+
+
+def _publication_pays(catalogue: Catalogue, terms: Terms, audience: int) -> tuple[str, ...]:
+    """From which epsilon, and from how many users, the rule would publish something."""
+
+    def pays(epsilon: float, users: float) -> bool:
+        chosen, _ = choose_for(catalogue, max(1, round(users)), replace(terms, epsilon=epsilon))
+        return not isinstance(chosen, OwnTaste)
+
+    assert terms.epsilon is not None
+    own = float(terms.epsilon)
+    epsilon = _least(lambda value: pays(value, audience), EPSILONS)
+    users = _least(lambda value: pays(own, value), AUDIENCES)
+    if epsilon is None or users is None:
+        return ()
+    return (
+        f"To publish something pays from epsilon {epsilon:.2g} on with about {audience:,} users, and from about "
+        f"{float(f'{users:.2g}'):,.0f} users on with epsilon {own:g}.",
+    )
+
+
+def _least(holds: Callable[[float], bool], between: tuple[float, float]) -> float | None:
+    """The least number for which something holds that holds for all larger ones; by bisection, within 3 %."""
+    low, high = (math.log(end) for end in between)
+    if not holds(math.exp(high)):
+        return None
+    while high - low > 0.03:
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(math.exp(middle)) else (middle, high)
+    return math.exp(high)
+
+
+def _looks(spends: Sequence[Spend]) -> tuple[Look, ...]:
+    """Each question with its share: of the squares of μ, or of epsilon where no noise is Gaussian."""
+    gaussian = any(spend.mechanism == "gaussian" for spend in spends)
+    costs = [spend.times * spend.noise_multiplier ** (-2 if gaussian else -1) for spend in spends]
+    total = math.fsum(costs) or 1.0
+    return tuple(
+        Look(
+            spend.what + ("" if spend.times == 1 else f", {spend.times} times"),
+            f"{spend.mechanism} noise, {spend.noise_multiplier:.3g} times what one unit moves",
+            cost / total,
+        )
+        for spend, cost in zip(spends, costs, strict=True)
+    )
+
+
+def _whole(terms: Terms) -> tuple[Spend, ...]:
+    """One look that takes all of the budget, in place of those that are chosen on the way."""
+    from discreet.privacy.gaussian import mu_of
+
+    ledger = terms.ledger()
+    if ledger.delta == 0:
+        return (Spend(what="all", mechanism="pure", norm="l1", sensitivity=1, scale=1 / ledger.epsilon),)
+    scale = 1 / mu_of(ledger.epsilon, ledger.delta)
+    return (Spend(what="all", mechanism="gaussian", norm="l2", sensitivity=1, scale=scale),)
+
+
+def _together(batch: Sequence[Spend], many: int, delta: float) -> float:
+    counted = Filter(epsilon=None, delta=delta)
+    for _ in range(many):
+        counted = counted.after(batch)
+    return counted.spent

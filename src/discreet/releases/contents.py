@@ -1,0 +1,32 @@
+"""What the arrays of a release hold, in words: patterns that were found, and not the zeros that fill them up."""
+
+from collections.abc import Mapping
+
+from discreet.types import AnyArray
+
+
+def patterns_in(array: AnyArray) -> tuple[int, int]:
+    """How many factors were found, and for how many items: columns and rows that are not all zeros.
+
+    >>> patterns_in(np.array([[1.0, 0], [2, 0], [0, 0]]))
+    (1, 2)
+    """
+    return int(array.any(axis=0).sum()), int(array.any(axis=1).sum())
+
+
+def described(arrays: Mapping[str, AnyArray]) -> dict[str, str]:
+    """A few words for each array.
+
+    >>> described({"item_factors": np.zeros((3, 2), np.float32), "counts": np.ones(3, np.float32)})
+    {'item_factors': 'no patterns', 'counts': '3 float32'}
+    """
+    return {name: _words(name, array) for name, array in arrays.items()}
+
+
+def _words(name: str, array: AnyArray) -> str:
+    if name.endswith("factors") and array.ndim == 2 and array.dtype.kind == "f":
+        patterns, items = patterns_in(array)
+        if patterns == 0:
+            return "no patterns"
+        return f"{patterns:,} pattern{'' if patterns == 1 else 's'} over {items:,} item{'' if items == 1 else 's'}"
+    return f"{' by '.join(map(str, array.shape))} {array.dtype}"

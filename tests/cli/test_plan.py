@@ -1,0 +1,120 @@
+"""``discreet plan`` and ``fit --dry-run``: what would be asked and bought, without spending and without a rating."""
+
+import json
+
+import pytest
+
+import discreet as dc
+from discreet.fitting.planning import fits_within, plan_for
+
+BEFOREHAND = "almanac:purpose=none"
+"""An almanac that decides what to ask for by public facts alone."""
+PRIVATE = ("--epsilon", 1, "--unit", "user")
+
+
+@pytest.fixture
+def declared(items):
+    return ("--scale", "1:5", "--items", items, "--items-public", "--audience", 5000)
+
+
+def test_a_plan_says_what_is_asked_and_what_it_costs(discreet, table, declared):
+    on_the_way = discreet("plan", table, *declared, *PRIVATE, "--limit", 4, "--fast")
+    assert on_the_way.code == 0 and "its noisy answers decide what is asked next" in on_the_way.out
+    outcome = discreet("plan", BEFOREHAND, table, *declared, *PRIVATE, "--limit", 4, "--fast")
+    assert outcome.code == 0, outcome.err
+    for words in (
+        "how often each item was rated",
+        "of the budget",
+        "stand out at",
+        "A limit of epsilon 4 allows",
+        "no rating was read",
+    ):
+        assert words in outcome.out
+    document = json.loads(
+        discreet("plan", BEFOREHAND, table, *declared, *PRIVATE, "--limit", 4, "--fast", "--json").out
+    )
+    assert document["audience"] == 5000 and sum(look["share"] for look in document["looks"]) == pytest.approx(1)
+
+
+def test_no_rating_is_read_and_nothing_is_booked(discreet, table, declared, tmp_path):
+    """The plan of a table whose rows cannot be read is the plan of the table."""
+    header = table.read_text().partition("\n")[0]
+    broken = tmp_path / table.name
+    broken.write_text(header + "\nthis is, not a rating\n")
+    plans = [
+        json.loads(discreet("plan", data, *declared, *PRIVATE, "--fast", "--json").out) for data in (table, broken)
+    ]
+    assert plans[0] == plans[1]
+    account = json.loads(discreet("budget", table, "--json").out)
+    assert account["spendings"] == [] and account["looks"] == []
+
+
+def test_the_dry_run_is_what_the_fit_then_does(discreet, table, declared, tmp_path):
+    data = ("fit", BEFOREHAND, table, *declared, *PRIVATE, "-o", tmp_path / "out")
+    dry = discreet(*data, "--dry-run", "--json")
+    assert dry.code == 0 and not (tmp_path / "out").exists()
+    assert discreet(*data).code == 0
+    spends = dc.Release.load(tmp_path / "out").spends
+    assert [look["what"] for look in json.loads(dry.out)["looks"]] == [spend.what for spend in spends]
+
+
+def test_other_epsilons_are_tried_on_made_up_ratings(discreet, table, declared):
+    document = json.loads(discreet("plan", "almanac", table, *declared, *PRIVATE, "--json").out)
+    rows = document["made_up"]
+    assert "On made-up ratings" in document["begins"][0]
+    assert [row["epsilon"] for row in rows] == pytest.approx([0.1, 0.3, 1, 3, 10, None])
+    assert rows[-1]["rmse"] < rows[0]["rmse"] and rows[-1]["ndcg"] > rows[0]["ndcg"]
+
+
+def test_a_limit_of_the_budget_is_taken_and_what_was_spent_counts(discreet, table, declared, tmp_path):
+    discreet("budget", table, "--epsilon", 4, "--unit", "user")
+    fits = []
+    for number in range(2):
+        fits.append(
+            json.loads(discreet("plan", "popularity", table, *declared[:-2], *PRIVATE, "--fast", "--json").out)["fits"]
+        )
+        assert discreet("fit", "popularity", table, *declared[:-2], *PRIVATE, "-o", tmp_path / str(number)).code == 0
+    assert fits[0] == fits[1] + 1
+
+
+def test_what_cannot_be_planned_is_one_sentence(discreet, table, items, tmp_path):
+    for arguments, sentence in (
+        ((table, "--scale", "1:5", *PRIVATE), "--items FILE"),
+        ((table, "--scale", "1:5", "--items", items, *PRIVATE), "--items-public"),
+        (("synthetic",), "give --epsilon"),
+        ((tmp_path / "no.csv", *PRIVATE), "there is no data set, file or folder"),
+        (
+            (table, "--scale", "1:5", "--items", items, "--items-public", "--rating-column", "stars", *PRIVATE),
+            "there is no column 'stars'",
+        ),
+    ):
+        refused = discreet("plan", *arguments)
+        assert refused.code == 2 and sentence in refused.err and refused.err.count("\n") == 1
+
+
+def test_patterns_begin_where_the_fit_begins_to_ask_for_them():
+    catalogue = dc.synthetic(users=50, items=300, ratings=600, seed=1).catalogue
+    for users in (1000, 200_000):
+        _, plan = plan_for(
+            dc.Almanac(audience=users, purpose=None), catalogue, dc.Terms(epsilon=1.0, unit="user"), users
+        )
+        assert ("are asked for" in plan.begins[0]) == (len(plan.looks) == 2)
+
+
+def test_how_many_fits():
+    ledger = dc.Ledger(1.0, 1e-6, dc.User())
+    dc.Popularity().fit(dc.TrustedServer(dc.synthetic(users=50, items=30, ratings=600, seed=1), ledger))
+    many = fits_within((4.0, 1e-6), ledger.spends)
+    assert 9 <= many <= 14  # Gaussian: the squares of mu add up
+    assert fits_within((4.0, 1e-6), ledger.spends, [ledger.spends]) == many - 1
+
+
+def test_show_says_what_a_release_holds(discreet, tmp_path):
+    ratings = dc.synthetic(users=300, items=80, ratings=9000, seed=1)
+    dc.Almanac(items=50).fit(dc.NoPrivacy(ratings)).save(tmp_path / "exact")
+    exact = discreet("show", tmp_path / "exact").out
+    assert "over 50 items" in exact and "80 by 40" not in exact
+    hidden = dc.Almanac(audience=300).fit(dc.TrustedServer(ratings, dc.Ledger(0.5, 1e-6, dc.User())))
+    hidden.save(tmp_path / "hidden")
+    assert "item_factors: no patterns" in discreet("show", tmp_path / "hidden").out
+    assert json.loads(discreet("show", tmp_path / "hidden", "--json").out)["holds"]["taste_factors"] == "no patterns"

@@ -1,0 +1,37 @@
+"""``discreet fit --prior``: from a public release, and from one night to the next."""
+
+import json
+
+import pytest
+
+import discreet as dc
+
+SYNTHETIC = dc.synthetic(users=60, items=40, ratings=900, seed=1)
+
+
+@pytest.fixture
+def public(tmp_path):
+    folder = tmp_path / "public"
+    dc.Almanac().fit(dc.NoPrivacy(SYNTHETIC)).save(folder)
+    return folder
+
+
+def test_one_night_after_another_on_one_account(discreet, table, items, tmp_path, public):
+    data = (table, "--scale", "1:5", "--items", items, "--items-public", "--epsilon", 0.5, "--unit", "user")
+    first = discreet("fit", "almanac", *data, "--prior", public, "-o", tmp_path / "1")
+    assert first.code == 0 and "used as a prior" in first.out, first.err
+    second = discreet("fit", *data, "--prior", tmp_path / "1", "-o", tmp_path / "2")
+    assert second.code == 0 and "the two ledgers compose" in second.out, second.err
+    release = dc.Release.load(tmp_path / "2")
+    assert "the two ledgers compose" in str(release.guarantee) and "noisy_sums" in release.arrays
+    spendings = json.loads(discreet("budget", table, "--json").out)["spendings"]
+    assert len(spendings) == 2 and spendings[1]["total"] > spendings[0]["total"]
+
+
+def test_what_takes_no_prior_refuses_before_anything_is_spent(discreet, table, items, tmp_path, public):
+    data = (table, "--scale", "1:5", "--items", items, "--items-public", "--epsilon", 1, "--unit", "user")
+    refused = discreet("fit", "bias", *data, "--prior", public, "-o", tmp_path / "out")
+    assert refused.code == 2 and "Bias makes nothing of a prior" in refused.err
+    missing = discreet("fit", "almanac", *data, "--prior", tmp_path / "no", "-o", tmp_path / "out")
+    assert missing.code == 2 and "is not a release" in missing.err
+    assert json.loads(discreet("budget", table, "--json").out)["spendings"] == []

@@ -1,0 +1,148 @@
+"""A release as the prior of another: what is matched, what is believed, and what several nights are together."""
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.data.prior import ItemPrior
+from discreet.evaluation.measuring import measure
+from discreet.models.denoise.prior import Seen, averaged_with, counts_with, kind_of
+from discreet.models.sums.item_statistics import ItemStatistics
+from discreet.releases.priors import matches, prior_of, with_prior
+
+MADE = {"items": 120, "seed": 5, "like": "movielens"}
+"""The same items and tastes; users come in blocks, so that the first and the last ones are different people."""
+
+
+@pytest.fixture(scope="module")
+def worlds():
+    everybody = dc.synthetic(users=1600, ratings=60_000, **MADE)
+    return everybody.select_users(range(1000)), everybody.select_users(range(1000, 1600))
+
+
+def exchanged(release):
+    """The same release, its items exchanged at random."""
+    order = np.random.default_rng(0).permutation(len(release.catalogue))
+    names = [release.catalogue.items[int(place)] for place in order]
+    titles = [str(release.catalogue.titles[int(place)]) for place in order]
+    catalogue = dc.Catalogue.of(names, release.catalogue.scale, titles=titles, declared=True)
+    return dc.Release(release.model, dict(release.arrays), catalogue, release.guarantee)
+
+
+def fit(ratings, epsilon, prior=None, seed=1, **settings):
+    known = ratings if prior is None else with_prior(ratings, prior)
+    server = dc.TrustedServer(known, dc.Ledger(epsilon, 1e-6, dc.User()), randomness=dc.Randomness(seed))
+    return dc.Almanac(audience=600, **settings).fit(server)
+
+
+def error(release, train, test):
+    return measure(release, train, test, None, ["rmse"]).estimates["rmse"].mean
+
+
+def test_a_true_prior_helps_and_a_wrong_one_changes_nothing(worlds):
+    """Seeded noise, so nothing here is left to chance."""
+    others, ours = worlds
+    train, test = ours.split(0.2, seed=1)
+    prior = dc.Almanac().fit(dc.NoPrivacy(others))
+    alone, helped, misled = (error(fit(train, 0.3, known), train, test) for known in (None, prior, exchanged(prior)))
+    assert helped < alone - 0.01
+    assert misled <= alone + 0.002
+
+
+def test_the_guarantee_says_that_ledgers_compose(worlds):
+    others, ours = worlds
+    exact = dc.Almanac().fit(dc.NoPrivacy(others))
+    private = dc.Almanac().fit(dc.TrustedServer(others, dc.Ledger(1.0, 1e-6, dc.User())))
+    for prior, words in ((exact, "says nothing to those"), (private, "the two ledgers compose")):
+        ledger = dc.Ledger(0.5, 1e-6, dc.User())
+        release = dc.Almanac().fit(dc.TrustedServer(with_prior(ours, prior), ledger))
+        assert words in str(release.guarantee) and release.guarantee.proven.epsilon <= 0.5
+    assert "prior" not in str(fit(ours, 0.5).guarantee)
+
+
+def test_looks_at_the_same_sums_are_averaged_by_their_noise(worlds):
+    """Ten looks with a tenth of mu squared have the noise of one with all of it; other sums are not averaged."""
+    _, ours = worlds
+    exact = dc.NoPrivacy(ours).sum(asked_of(ours).contribution)
+    rng, noise = np.random.default_rng(2), np.sqrt(10.0)
+    size, asked = len(ours.catalogue), asked_of(ours)
+    seen = Seen(exact + rng.normal(0, noise, exact.shape), np.full(size, noise))
+    for _ in range(9):
+        prior = prior_with(ours, seen, asked)
+        seen = averaged_with(Seen(exact + rng.normal(0, noise, exact.shape), np.full(size, noise)), prior, asked)
+        assert seen is not None
+    assert np.allclose(seen.noise, 1.0)
+    assert 0.8 < np.std(seen.answer - exact) < 1.2  # 240 cells: off by 20 % in 1 of 10^5 runs, and seeded
+    other = Seen(2 * exact, np.full(size, 0.1))
+    assert averaged_with(other, prior_with(ours, seen, asked), asked) is None
+
+
+def asked_of(ratings):
+    return ItemStatistics.of(ratings.catalogue, "user, l2")
+
+
+def prior_with(ratings, seen, asked):
+    release = fit(ratings, 1.0)
+    arrays = dict(release.arrays) | {
+        "noisy_sums": seen.answer.astype(np.float32),
+        "sums_noise": seen.noise.astype(np.float32),
+        "sums_kind": kind_of(asked),
+    }
+    return prior_of(
+        dc.Release(release.model, arrays, release.catalogue, dc.Guarantee.none("made up")), ratings.catalogue
+    )
+
+
+def test_popularity_of_a_prior_is_believed_as_far_as_counts_agree():
+    rng = np.random.default_rng(3)
+    true = rng.lognormal(2, 1, 300)
+    seen = Seen(np.stack([true + rng.normal(0, 8, 300)]), np.full(300, 8.0))
+    right, wrong = (made_up_prior(column) for column in (5 * true, rng.permutation(true)))
+    counts, agrees = counts_with(seen, right)
+    assert agrees > 0.99 and np.abs(counts - true).mean() < 0.3 * np.abs(seen.answer[0] - true).mean()
+    assert counts_with(seen, wrong)[1] < 0.01
+
+
+def made_up_prior(counts):
+    size = len(counts)
+    none = np.zeros((size, 0), dtype=np.float32)
+    return ItemPrior(
+        matched=np.ones(size, bool), counts=counts.astype(np.float32), base=None, factors=none, tastes=none,
+        sums=None, sums_noise=None, sums_kind=None, sentence="",
+    )  # fmt: skip
+
+
+def test_items_are_matched_by_identifier_or_title():
+    scale = dc.Scale(1, 5)
+    ours = dc.Catalogue.of(["1", "2", "3"], scale, titles=["Heat (1995)", "Jumanji (1995)", "New"])
+    shop = dc.Catalogue.of(["1", "9", "2"], scale, titles=["JUMANJI (1995)", "Heat, (1995)", "Old"])
+    assert [place.tolist() for place in matches(ours, shop)] == [[0, 1], [1, 0]]
+    later = dc.Catalogue.of(["3", "2", "4"], scale, titles=["New", "Jumanji (1995)", "Newer"])
+    assert [place.tolist() for place in matches(ours, later)] == [[1, 2], [1, 0]]
+    assert [place.tolist() for place in matches(dc.Catalogue.of(["a", "b"], scale), dc.Catalogue.of(["b"], scale))] == [
+        [1],
+        [0],
+    ]
+
+
+def test_new_items_enter_by_their_features(worlds):
+    """Half of the items are unknown to the prior: they are scored like any other, and the release covers them."""
+    others, ours = worlds
+    half = dc.Almanac().fit(dc.NoPrivacy(others))
+    known = dc.Catalogue.of(
+        list(half.catalogue.items)[:60], half.catalogue.scale, titles=half.catalogue.titles.tolist()[:60], declared=True
+    )
+    arrays = {name: array[:60] if len(array) == 120 else array for name, array in half.arrays.items()}
+    prior = dc.Release(half.model, arrays, known, half.guarantee)
+    release = fit(ours, 0.3, prior)
+    assert np.isfinite(release.score(ours.history_at(0))).all() and release.arrays["unknown"][60:].min() > 0
+
+
+def test_what_is_no_prior_is_refused(worlds):
+    _, ours = worlds
+    stranger = dc.Almanac().fit(dc.NoPrivacy(dc.synthetic(users=50, items=30, ratings=600, seed=1)))
+    elsewhere = dc.Catalogue.of(["x", "y"], dc.Scale(1, 5), titles=["X", "Y"])
+    with pytest.raises(dc.InputError, match="knows none of these items"):
+        prior_of(stranger, elsewhere)
+    with pytest.raises(dc.InputError, match="releases no counts"):
+        with_prior(ours, dc.EASE().fit(dc.NoPrivacy(ours)))
