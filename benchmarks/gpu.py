@@ -82,7 +82,7 @@ def pairs(ratings: dc.Ratings, judged: bool) -> int:
     moved = (8 * len(ratings) + totals.bytes_moved) / seconds
     missed, words = verdict(seconds, PAIRS_BAR, judged)
     print(
-        f"all pairs of {ITEMS:,} items, {len(ratings):,} ratings: {seconds:.2f} s from memory to sums on the GPU{words}\n"
+        f"all pairs of {ITEMS:,} items, {len(ratings):,} ratings: {seconds:.2f} s from memory to sums there{words}\n"
         f"  {reached / 1e12:.0f} TOPS, {reached / operations:.0%} of {operations / 1e12:.0f} measured; "
         f"{moved / 1e9:.0f} GB/s, {moved / copied:.0%} of {copied / 1e9:.0f} measured",
         flush=True,

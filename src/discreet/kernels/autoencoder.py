@@ -189,6 +189,10 @@ class Passed:
         """
         torch = load_torch()
         batch = self.batch
+        if batch.inputs.device.type == "cuda":
+            from discreet.kernels.bags_triton import squares_of_users
+
+            return squares_of_users(self.layers, batch, self.last_squares, fixed).sqrt()
         squares = torch.zeros(batch.n_users, dtype=torch.float64, device=batch.inputs.device)
         for name, (inputs, delta) in self.layers.items():
             long = torch.zeros_like(squares)

@@ -43,3 +43,50 @@ def bag_sums(rows: Any, index: Any, weights: Any, offsets: Any) -> Any:
         rows.contiguous(), index, weights, offsets, out, width, ENTRIES=ENTRIES, COLUMNS=columns
     )
     return out
+
+
+@triton.jit
+def _layer_squares(inputs, delta, known, offsets, squares, wide_in, wide_out, fresh,
+                   HAS_WEIGHTS: tl.constexpr, HAS_BIAS: tl.constexpr, SPARSE: tl.constexpr, KNOWN: tl.constexpr,
+                   LANES: tl.constexpr):  # fmt: skip
+    user = tl.program_id(0).to(tl.int64)
+    lane = tl.arange(0, LANES)
+    of_inputs = tl.zeros([LANES], tl.float64)
+    first, last = user * wide_in, (user + 1) * wide_in
+    if SPARSE:
+        first, last = tl.load(offsets + user), tl.load(offsets + user + 1)
+    if HAS_WEIGHTS:
+        for start in range(first, last, LANES):
+            own = tl.load(inputs + start + lane, mask=start + lane < last, other=0.0).to(tl.float64)
+            of_inputs += own * own
+    long = tl.sum(of_inputs, axis=0)
+    if HAS_BIAS:
+        long += 1.0
+    if KNOWN:
+        of_delta = tl.load(known + user)
+    else:
+        sums = tl.zeros([LANES], tl.float64)
+        for start in range(0, wide_out, LANES):
+            own = tl.load(delta + user * wide_out + start + lane, mask=start + lane < wide_out, other=0.0)
+            own = own.to(tl.float64)
+            sums += own * own
+        of_delta = tl.sum(sums, axis=0)
+    before = tl.load(squares + user)
+    tl.store(squares + user, tl.where(fresh != 0, 0.0, before) + of_delta * long)
+
+
+def squares_of_users(layers: dict[str, Any], batch: Any, last_squares: Any, fixed: tuple[str, ...]) -> Any:
+    """‖g_u‖² of every user: Σ_layers ‖δ‖² (‖a‖² + 1), one kernel a layer."""
+    users = batch.offsets.shape[0] - 1
+    squares = torch.empty(users, dtype=torch.float64, device=batch.offsets.device)
+    for number, (name, (inputs, delta)) in enumerate(layers.items()):
+        known, sparse = name == "output" and last_squares is not None, inputs is None
+        delta = delta.contiguous()
+        inputs = batch.inputs if sparse else inputs.contiguous()
+        _layer_squares[(users,)](
+            inputs, delta, last_squares if known else delta, batch.offsets, squares,
+            0 if sparse else inputs.shape[1], delta.shape[1], 0 if number else 1,
+            HAS_WEIGHTS=f"{name}_weights" not in fixed, HAS_BIAS=f"{name}_bias" not in fixed, SPARSE=sparse,
+            KNOWN=known, LANES=128, num_warps=1 if known or delta.shape[1] <= 512 else 4,
+        )  # fmt: skip
+    return squares
