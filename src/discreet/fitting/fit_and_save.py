@@ -165,7 +165,7 @@ def fit_and_save(
         started = time.perf_counter()
         account = paying_account(budget, data, account, ratings, warn)
         if prior is not None:
-            ratings = with_prior(ratings, prior)  # type: ignore[type-var]
+            ratings = with_prior(ratings, prior)
         reason = ""
         if model is None:
             model, reason = choose_for(ratings.catalogue, users, terms, purpose)
