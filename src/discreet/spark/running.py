@@ -69,7 +69,7 @@ def described(session: "SparkSession") -> Iterator[None]:
 def parts_for(frame: "DataFrame") -> int:
     """Two parts for each core, or more where there are so many bytes that a task could not hold its part."""
     cores = int(frame.sparkSession.sparkContext.defaultParallelism)
-    size = int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes().toString())
+    size = int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
     return max(2 * cores, -(-size // PART) if size < UNKNOWN else 0)
 
 
