@@ -6,11 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import get_num_threads, set_num_threads
 
-from discreet.errors import InputError
 from discreet.kernels import covariance
 from discreet.kernels.covariance import diagonal_places, packed_length, unpacked, weighted_moments
-from discreet.kernels.covariance_torch import packed_by_torch, torch_moments, whole_moments_by_torch
-from discreet.kernels.ridge_knn import interpolated, listed_means
 
 
 def some_ratings(users, items, seed, density=0.4):
@@ -96,99 +93,3 @@ def test_threads_change_nothing():
         np.testing.assert_array_equal(weighted_moments(*columns, 200), whole)
     finally:
         set_num_threads(threads)
-
-
-@pytest.mark.parametrize(
-    ("precision", "tolerance"), [("float64", 1e-12), ("float32", 1e-5), ("split", 5e-5), ("bfloat16", 0.02)]
-)
-def test_torch_sums_the_same(precision, tolerance, monkeypatch):
-    pytest.importorskip("torch")
-    from discreet.kernels import covariance_torch
-
-    monkeypatch.setattr(covariance_torch, "BLOCK_CELLS", 400)  # several blocks
-    columns, _, _ = some_ratings(50, 23, 4)
-    sums = packed_by_torch(torch_moments(*columns, 23, device="cpu", precision=precision))
-    expected = weighted_moments(*columns, 23)
-    np.testing.assert_allclose(sums, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())
-
-
-@pytest.mark.parametrize("largest", [(4, 31), (10, 19)])
-def test_whole_numbers_come_out_of_torch_to_the_last_digit(largest, monkeypatch):
-    """The largest values and weights that pair sums have, in more blocks than one, on top of sums so far."""
-    pytest.importorskip("torch")
-    from discreet.kernels import covariance_torch
-
-    monkeypatch.setattr(covariance_torch, "EXACT_USERS", 20)
-    monkeypatch.setattr(covariance_torch, "BLOCK_CELLS", 400)
-    (indptr, items, values, weights), _, _ = some_ratings(70, 23, 4)
-    whole = np.clip(values * 2.0 ** largest[0], -(2 ** largest[0]), 2 ** largest[0]).astype(np.int16)
-    whole_weights = (weights * 2.0 ** largest[1]).astype(np.int64)
-    before = np.arange(2 * packed_length(23), dtype=np.int64).reshape(2, -1)
-    expected = weighted_moments(indptr, items, whole, whole_weights, 23, out=before.copy())
-    found = whole_moments_by_torch(indptr, items, whole, whole_weights, 23, out=before.copy(), device="cpu")
-    np.testing.assert_array_equal(found, expected)
-
-
-def test_says_when_torch_is_missing():
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        columns, _, _ = some_ratings(5, 4, 5)
-        with pytest.raises(InputError, match="torch, which is not installed"):
-            torch_moments(*columns, 4)
-    else:
-        pytest.skip("torch is here")
-
-
-# ── Neighbours ──
-
-
-def world(seed):
-    """Users by items, residuals, and every pair as a question."""
-    (indptr, rated, residuals, _), dense, marks = some_ratings(12, 15, seed, density=0.9)
-    users, items = (index.ravel().astype(np.int32) for index in np.indices((12, 15)))
-    return indptr, rated, residuals, dense, marks, users, items
-
-
-@pytest.mark.parametrize("k", [1, 3, 20])
-@pytest.mark.parametrize("damping", [0.0, 0.5])
-def test_listed_means_by_loops(k, damping):
-    indptr, rated, residuals, dense, marks, users, items = world(7)
-    rng = np.random.default_rng(8)
-    neighbours = np.sort([rng.permutation(15)[:6] for _ in range(15)], axis=1).astype(np.int32)
-    similarities = np.maximum(rng.normal(size=(15, 6)), 0).astype(np.float32)
-    found = listed_means(users, items, indptr, rated, residuals, neighbours, similarities, k, damping)
-    for user, item, mean in zip(users, items, found, strict=True):
-        near = [
-            (similarity, dense[user, other])
-            for other, similarity in zip(neighbours[item], similarities[item], strict=True)
-            if similarity > 0 and marks[user, other] and other != item
-        ]
-        near = sorted(near, key=lambda pair: -pair[0])[:k]
-        expected = sum(s * x for s, x in near) / (sum(s for s, _ in near) + damping) if near else 0
-        assert mean == pytest.approx(expected, rel=1e-4, abs=1e-5)
-
-
-@pytest.mark.parametrize("k", [1, 4, 20])
-def test_interpolation_is_the_ridge_solution(k):
-    indptr, rated, residuals, dense, marks, users, items = world(9)
-    factors = np.random.default_rng(10).normal(size=(13, 3))
-    covariance_matrix = (factors @ factors.T).astype(np.float32)
-    positions = np.full(15, -1, dtype=np.int32)  # two items take no part
-    positions[np.delete(np.arange(15), [3, 8])] = np.arange(13)
-    found = interpolated(users, items, indptr, rated, residuals, positions, covariance_matrix, k, 0.7)
-    for user, item, mean in zip(users, items, found, strict=True):
-        near = []
-        if positions[item] >= 0:
-            row = covariance_matrix[positions[item]]
-            for other in np.flatnonzero(marks[user]):
-                at = positions[other]
-                if at >= 0 and other != item and row[at] > 0:
-                    near.append((row[at] / np.sqrt(covariance_matrix[at, at] + 0.7), other))
-        chosen = [other for _, other in sorted(near, key=lambda pair: -pair[0])[:k]]
-        expected = 0.0
-        if chosen:
-            at = positions[chosen]
-            gram = covariance_matrix[np.ix_(at, at)] + 0.7 * np.eye(len(at))
-            expected = np.linalg.solve(gram, covariance_matrix[at, positions[item]]) @ dense[user, chosen]
-        assert mean == pytest.approx(expected, rel=1e-3, abs=1e-3)

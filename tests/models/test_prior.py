@@ -146,3 +146,9 @@ def test_what_is_no_prior_is_refused(worlds):
         prior_of(stranger, elsewhere)
     with pytest.raises(dc.InputError, match="releases no counts"):
         with_prior(ours, dc.EASE().fit(dc.NoPrivacy(ours)))
+
+
+def test_data_without_ratings_take_no_prior(worlds):
+    before = dc.Almanac().fit(dc.NoPrivacy(worlds[0]))
+    with pytest.raises(dc.InputError, match="data without ratings take no prior"):
+        with_prior(dc.data.without_ratings(worlds[1]), before)

@@ -272,7 +272,8 @@ def test_the_toy_is_named_on_the_command_line(listed, table, tmp_path, monkeypat
     assert "1 of 2 claims reproduce on made-up.csv" in printed and "✗ does not" in printed
     stored = json.loads((out / "results.json").read_text())
     assert stored["reproduces"] == {"means": {"claims": 1, "of": 2}}
-    assert (tmp_path / "docs/toy.md").exists() and (tmp_path / "docs/toy-figure-1.png").exists()
+    page, picture = (tmp_path / f"docs/toy-made-up.csv{ending}" for ending in (".md", "-figure-1.png"))
+    assert page.exists() and picture.exists()  # not the first data that the paper was run on: a page of their own
     # From the stored numbers alone, the same again.
     again = json.loads(discreet("reproduce", "toy", "--from", out / "results.json", "-o", tmp_path / "again", "--json"))
     assert again["claims"] == stored["claims"] and len(measured) == 2

@@ -100,7 +100,8 @@ def test_certificate_as_data_and_as_a_page(server, folder):
     )
     assert found == json.loads(said.stdout)
     page = server.client.get("/certificate", headers={"accept": "text/html"})
-    assert page.headers["content-type"] == "text/html; charset=utf-8" and "<h1" in page.text and str(folder) not in page.text
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "<h1" in page.text and str(folder) not in page.text
     assert server.client.get("/certificate", params={"format": "html"}).text == page.text
     again = server.client.get("/certificate?format=html", headers={"if-none-match": page.headers["etag"]})
     assert again.status_code == 304 and not again.content

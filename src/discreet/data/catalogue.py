@@ -42,7 +42,7 @@ class Scale:
 
     low: float
     high: float
-    implicit: bool = field(default=False, kw_only=True)
+    implicit: bool = field(default=False, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", float(self.low))

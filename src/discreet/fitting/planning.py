@@ -109,7 +109,7 @@ def plan_for(
     --------
     >>> import discreet as dc
     >>> catalogue = dc.synthetic(users=50, items=300, ratings=600, seed=1).catalogue
-    >>> _, plan = plan_for(None, catalogue, dc.Terms(epsilon=1.0, unit="user"), 1000, limit=(4.0, 1e-6))
+    >>> _, plan = plan_for(dc.Bias(), catalogue, dc.Terms(epsilon=1.0, unit="user"), 1000, limit=(4.0, 1e-6))
     >>> plan.looks[0].share, plan.fits > 4
     (1.0, True)
     """

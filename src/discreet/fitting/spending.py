@@ -29,7 +29,7 @@ from discreet.doors import checked_before
 from discreet.errors import BudgetError, InputError, OverspentError, require
 from discreet.fitting.recovering import is_published, recover, unreleased
 from discreet.fitting.replay import fit_and_replay
-from discreet.populations.answer_file import AnswerFile
+from discreet.populations.answer_file import AnswerFile, forget_answers
 from discreet.populations.paying import Paying
 from discreet.populations.population import Population
 from discreet.populations.rehearsal import follow, rehearse
@@ -122,6 +122,7 @@ def place_for(
     recover(budget, folder)
     line = None if run_id is None else budget.account(account).run(run_id)
     if line is not None and line.arrays is not None:
+        forget_answers(_answers_beside(Path(folder), str(run_id)))
         yield None
         return
     with claimed(folder, replace=replace) as place:

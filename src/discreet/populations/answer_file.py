@@ -12,6 +12,7 @@ ratings have changed in between, some answers are of the old ones and some of th
 answer as the plan says, or not at all, and so pays at most what was planned. ∎
 """
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -110,8 +111,14 @@ class AnswerFile:
         os.close(self._file)
 
     def remove(self) -> None:
-        """Remove the file: what was made of it is out."""
-        self._path.unlink(missing_ok=True)
+        """Remove the file: what was made of it is out. Where it stays, the next run of that name removes it."""
+        forget_answers(self._path)
+
+
+def forget_answers(path: Path) -> None:
+    """Remove a file of answers that is no longer needed, if it is there and can be removed."""
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 def _digest(data: bytes) -> bytes:

@@ -8,6 +8,7 @@ from discreet.types import AnyArray
 def patterns_in(array: AnyArray) -> tuple[int, int]:
     """How many factors were found, and for how many items: columns and rows that are not all zeros.
 
+    >>> import numpy as np
     >>> patterns_in(np.array([[1.0, 0], [2, 0], [0, 0]]))
     (1, 2)
     """
@@ -17,6 +18,7 @@ def patterns_in(array: AnyArray) -> tuple[int, int]:
 def described(arrays: Mapping[str, AnyArray]) -> dict[str, str]:
     """A few words for each array.
 
+    >>> import numpy as np
     >>> described({"item_factors": np.zeros((3, 2), np.float32), "counts": np.ones(3, np.float32)})
     {'item_factors': 'no patterns', 'counts': '3 float32'}
     """

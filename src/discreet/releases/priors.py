@@ -15,7 +15,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.parts import RatingsInParts
 from discreet.data.prior import ItemPrior
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, require_type
+from discreet.errors import InputError, require, require_type
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Indices
 
@@ -47,6 +47,7 @@ def with_prior(ratings: Ratings | RatingsInParts, release: Release) -> Ratings |
     (True, True)
     """
     require_type(release, Release, "a prior is a release: load one with Release.load(folder)")
+    require(not ratings.catalogue.scale.implicit, "data without ratings take no prior: leave it out")
     prior = prior_of(release, ratings.catalogue)
     catalogue = replace(ratings.catalogue, prior=prior)
     handling = replace(ratings.handling, prior=prior.sentence)

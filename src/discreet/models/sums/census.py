@@ -56,7 +56,7 @@ def trace_of_users() -> Contribution:
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     >>> round(float(trace_of_users().total(ratings)[0] / 50), 1)
-    3.2
+    3.3
     """
     bounds = (Bound("rating", "l1", 1.0, cells=1), Bound("rating", "l2", 1.0, cells=1))
     return Contribution("how many pairs users rate", (1,), _trace, bounds, most_users=most_on_lattice(1.0))

@@ -131,7 +131,7 @@ class NetworkGradient:
             if not lengths.any():
                 return flat
             torch, device = load_torch(), best_device()
-            known = {name: torch.as_tensor(array, device=device) for name, array in weights.items()}
+            known = {name: torch.as_tensor(np.array(array), device=device) for name, array in weights.items()}
             rows = self._rows(ratings, step)
             too_many = self.precision == "single" and ratings.n_users > self.users
             sums, within = clipped_sum(
