@@ -41,7 +41,6 @@ def spark(tmp_path_factory):
     os.environ["PYTHONPATH"] = os.pathsep.join(
         [str(Path(dc.__file__).parents[1]), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
     )
-    os.environ["NUMBA_NUM_THREADS"] = "1"
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
         with session_on("local-cluster[2,1,1024]", spark_sql_shuffle_partitions="4") as session:
