@@ -7,6 +7,7 @@ said that it had loaded fails the test. Offline means that this server is gone.
 import re
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -88,6 +89,14 @@ def titles(page, where: str) -> list[str]:
     return page.locator(f"{where} li").evaluate_all("rows => rows.map(row => row.dataset.item)")
 
 
+def expect_titles(page, where: str, wanted: list[str]) -> None:
+    """A page answers a moment after it was touched."""
+    until = time.monotonic() + 20
+    while titles(page, where) != wanted and time.monotonic() < until:
+        page.wait_for_timeout(20)
+    assert titles(page, where) == wanted
+
+
 def type_and_take(page, text: str) -> None:
     page.locator("#search").press_sequentially(text)
     page.wait_for_selector("#found [role=option]")
@@ -106,7 +115,7 @@ def test_type_rate_read_reasons_go_offline_reload_and_delete(page, site, exporte
     first, second = title_of(release, 3), title_of(release, 17)
     type_and_take(page, first)
     type_and_take(page, second)
-    assert titles(page, "#own") == [release.catalogue.items[17], release.catalogue.items[3]]
+    expect_titles(page, "#own", [release.catalogue.items[17], release.catalogue.items[3]])
 
     # Rate, by the keyboard: from five stars two to the left.
     page.locator("#own li").nth(1).get_by_role("radio", checked=True).focus()
@@ -114,7 +123,7 @@ def test_type_rate_read_reasons_go_offline_reload_and_delete(page, site, exporte
     page.keyboard.press("ArrowLeft")
     history = dc.History.of(release.catalogue, {first: 3, second: 5})
     wanted = release.recommend(history, 10, explain=True)
-    assert titles(page, "#list") == [one.item for one in wanted]
+    expect_titles(page, "#list", [one.item for one in wanted])
 
     # Read the reasons: those of Python.
     for row, one in enumerate(wanted[:3]):
@@ -122,7 +131,7 @@ def test_type_rate_read_reasons_go_offline_reload_and_delete(page, site, exporte
         assert all(f"{why.title} {round(100 * why.share)} %" in said for why in one.because), said
     # Refuse one.
     page.get_by_role("button", name=f"Do not show {wanted[0].title}").click()
-    assert titles(page, "#list")[0] == wanted[1].item
+    page.locator(f'#list li:first-child[data-item="{wanted[1].item}"]').wait_for()
 
     # Nothing came to the server since.
     assert site.requests[loaded:] == []
@@ -132,21 +141,22 @@ def test_type_rate_read_reasons_go_offline_reload_and_delete(page, site, exporte
     site.stop()
     page.reload()
     page.wait_for_selector(READY)
-    assert titles(page, "#own") == [release.catalogue.items[17], release.catalogue.items[3]]
-    assert titles(page, "#list")[0] == wanted[1].item
+    expect_titles(page, "#own", [release.catalogue.items[17], release.catalogue.items[3]])
+    page.locator(f'#list li:first-child[data-item="{wanted[1].item}"]').wait_for()
     type_and_take(page, title_of(release, 30))
-    assert len(titles(page, "#own")) == 3
+    playwright.expect(page.locator("#own li")).to_have_count(3)
 
     # Delete.
     page.locator("#delete").click()
     page.get_by_role("button", name="Keep them").click()
-    assert len(titles(page, "#own")) == 3
+    playwright.expect(page.locator("#own li")).to_have_count(3)
     page.locator("#delete").click()
     page.locator("#sure").get_by_role("button", name="Delete").click()
-    assert titles(page, "#own") == [] and page.evaluate("localStorage.length") == 0
+    expect_titles(page, "#own", [])
+    assert page.evaluate("localStorage.length") == 0
     page.reload()
     page.wait_for_selector(READY)
-    assert titles(page, "#own") == []
+    expect_titles(page, "#own", [])
 
 
 SENDING = (
@@ -287,7 +297,7 @@ def test_models_that_only_rank_or_have_no_reasons(name, browser, exported):
         release = exported(name).release
         liked = release.catalogue.items.names[[release.catalogue.find(titles(page, "#own")[0])]].tolist()
         wanted = release.recommend(dc.History.of_likes(release.catalogue, liked), 10)
-        assert titles(page, "#list") == [one.item for one in wanted]
+        expect_titles(page, "#list", [one.item for one in wanted])
         assert page.locator(".expected").count() == (10 if release.predicts_ratings else 0)
         assert page.locator("#own .stars").count() == (0 if name in ("popularity", "implicit-als") else 1)
     finally:
@@ -307,11 +317,11 @@ def test_one_file_works_from_a_disk_and_asks_for_nothing(browser, exported, tmp_
     page.wait_for_selector(READY)
     type_and_take(page, title_of(release, 3))
     wanted = release.recommend(dc.History.of_likes(release.catalogue, [title_of(release, 3)]), 10)
-    assert titles(page, "#list") == [one.item for one in wanted]
+    expect_titles(page, "#list", [one.item for one in wanted])
     assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()] and said == []
     page.reload()
     page.wait_for_selector(READY)
-    assert titles(page, "#own") == [release.catalogue.items[3]]
+    expect_titles(page, "#own", [release.catalogue.items[3]])
     page.locator("#attempt").click()
     page.get_by_text("Refused by your browser.").wait_for()
     context.close()
