@@ -1,11 +1,14 @@
 """The page in a real browser, from the service itself: its log is the judge of what is sent."""
 
+import time
+
 import pytest
 
 import discreet as dc
 from discreet.web.agreement import program_of
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no playwright on this machine")
+ITEMS = "rows => rows.map(row => row.dataset.item)"
 
 
 def test_nothing_reaches_the_service_after_the_page_has_loaded(server, folder):
@@ -28,8 +31,10 @@ def test_nothing_reaches_the_service_after_the_page_has_loaded(server, folder):
         page.locator("#search").press_sequentially(title)
         page.wait_for_selector("#found [role=option]")
         page.keyboard.press("Enter")
-        found = page.locator("#list li").evaluate_all("rows => rows.map(row => row.dataset.item)")
+        own = dc.History.of_likes(release.catalogue, [title])
+        expected, until = [one.item for one in release.recommend(own, 10)], time.monotonic() + 20
+        while (found := page.locator("#list li").evaluate_all(ITEMS)) != expected and time.monotonic() < until:
+            page.wait_for_timeout(20)  # a page answers a moment after it was touched
         browser.close()
-    expected = release.recommend(dc.History.of_likes(release.catalogue, [title]), 10)
-    assert found == [one.item for one in expected]
+    assert found == expected
     assert server.log.read_text() == loaded
