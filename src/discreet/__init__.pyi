@@ -42,7 +42,6 @@ from .models.noisy_pnbm import NoisyPNBM as NoisyPNBM
 from .models.own_taste import OwnTaste as OwnTaste
 from .models.pattern_mf import PatternMF as PatternMF
 from .models.pearson import Pearson as Pearson
-from .models.pmf import PMF as PMF
 from .models.pnbm import PNBM as PNBM
 from .models.popularity import Popularity as Popularity
 from .models.svd import SVD as SVD

@@ -13,6 +13,7 @@ from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.fitting.fit_on import fit_on
+from discreet.models.denoise import item_biases
 from discreet.models.denoise.item_biases import CONSTANTS, posterior_biases, posterior_counts
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.almanac_queries import CONSTANTS as QUERIES
@@ -111,8 +112,9 @@ def test_counts_far_above_the_noise_stay():
 
 
 @pytest.mark.parametrize("deviation", [0.0, 4.0])
-def test_biases_are_the_mean_of_a_normal_posterior(deviation):
-    """Against the textbook: b given its sum, over all lines, spreads and deviations of ratings."""
+def test_biases_are_the_mean_of_a_normal_posterior(deviation, monkeypatch):
+    """Against the textbook: b given its sum, over all lines, spreads and deviations of ratings, none left out."""
+    monkeypatch.setattr(item_biases, "CONSTANTS", replace(CONSTANTS, unlikely=0.0))
     rng = np.random.default_rng(3)
     features = rng.normal(size=(60, 2)).astype(np.float32)
     counts = rng.uniform(1, 80, 60)
@@ -139,8 +141,8 @@ def test_biases_are_the_mean_of_a_normal_posterior(deviation):
             variances.append(np.diag(own - gain @ (counts[:, None] * own)))
     likely = np.exp(np.array(evidence) - max(evidence))
     likely /= likely.sum()
-    np.testing.assert_allclose(found, likely @ np.array(means), atol=1e-5)  # the unlikeliest are left out
-    np.testing.assert_allclose(unknown, likely @ (np.array(variances) + (np.array(means) - found) ** 2), atol=1e-5)
+    np.testing.assert_allclose(found, likely @ np.array(means), atol=1e-8)
+    np.testing.assert_allclose(unknown, likely @ (np.array(variances) + (np.array(means) - found) ** 2), atol=1e-8)
 
 
 def test_features_help_where_sums_say_little():

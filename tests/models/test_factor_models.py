@@ -13,7 +13,7 @@ from discreet.releases.contract import needs_raw_ratings
 MODELS = [
     dc.MF(factors=3, epochs=3),
     dc.MF(factors=3, epochs=3, regularisation=0.0),
-    dc.PMF(factors=3, steps=5),
+    dc.models.PMF(factors=3, steps=5),
     dc.ALS(factors=3, sweeps=2),
     dc.ALS(factors=3, sweeps=2, biased=False, regularisation=1e-9),
     dc.ImplicitALS(factors=3, sweeps=2),

@@ -27,14 +27,14 @@ def plain_training(model, ratings):
 
 
 def test_training_is_gradient_descent_with_momentum():
-    model = dc.PMF(factors=4, steps=12)
+    model = dc.models.PMF(factors=4, steps=12)
     release = model.fit(RATINGS)
     np.testing.assert_allclose(release.arrays["item_factors"], plain_training(model, RATINGS), rtol=1e-3, atol=1e-3)
 
 
 def test_small_data_do_not_overflow():
     tiny = dc.synthetic(users=5, items=4, ratings=20, seed=1)
-    release = dc.PMF().fit(tiny)
+    release = dc.models.PMF().fit(tiny)
     assert np.isfinite(release.scores(tiny)).all()
 
 
@@ -52,9 +52,9 @@ def test_small_data_do_not_overflow():
 def test_settings_are_checked(settings):
     (name,) = settings
     with pytest.raises(InputError, match=name):
-        dc.PMF(**settings)
+        dc.models.PMF(**settings)
 
 
 def test_accuracy_on_movielens(ml_100k):
     train, test = next(iter(ml_100k.folds(5, seed=7)))
-    assert dc.evaluate(dc.PMF().fit(train), train, test)["rmse"] < 0.95
+    assert dc.evaluate(dc.models.PMF().fit(train), train, test)["rmse"] < 0.95

@@ -122,7 +122,6 @@ def place_for(
     recover(budget, folder)
     line = None if run_id is None else budget.account(account).run(run_id)
     if line is not None and line.arrays is not None:
-        forget_answers(_answers_beside(Path(folder), str(run_id)))
         yield None
         return
     with claimed(folder, replace=replace) as place:
@@ -277,7 +276,7 @@ def _published(budget: Budget, folder: Path, run_id: str, arrays: str, model: An
     for _ in range(PATIENCE):  # whoever publishes it may be about to move it there
         recover(budget, folder)
         if is_published(folder, arrays):
-            _answers_beside(folder.resolve(), run_id).unlink(missing_ok=True)  # of whoever was killed just after it
+            forget_answers(_answers_beside(folder.resolve(), run_id))  # of whoever was killed just after it
             return load(folder, own=own)
         if not scratch_of(folder.resolve()).exists():
             break

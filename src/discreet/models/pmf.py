@@ -57,7 +57,7 @@ class PMF:
     --------
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> release = dc.PMF(factors=4, steps=5).fit(ratings)
+    >>> release = dc.models.PMF(factors=4, steps=5).fit(ratings)
     >>> release.arrays["item_factors"].shape
     (30, 4)
     """
