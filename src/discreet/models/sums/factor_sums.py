@@ -41,8 +41,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.kernels.pairs import pair_products
-from discreet.kernels.statistics import bounded_statistics
+from discreet.kernels.statistics import LATTICE, add_bounded_statistics, by_place, weighted_residuals
 from discreet.models.home.fold_in import fixed
 from discreet.models.home.user_regression import UserRegression
 from discreet.populations.bounded import tags_of
@@ -63,6 +62,8 @@ class _Constants:
     """Items with a smaller count get the weight of items with this one: denoised counts can be near 0."""
     length: float = 1 - 2.0**-30
     """The norm of a user's answer: a little below 1, as rounding in doubles must not lengthen it."""
+    users_at_once: int = 2048
+    """So many users' own squares stay in the cache of a processor while they are added up."""
 
 
 CONSTANTS = _Constants()
@@ -136,42 +137,49 @@ class FactorSums:
         return grams, np.asarray(sums[:, -d:])
 
     def _total(self, ratings: Ratings) -> Doubles:
-        own, unknown = self.known.posteriors(ratings, self.factors)  # from all own ratings, whatever is kept below
         position = np.full(ratings.n_items, -1, dtype=np.int32)
         position[self.listed] = np.arange(len(self.listed), dtype=np.int32)
-        kept = np.flatnonzero(self._keeps(ratings, position))
-        places, users = position[ratings.item_index[kept]], ratings.user_index[kept]
-        order = np.argsort(places, kind="stable")
-        kept, places, users = kept[order], places[order], users[order]
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(places, minlength=len(self.listed)))]).astype(np.int64)
+        places = position[ratings.item_index]
+        if self.weighting != "adaptive":
+            places[~self._keeps(ratings, position)] = -1
+        statistics, item_weights = np.zeros(self.contribution.shape), self.item_weights
+        for first in range(0, ratings.n_users, CONSTANTS.users_at_once):
+            end = min(first + CONSTANTS.users_at_once, ratings.n_users)
+            some = ratings.select_users(np.arange(first, end))
+            self._add(statistics, some, places[ratings.indptr[first] : ratings.indptr[end]], item_weights)
+        return np.asarray(statistics / LATTICE)
 
-        rest, items = own.shape[1] - self.factors, ratings.item_index[kept]
-        known = pair_products(fixed(own[:, :rest].copy()), fixed(self.known.rows[:, :rest].copy()), users, items)
-        left = ratings.values[kept].astype(np.float64) - self.base[items] - known
-        targets = _finite(np.clip(left, -self.clip, self.clip))
+    def _add(self, statistics: Doubles, ratings: Ratings, places: Indices, item_weights: Doubles) -> None:
+        """What these users say about the places of their ratings, in steps of the lattice."""
+        own, unknown = self.known.posteriors(ratings, self.factors)  # from all own ratings, wherever their places are
+        rest = own.shape[1] - self.factors
         factors = np.concatenate([np.full((len(own), 1), self.constant), _finite(own[:, rest:])], axis=1)
         squares = self._squares(factors, _finite(unknown))
-        weights = self._weights_of_users(factors, squares, targets, users, self.item_weights[places])
-        squares *= weights[:, None]
-        return np.asarray(
-            bounded_statistics(indptr, users, targets * weights[users], factors, squares, self.item_weights)
+        targets, weights = weighted_residuals(
+            ratings.indptr,
+            fixed(ratings.item_index),
+            places,
+            fixed(ratings.values),
+            fixed(self.base),
+            own[:, :rest].copy(),
+            self.known.rows[:, :rest].copy(),
+            self.clip,
+            item_weights,
+            (squares**2).sum(axis=1),
+            (factors**2).sum(axis=1),
+            CONSTANTS.length,
         )
+        squares *= weights[:, None]
+        answers = by_place(ratings.indptr, places, targets, len(self.listed))
+        add_bounded_statistics(statistics, *answers, factors, squares, item_weights)
 
     def _squares(self, factors: Doubles, unknown: Doubles) -> Doubles:
         """κ M of every user, packed, off the diagonal √2 times as large."""
         rows, columns = np.tril_indices(self.factors + 1)
         squares = factors[:, rows] * factors[:, columns]
         squares[:, columns > 0] += self.covariance_weight * unknown  # the triangle without its first column, row by row
-        return np.asarray(squares * np.where(rows == columns, self.relative_weight, self.relative_weight * np.sqrt(2)))
-
-    def _weights_of_users(
-        self, factors: Doubles, squares: Doubles, targets: Doubles, users: Indices, item_weights: Doubles
-    ) -> Doubles:
-        """The w above."""
-        of_squares, of_factors = (squares**2).sum(axis=1), (factors**2).sum(axis=1)
-        own = item_weights**2 * (of_squares[users] + of_factors[users] * targets**2)
-        length = np.sqrt(np.bincount(users, weights=own, minlength=len(factors)))
-        return np.asarray(np.divide(CONSTANTS.length, length, out=np.zeros_like(length), where=length > 0))
+        squares *= np.where(rows == columns, self.relative_weight, self.relative_weight * np.sqrt(2))
+        return np.ascontiguousarray(squares)  # indexing left it column by column, and kernels go along rows
 
     def _keeps(self, ratings: Ratings, position: Indices) -> Booleans:
         """Which ratings a user's answer is about: a function of the user's own ratings and of public facts."""
