@@ -269,7 +269,8 @@ def print_results(results: "Results") -> None:
     )
     if results.interval:
         say(results.interval + ".")
-    say(promise(results))
+    for line in promise(results).splitlines():
+        say(line)
 
 
 def print_sweep(results: "Results") -> None:

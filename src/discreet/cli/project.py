@@ -34,6 +34,8 @@ from discreet.cli.data_options import DataOptions
 from discreet.errors import InputError, UnknownNameError
 
 NAME = "discreet.toml"
+PLACES = ("source", "url", "items", "users", "exclude", "only", "prior")
+"""Keys that name a file beside it, or something with an address."""
 
 
 def _kinds(group: type, leaving_out: Collection[str]) -> dict[str, Any]:
@@ -56,9 +58,11 @@ SECTIONS: dict[str, dict[str, Any]] = {
         "release": Path,
         "sign": Path,
         "once_per": str,
+        "purpose": str,
+        "prior": str,
     },
     "budget": {"account": str, "url": str, "limit": float, "delta": float, "unit": str},
-    "recommend": {"output": Path, "k": int, "exclude": Path, "only": Path, "chunk": int, "titles": bool},
+    "recommend": {"output": Path, "k": int, "exclude": str, "only": str, "chunk": int, "titles": bool},
 }
 """What may be said in each section, and what kind of value it is; ``[data]`` takes the options of the same names."""
 
@@ -178,7 +182,7 @@ def _value(path: Path, what: str, kind: Any, value: Any) -> Any:
             Path: "a path, in quotes",
         }
         raise InputError.at(str(path), f"{what} must be {words[kind]}")
-    if what.startswith(("source in", "url in")):
+    if what.partition(" in [")[0] in PLACES and value != "previous":
         return _place(path, value)
     return value
 
