@@ -179,7 +179,7 @@ class Almanac:
         averages = seen.averages(features, SWEEPS.most_items)
         looks = next_looks(purpose, census, averages.counts * sums.typical_weight, population)
         if looks.again > 0:
-            seen = seen.again(population, looks.again)
+            seen = seen.again(population, looks.again, looks.sums_again)
             averages = seen.averages(features, SWEEPS.most_items)
         base, unknown, counts = averages.base, averages.unknown, averages.counts
         factors, every = np.zeros((size, 0)), np.arange(size, dtype=np.int32)
@@ -200,7 +200,7 @@ class Almanac:
         progress(3, 3, "pairs of items")
         averages = replace(averages, base=base, unknown=unknown, counts=counts)
         arrays = self._averages(averages) | self._padded(size, every, factors, rows, found.tastes)
-        return informed(arrays, population, sums, seen.answer, seen.deviation, features)
+        return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
 
     def _fit_for_ratings_hidden(
         self, population: Population, purpose: Purpose, progress: Progress

@@ -47,15 +47,19 @@ class _Constants:
     Those of ``benchmarks/robust.py`` are others. Shares are of μ².
     """
 
-    census_share: float = 0.02
+    census_share: float = 0.01
     """For how many users rate how much."""
     first_share: float = 0.2
     """For the first look at item sums."""
     sums_for_ratings: float = 1.5
     """The relative weight of sums beside counts, if the release is for ratings."""
-    sums_for_both: float = 0.8
-    """The same if it is for both."""
-    sums_for_ranking: float = 0.3
+    sums_for_both: float = 0.5
+    """The same if it is for both: where noise hides most, counts are what is worth having."""
+    sums_for_both_if_clear: float = 1.5
+    """The same when item sums are asked for again, if S is at least ``clear_for_sums``."""
+    clear_for_sums: float = 0.6
+    """The least S for which sums are worth as much as for ratings."""
+    sums_for_ranking: float = 0.2
     """The same if it is for rankings, which need sums only to tell what is liked."""
     clear: float = 4.0
     """The least S for which sweeps pay."""
@@ -83,7 +87,9 @@ class _Constants:
     """The share of ratings beyond which more items are not worth their noise."""
     least_covered: float = 0.4
     """The least share of ratings that pairs must be about."""
-    least_ratio: float = 28.0
+    ratings_of_a_pattern: float = 10.0
+    """How many ratings a user must have on average for pairs to be worth anything to them."""
+    least_ratio: float = 35.0
     """The least R."""
     fewest_items: int = 20
     """K at least."""
@@ -123,6 +129,8 @@ class NextLooks:
     pairs: float
     items: int
     """Among how many items pairs are asked for."""
+    sums_again: float | None = None
+    """The relative weight of sums when item sums are asked for again; None for that of the first look."""
 
 
 def item_sums(population: Population, purpose: Purpose) -> ItemStatistics:
@@ -140,8 +148,10 @@ def next_looks(purpose: Purpose, census: Census, counts: Doubles, population: Po
     pairs = CONSTANTS.pair_share if items else 0.0
     left -= pairs
     clearness = clearness_of(counts, population)
+    more = purpose == "both" and clearness >= CONSTANTS.clear_for_sums
+    sums_again = CONSTANTS.sums_for_both_if_clear if more else None
     if clearness < CONSTANTS.clear:
-        return NextLooks(left, None, pairs, items)
+        return NextLooks(left, None, pairs, items, sums_again)
     factors = factors_for(clearness, census)
     if factors:
         beside = purpose == "both"
@@ -151,7 +161,7 @@ def next_looks(purpose: Purpose, census: Census, counts: Doubles, population: Po
     sweeps = Sweeps(0, CONSTANTS.sweeps, left - again)
     if purpose == "both":
         sweeps = Sweeps(0, 1, left - again, CONSTANTS.counts_in_sweeps)
-    return NextLooks(again, sweeps, pairs, items)
+    return NextLooks(again, sweeps, pairs, items, sums_again)
 
 
 def clearness_of(counts: Doubles, population: Population) -> float:
@@ -171,6 +181,8 @@ def factors_for(clearness: float, census: Census) -> int:
 
 def items_in_pairs(census: Census, counts: Doubles, population: Population, share: float) -> int:
     """K above; 0 where pairs are not worth asking for."""
+    if census.ratings_of_a_user < CONSTANTS.ratings_of_a_pattern:
+        return 0
     falling = np.sort(counts)[::-1]
     covered = np.cumsum(falling) / max(float(falling.sum()), 1e-9)
     most = min(len(counts), CONSTANTS.most_items, int(np.searchsorted(covered, CONSTANTS.covered)) + 1)
