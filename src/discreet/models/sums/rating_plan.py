@@ -13,12 +13,16 @@ With n_i the denoised counts of items:
     R(K)  =  √q(K) Σ_u √(n_u − 1), over the spectral threshold 2 s √K of noise on pairs of these items: about the trace
              of their co-occurrence against its noise
 
-    for ratings   products and counts of pairs, with little weight on counts: the most items up to q = 95% for which
-                  R ≥ 45, if q ≥ 60% and S ≥ 120
+    C(a)  =  what is left of the variance of an item's bias, for the item of a rating, if item sums get the share a of
+             epsilon and not all that is left: by the known noise, as in :mod:`~discreet.models.denoise.item_biases`
+
+    for ratings   item sums get the least share for which C is small, and pairs the rest: products and counts, with
+                  little weight on counts, of the most items up to q = 95% for which R ≥ 45, if q ≥ 60% and S ≥ 120
     for ranking   counts alone: the items for which q √R is largest, of those with R ≥ 24 and q ≥ 40%, if S ≥ 25
-    for both      products and counts with equal weights where the rule for ratings asks for them, among as many items
-                  as the geometric mean of both rules; else counts, with a smaller share, where R ≥ 45
-    otherwise     item sums with all that is left
+    for both      likewise, with twice the C: products and counts with equal weights where the rule for ratings asks for
+                  them, among as many items as the geometric mean of both rules; else counts, where R ≥ 45
+    otherwise     item sums with all that is left; so too where pairs would get less than 30% of epsilon, or users have
+                  few ratings
 
 **Guarantee.** All Laplace looks come before the only one with Gaussian noise, and each is charged when it is asked: the
 two phases of the ledger's filter (:mod:`~discreet.privacy.composition`).
@@ -39,7 +43,7 @@ from discreet.types import Doubles, Floats, Indices
 
 @dataclass(frozen=True)
 class _Constants:
-    """Chosen on splits with the seeds 501 to 503 of MovieLens 100K and FilmTrust, and 501 of latest-small.
+    """Chosen on splits with the seeds 501 to 503 of all data of ``benchmarks/robust.py`` but MovieLens 1M.
 
     Shares are of epsilon.
     """
@@ -59,8 +63,8 @@ class _Constants:
     cost_for_both: float = 8e-4
     """The same if the release is for both."""
     ratings_of_a_user: float = 22.0
-    """The least (Σ n_i / Σ_u √(n_u − 1))², about how many ratings the user of a rating has: with fewer, nobody gets
-    much out of pairs."""
+    """The least number of ratings that the user of a rating has, about: the square of Σ n_i over the trace. With fewer,
+    nobody gets much out of pairs."""
     least_pair_share: float = 0.3
     """With less, pairs are not worth asking for."""
     bias_deviation: float = 0.12
