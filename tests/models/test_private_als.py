@@ -122,8 +122,11 @@ def test_the_sum_is_what_its_formula_says(weighting):
     sums = asked(weighting, size=40, listed=range(0, 40, 2), kept=4, clip=0.8)
     grams, moments = sums.normal_equations(sums.contribution.total(RATINGS))
     expected_grams, expected_moments = np.zeros_like(grams), np.zeros_like(moments)
-    own = sums.known.coefficients(RATINGS).astype(np.float64)
-    rated, strays = sums.known.rows.astype(np.float64), sums.known.residual_variance
+    question, strays = sums.question, sums.known.residual_variance
+    rated = question.fitted.rows * question.fitted.unit  # on a lattice, as the ratings are
+    np.testing.assert_allclose(rated, sums.known.rows, atol=2**-17)
+    unit = question.target_unit
+    assert unit <= 2**-15
     position = {item: place for place, item in enumerate(sums.listed)}
     for user in range(RATINGS.n_users):
         history = RATINGS.history_at(user)
@@ -134,15 +137,17 @@ def test_the_sum_is_what_its_formula_says(weighting):
             kept = sums._keeps(RATINGS, _positions(sums))[RATINGS.indptr[user] : RATINGS.indptr[user + 1]]
             mine = [at for at in mine if kept[at]]
             assert len(mine) <= 4
-        z = np.r_[sums.constant, own[user, 1:]]
         mine_rated = rated[history.items]
+        residuals = np.rint((history.values.astype(np.float64) - sums.known.base[history.items]) / unit) * unit
+        own = np.linalg.solve(mine_rated.T @ mine_rated + strays * np.eye(3), mine_rated.T @ residuals)
+        z = np.r_[sums.constant, own[1:]]
         covariance = strays * np.linalg.inv(mine_rated.T @ mine_rated + strays * np.eye(3))
         m = np.outer(z, z)
         m[1:, 1:] += 0.6 * covariance[1:, 1:]
         said = []
         for at in mine:
             item = history.items[at]
-            y = np.clip(history.values[at] - sums.base[item] - own[user, 0], -0.8, 0.8)
+            y = np.clip(history.values[at] - sums.base[item] - own[0], -0.8, 0.8)
             said.append((position[item], sums.item_weights[position[item]], y))
         length = np.sqrt(sum(c**2 * (sums.relative_weight**2 * (m**2).sum() + y**2 * (z @ z)) for _, c, y in said))
         for place, c, y in said:

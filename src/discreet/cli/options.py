@@ -70,6 +70,15 @@ PurposeOption = Annotated[
     ),
 ]
 
+PriorOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--prior",
+        metavar="DIR",
+        help="Another release (public data, last month) whose items are matched; believed as far as noisy sums do.",
+    ),
+]
+
 
 @dataclass(frozen=True)
 class SplitOptions:

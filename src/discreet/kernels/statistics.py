@@ -81,52 +81,6 @@ STRIPES = 64
 """Items are dealt out to threads in so many stripes: neighbours in a catalogue are often rated about as much."""
 
 
-@njit(cache=True, parallel=True)
-def weighted_residuals(
-    indptr: Offsets,
-    items: Indices,
-    places: Indices,
-    values: Floats,
-    base: Floats,
-    own: Floats,
-    rows: Floats,
-    clip: float,
-    scales: Doubles,
-    of_squares: Doubles,
-    of_factors: Doubles,
-    length: float,
-) -> tuple[Doubles, Doubles]:
-    """The residual y of every rating, clipped and times the weight w of its user; and the weights.
-
-    y is what is left of a rating without ``base`` and the product of ``own`` and ``rows``, 0 for NaN, and w is
-    ``length / √Σ scale² (of_squares + of_factors y²)`` over a user's ratings. Those with a negative place take no part.
-    What is found of a user rests on that user's ratings alone, in their order: it does not depend on who else is there.
-
-    >>> data = np.array([0, 1], dtype=np.int64), np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int32)
-    >>> three, none, one = np.full(1, 3, dtype=np.float32), np.zeros((1, 1), dtype=np.float32), np.ones(1)
-    >>> found = weighted_residuals(*data, three, 0 * three, none, none, 2.0, one, 0 * one, one, 1.0)
-    >>> [part.tolist() for part in found]
-    [[1.0], [0.5]]
-    """
-    users, width = len(indptr) - 1, own.shape[1]
-    residuals, weights = np.zeros(len(items)), np.zeros(users)
-    for u in prange(users):
-        total = 0.0
-        for at in range(indptr[u], indptr[u + 1]):
-            if places[at] >= 0:
-                i, expected = items[at], np.float32(0.0)
-                for k in range(width):
-                    expected += own[u, k] * rows[i, k]
-                y = min(max(np.float64(values[at]) - np.float64(base[i]) - np.float64(expected), -clip), clip)
-                residuals[at] = 0.0 if np.isnan(y) else y
-                total += scales[places[at]] ** 2 * (of_squares[u] + of_factors[u] * residuals[at] ** 2)
-        if total > 0:
-            weights[u] = length / np.sqrt(total)
-        for at in range(indptr[u], indptr[u + 1]):
-            residuals[at] *= weights[u]
-    return residuals, weights
-
-
 @njit(cache=True)
 def by_place(indptr: Offsets, places: Indices, targets: Doubles, size: int) -> tuple[Offsets, Indices, Doubles]:
     """Ratings of users, from place to place instead: where each begins, who rated it, and their targets.

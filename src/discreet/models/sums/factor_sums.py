@@ -27,7 +27,9 @@ c_i² (κ² ‖M‖² + y_ui² ‖z‖²) = 1, or to 0 for a user who keeps no r
 w_u and what is kept come from the user's own ratings and tag (a function of the user's name and a key that is drawn
 beforehand) and from what was public or released before, so no other user's answer changes. ∎ ‖p_u‖ needs no clipping,
 which would bias the equations. NaN and infinite values, from a regression that overflows, count as 0: noise would not
-hide them.
+hide them. The rows of items, residuals and coefficients of a user's own fit are rounded to public lattices, and the sum
+in w_u is rounded up, so that a user says the same to the last bit wherever it is computed: on another processor, or on
+a GPU (:mod:`discreet.kernels.own_fits`).
 
 **L2, one rating: 2.** One rating changes p_u, and with it all that u sends: one vector of length 1 becomes another.
 (They can be nearly opposite: with one rating left of two, y may change its sign.) The same holds for a rating that is
@@ -35,14 +37,17 @@ replaced. So one rating costs as much as replacing a user, and there is no cheap
 """
 
 import hashlib
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.kernels.statistics import LATTICE, add_bounded_statistics, by_place, weighted_residuals
-from discreet.models.home.fold_in import fixed
+from discreet.kernels.gpu_sweeps import sweep_total
+from discreet.kernels.own_fits import SweepQuestion, WholeRows, bits_for, own_answers, unit_for
+from discreet.kernels.statistics import LATTICE, add_bounded_statistics, by_place
 from discreet.models.home.user_regression import UserRegression
 from discreet.populations.bounded import tags_of
 from discreet.populations.contribution import Contribution
@@ -60,10 +65,10 @@ class _Constants:
 
     least_count: float = 1.0
     """Items with a smaller count get the weight of items with this one: denoised counts can be near 0."""
-    length: float = 1 - 2.0**-30
-    """The norm of a user's answer: a little below 1, as rounding in doubles must not lengthen it."""
+    widest: float = 16.0
+    """In users' own fits residuals are clipped at so many of their standard deviations, several widths of a scale."""
     users_at_once: int = 2048
-    """So many users' own squares stay in the cache of a processor while they are added up."""
+    """What so many users say stays in the cache of a processor while it is added up."""
 
 
 CONSTANTS = _Constants()
@@ -116,7 +121,9 @@ class FactorSums:
         shape = (len(self.listed), d * (d + 1) // 2 + d)
         bounds = (Bound("user", "l2", 1.0), Bound("rating", "l2", 2.0, replace=2.0))
         name, most = "what users' own factors say about each item", most_on_lattice(1.0)
-        return Contribution(name, shape, self._total, bounds, "gaussian", most_users=most)
+        return Contribution(
+            name, shape, self._total, bounds, "gaussian", most_users=most, on_torch=self._total_by_torch
+        )
 
     @property
     def item_weights(self) -> Doubles:
@@ -136,50 +143,57 @@ class FactorSums:
         grams[:, rows, columns] = grams[:, columns, rows] = packed
         return grams, np.asarray(sums[:, -d:])
 
-    def _total(self, ratings: Ratings) -> Doubles:
-        position = np.full(ratings.n_items, -1, dtype=np.int32)
+    @property
+    def question(self) -> SweepQuestion:
+        """All that is public, for a kernel."""
+        known, bits = self.known, bits_for(len(self.base))
+        position = np.full(len(self.base), -1, dtype=np.int32)
         position[self.listed] = np.arange(len(self.listed), dtype=np.int32)
-        places = position[ratings.item_index]
+        roots = np.sqrt(known.weights.astype(np.float64))
+        return SweepQuestion(
+            position=position,
+            weights=self.item_weights,
+            fitted=WholeRows.of(known.rows * roots[:, None], bits),
+            centre=known.base.astype(np.float64),
+            roots=roots,
+            penalty=float(known.residual_variance),
+            target_unit=unit_for(CONSTANTS.widest * math.sqrt(known.residual_variance), bits),
+            plain=WholeRows.of(known.rows[:, : known.rows.shape[1] - self.factors], bits),
+            base=self.base.astype(np.float64),
+            factors=self.factors,
+            clip=float(self.clip),
+            constant=self.constant,
+            relative_weight=self.relative_weight,
+            covariance_weight=self.covariance_weight,
+        )
+
+    def _total(self, ratings: Ratings) -> Doubles:
+        question, indptr = self.question, ratings.indptr
+        places = question.position[ratings.item_index]
         if self.weighting != "adaptive":
-            places[~self._keeps(ratings, position)] = -1
-        statistics, item_weights = np.zeros(self.contribution.shape), self.item_weights
+            places[~self._keeps(ratings, question.position)] = -1
+        statistics = np.zeros(self.contribution.shape)
         for first in range(0, ratings.n_users, CONSTANTS.users_at_once):
-            end = min(first + CONSTANTS.users_at_once, ratings.n_users)
-            some = ratings.select_users(np.arange(first, end))
-            self._add(statistics, some, places[ratings.indptr[first] : ratings.indptr[end]], item_weights)
+            starts = indptr[first : first + CONSTANTS.users_at_once + 1]
+            own = slice(starts[0], starts[-1])
+            starts, there = starts - starts[0], places[own]
+            # From all own ratings, whatever is kept.
+            targets, factors, squares = own_answers(
+                question, starts, ratings.item_index[own], ratings.values[own], there >= 0
+            )
+            by_item = by_place(starts, there, targets, len(self.listed))
+            add_bounded_statistics(statistics, *by_item, factors, squares, question.weights)
         return np.asarray(statistics / LATTICE)
 
-    def _add(self, statistics: Doubles, ratings: Ratings, places: Indices, item_weights: Doubles) -> None:
-        """What these users say about the places of their ratings, in steps of the lattice."""
-        own, unknown = self.known.posteriors(ratings, self.factors)  # from all own ratings, wherever their places are
-        rest = own.shape[1] - self.factors
-        factors = np.concatenate([np.full((len(own), 1), self.constant), _finite(own[:, rest:])], axis=1)
-        squares = self._squares(factors, _finite(unknown))
-        targets, weights = weighted_residuals(
-            ratings.indptr,
-            fixed(ratings.item_index),
-            places,
-            fixed(ratings.values),
-            fixed(self.base),
-            own[:, :rest].copy(),
-            self.known.rows[:, :rest].copy(),
-            self.clip,
-            item_weights,
-            (squares**2).sum(axis=1),
-            (factors**2).sum(axis=1),
-            CONSTANTS.length,
-        )
-        squares *= weights[:, None]
-        answers = by_place(ratings.indptr, places, targets, len(self.listed))
-        add_bounded_statistics(statistics, *answers, factors, squares, item_weights)
+    def _total_by_torch(self, parts: Iterable[Ratings]) -> Doubles:
+        question, all_listed = self.question, self.weighting == "adaptive"
 
-    def _squares(self, factors: Doubles, unknown: Doubles) -> Doubles:
-        """κ M of every user, packed, off the diagonal √2 times as large."""
-        rows, columns = np.tril_indices(self.factors + 1)
-        squares = factors[:, rows] * factors[:, columns]
-        squares[:, columns > 0] += self.covariance_weight * unknown  # the triangle without its first column, row by row
-        squares *= np.where(rows == columns, self.relative_weight, self.relative_weight * np.sqrt(2))
-        return np.ascontiguousarray(squares)  # indexing left it column by column, and kernels go along rows
+        def columns() -> Iterator[tuple[AnyArray, ...]]:
+            for part in parts:
+                own = part.indptr, part.item_index, part.values
+                yield own if all_listed else (*own, self._keeps(part, question.position))
+
+        return sweep_total(question, columns())
 
     def _keeps(self, ratings: Ratings, position: Indices) -> Booleans:
         """Which ratings a user's answer is about: a function of the user's own ratings and of public facts."""
@@ -203,8 +217,3 @@ class FactorSums:
             kept[order] = np.arange(len(rows)) - indptr[users[order]] < self.kept
         listed[rows[~kept]] = False
         return np.asarray(listed)
-
-
-def _finite(values: AnyArray) -> Doubles:
-    """In doubles, with 0 for NaN and infinities."""
-    return np.nan_to_num(values.astype(np.float64), copy=False, nan=0.0, posinf=0.0, neginf=0.0)
