@@ -18,8 +18,6 @@ ALIKE = st.builds(lambda length, end: "x" * length + end, st.integers(0, 40), st
 DIGITS = st.builds(lambda value, width: str(value).zfill(width), st.integers(0, 60), st.integers(1, 19))
 ENDS = st.sampled_from(["", ".0", ".00", ".", ".5"])
 FLOATS = st.builds(lambda value, end: f"{value}{end}", st.integers(0, 20), ENDS)
-    lambda value, end: f"{value}{end}", st.integers(0, 20), st.sampled_from(["", ".0", ".00", ".", ".5"])
-)
 NAMES = st.sampled_from([TEXT, ALIKE, DIGITS, FLOATS]).flatmap(lambda kind: st.lists(kind, max_size=120))
 
 

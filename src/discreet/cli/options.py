@@ -71,6 +71,17 @@ PurposeOption = Annotated[
     ),
 ]
 
+PREVIOUS = "previous"
+PriorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--prior",
+        metavar="DIR",
+        help="Another release (public data, last month) whose items are matched; believed as far as noisy sums do. "
+        f"'{PREVIOUS}': the one that a fit replaces, if there is one.",
+    ),
+]
+
 
 @dataclass(frozen=True)
 class SplitOptions:
