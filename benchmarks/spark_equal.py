@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,6 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--users", type=int, default=100_000)
     given = parser.parse_args()
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     from discreet.spark.session import session_on
 
     os.environ["PYTHONPATH"] = str(ROOT / "src")
