@@ -156,7 +156,10 @@ def test_a_fit_outside_of_a_budget_says_that_it_was_not_replayed(door):
 def test_models_are_checked_by_replay(model, ledger, tmp_path):
     ledger = dc.Ledger(*ledger)
     release = paid(model, tmp_path, dc.TrustedServer(RATINGS, ledger))
-    assert release.guarantee.notes[-1] == "A replay of the noisy answers gave the same release, so nothing else went into it."
+    assert (
+        release.guarantee.notes[-1]
+        == "A replay of the noisy answers gave the same release, so nothing else went into it."
+    )
 
 
 @dataclass(frozen=True)

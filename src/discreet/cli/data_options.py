@@ -56,7 +56,7 @@ class DataOptions:
     ] = None
     separator: Annotated[
         str | None,
-        typer.Option(metavar="MARK", help="Between the fields of a table (default: its first row tells)."),
+        typer.Option(metavar="MARK", help="Between the fields of a table (default: recognised by its first row)."),
     ] = None
     encoding: Annotated[
         str, typer.Option(metavar="NAME", help="How tables of text are written, for example latin-1.")
