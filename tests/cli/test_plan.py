@@ -116,5 +116,8 @@ def test_show_says_what_a_release_holds(discreet, tmp_path):
     assert "over 50 items" in exact and "80 by 40" not in exact
     hidden = dc.Almanac(audience=300).fit(dc.TrustedServer(ratings, dc.Ledger(0.5, 1e-6, dc.User())))
     hidden.save(tmp_path / "hidden")
-    assert "item_factors: no patterns" in discreet("show", tmp_path / "hidden").out
-    assert json.loads(discreet("show", tmp_path / "hidden", "--json").out)["holds"]["taste_factors"] == "no patterns"
+    assert "item_factors: none above the noise" in discreet("show", tmp_path / "hidden").out
+    assert (
+        json.loads(discreet("show", tmp_path / "hidden", "--json").out)["holds"]["taste_factors"]
+        == "none above the noise"
+    )

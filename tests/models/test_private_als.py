@@ -11,7 +11,7 @@ import discreet as dc
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.kernels.statistics import bounded_statistics
+from discreet.kernels.statistics import LATTICE, add_bounded_statistics
 from discreet.models.denoise import private_als
 from discreet.models.denoise.normal_equations import NoisyEquations, positive
 from discreet.models.denoise.private_als import ALSQueries, fit_private
@@ -184,16 +184,22 @@ def test_the_kernel_rounds_towards_zero_and_sums_exactly():
     indptr = np.array([0, 80, 80, 200])
     factors, targets, scales = rng.normal(size=(30, 3)), rng.normal(size=200), np.array([0.5, 1, 2.0])
     squares = rng.normal(size=(30, 5))
-    found = bounded_statistics(indptr, users, targets, factors, squares, scales)
+
+    def summed(indptr, users, targets):
+        steps = np.zeros((len(indptr) - 1, 8))
+        add_bounded_statistics(steps, indptr, users, targets, factors, squares, scales[: len(indptr) - 1])
+        return steps / LATTICE
+
+    found = summed(indptr, users, targets)
     for item in range(3):
         at = slice(indptr[item], indptr[item + 1])
         every = np.concatenate([squares[users[at]], targets[at][:, None] * factors[users[at]]], axis=1)
         np.testing.assert_allclose(found[item], scales[item] * every.sum(axis=0), atol=1e-6)
-    one = bounded_statistics(np.array([0, 1]), users[:1], targets[:1], factors, squares, scales[:1])[0]
+    one = summed(np.array([0, 1]), users[:1], targets[:1])[0]
     exact = scales[0] * np.r_[squares[users[0]], targets[0] * factors[users[0]]]
     assert np.all(np.abs(one) <= np.abs(exact)) and np.all(one * 2**30 == np.trunc(one * 2**30))
     backwards = np.r_[np.arange(79, -1, -1), np.arange(199, 79, -1)]
-    turned = bounded_statistics(indptr, users[backwards], targets[backwards], factors, squares, scales)
+    turned = summed(indptr, users[backwards], targets[backwards])
     np.testing.assert_array_equal(found, turned)
 
 

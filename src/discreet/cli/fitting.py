@@ -37,6 +37,8 @@ from discreet.errors import require
 if TYPE_CHECKING:
     from discreet.fitting.fit_and_save import Fitted
 
+PREVIOUS = "previous"
+
 
 @grouped
 def fit(
@@ -64,27 +66,29 @@ def fit(
     replace: Replace = False,
     sign: Sign = None,
     prior: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--prior",
             metavar="DIR",
-            help="Another release (public data, last month) whose items are matched; believed as far as noisy sums do.",
+            help="Another release (public data, last month) whose items are matched; believed as far as noisy sums do. "
+            "'previous': the one that is replaced, if there is one.",
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be asked for and bought: see `discreet plan`.")
+        bool,
+        typer.Option("--dry-run", help="Only show what would be asked for and its cost: see `discreet plan`."),
     ] = False,
     json: Json = False,
 ) -> None:
     """Fit a model and write a release.
 
-    Without a model, one is chosen by public facts alone: about how many users take part, as far as that was announced,
-    how many items there are, the privacy that is asked for, and whether the items have genres or years.
+    Without a model, one is chosen by public facts alone: the announced number of users, the number of items, epsilon,
+    the unit, and whether the items have genres or years.
 
-    The release is a folder with what was learned about the items, and nothing about any user. What it costs is
-    booked on the budget of DATA first; what would overspend that is refused. So is a release without privacy, where a
-    limit was declared; after one, none can be declared any more. Where these ratings were evaluated, compared or
-    audited before, settings other than the defaults need a word: --tuned-on.
+    The release is a folder with what was learned about the items, and nothing about any user. The budget of DATA is
+    charged first, and refuses what exceeds its limit; a release without privacy is refused where a limit was declared,
+    and after one no limit can be declared any more. If these ratings were evaluated, compared or audited before,
+    settings other than the defaults need --tuned-on.
     """
     name, terms = model_name(words, model, source.data), privacy.terms(spark=True)
     run_id = run_name(run_id, once_per)
@@ -115,10 +119,10 @@ def fit(
             f"{split_name(name)[0]} does not plan by the number of users: leave out --audience",
         )
     known = None
-    if prior is not None:
+    if prior is not None and (prior != PREVIOUS or output.exists()):
         from discreet.releases.release import Release
 
-        known = Release.load(prior)
+        known = Release.load(output if prior == PREVIOUS else Path(prior))
     key = signing_key(sign)  # one that cannot be read is found before anything is spent
     with bar() as progress, cluster.loading(source, privacy.engine, progress) as load:
         done = fit_and_save(

@@ -66,7 +66,7 @@ PurposeOption = Annotated[
     Literal["ratings", "ranking", "both"] | None,
     typer.Option(
         "--for",
-        help="What the release is for, for models that plan by it: foreseeing ratings, ranking, or both (the default).",
+        help="What the release is for, for models that plan by it: predicting ratings, ranking, or both (the default).",
     ),
 ]
 

@@ -52,15 +52,16 @@ def plan(
         float | None,
         typer.Option(metavar="E", help="A limit for many fits (default: what is declared in the budget of DATA)."),
     ] = None,
-    fast: Annotated[bool, typer.Option("--fast", help="Leave out what is tried on made-up ratings.")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Leave out what is tried on synthetic ratings.")] = False,
     account: AccountOption = None,
     budget: BudgetUrl = None,
     json: Json = False,
 ) -> None:
-    """Say what a fit would ask for, what it would buy, and how many of them a limit allows.
+    """Show what a fit would ask for and cost, without running it.
 
-    Spends nothing and reads no rating: only the list of items, the first row of a table, and what was announced. With
-    smaller and larger epsilons it is tried on made-up ratings of the same size.
+    Also how many such fits a limit allows, and what smaller and larger epsilons gain on synthetic ratings of the same
+    size. It spends nothing and reads no rating: only the list of items, the first row of a table, and what was
+    announced.
     """
     name, terms = model_name(words, model, source.data), privacy.terms()
     from discreet.privacy.budget import Budget

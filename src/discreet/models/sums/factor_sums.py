@@ -47,7 +47,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.kernels.gpu_sweeps import sweep_total
 from discreet.kernels.own_fits import SweepQuestion, WholeRows, bits_for, own_answers, unit_for
-from discreet.kernels.statistics import bounded_statistics
+from discreet.kernels.statistics import LATTICE, add_bounded_statistics, by_place
 from discreet.models.home.fold_in import fixed
 from discreet.models.home.user_regression import UserRegression
 from discreet.populations.bounded import tags_of
@@ -68,6 +68,8 @@ class _Constants:
     """Items with a smaller count get the weight of items with this one: denoised counts can be near 0."""
     widest: float = 16.0
     """In users' own fits residuals are clipped at so many of their standard deviations, several widths of a scale."""
+    users_at_once: int = 2048
+    """So many users' own squares stay in the cache of a processor while they are added up."""
 
 
 CONSTANTS = _Constants()
@@ -167,20 +169,19 @@ class FactorSums:
         )
 
     def _total(self, ratings: Ratings) -> Doubles:
-        question = self.question
-        keeps = self._keeps(ratings, question.position)
-        # From all own ratings, whatever is kept.
-        targets, factors, squares = own_answers(
-            question, ratings.indptr, ratings.item_index, ratings.values, fixed(keeps)
-        )
-        kept = np.flatnonzero(keeps)
-        places = question.position[ratings.item_index[kept]]
-        order = np.argsort(places.astype(np.uint16) if len(self.listed) < 1 << 16 else places, kind="stable")
-        kept = kept[order]
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(places, minlength=len(self.listed)))]).astype(np.int64)
-        return np.asarray(
-            bounded_statistics(indptr, ratings.user_index[kept], targets[kept], factors, squares, question.weights)
-        )
+        question, indptr = self.question, ratings.indptr
+        kept = self._keeps(ratings, question.position)
+        steps = np.zeros(self.contribution.shape)
+        for first in range(0, ratings.n_users, CONSTANTS.users_at_once):
+            last = min(first + CONSTANTS.users_at_once, ratings.n_users)
+            own, starts = slice(indptr[first], indptr[last]), indptr[first : last + 1] - indptr[first]
+            items, values = fixed(ratings.item_index[own]), fixed(ratings.values[own])
+            # From all own ratings, whatever is kept.
+            targets, factors, squares = own_answers(question, starts, items, values, fixed(kept[own]))
+            places = np.where(kept[own], question.position[items], -1)
+            said = by_place(starts, places, targets, len(self.listed))
+            add_bounded_statistics(steps, *said, factors, squares, question.weights)
+        return np.asarray(steps / LATTICE)
 
     def _total_by_torch(self, parts: Iterable[Ratings]) -> Doubles:
         question, all_listed = self.question, self.weighting == "adaptive"
