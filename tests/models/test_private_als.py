@@ -11,7 +11,7 @@ import discreet as dc
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.kernels.statistics import bounded_statistics
+from discreet.kernels.statistics import LATTICE, add_bounded_statistics
 from discreet.models.denoise import private_als
 from discreet.models.denoise.normal_equations import NoisyEquations, positive
 from discreet.models.denoise.private_als import ALSQueries, fit_private
@@ -122,8 +122,11 @@ def test_the_sum_is_what_its_formula_says(weighting):
     sums = asked(weighting, size=40, listed=range(0, 40, 2), kept=4, clip=0.8)
     grams, moments = sums.normal_equations(sums.contribution.total(RATINGS))
     expected_grams, expected_moments = np.zeros_like(grams), np.zeros_like(moments)
-    own = sums.known.coefficients(RATINGS).astype(np.float64)
-    rated, strays = sums.known.rows.astype(np.float64), sums.known.residual_variance
+    question, strays = sums.question, sums.known.residual_variance
+    rated = question.fitted.rows * question.fitted.unit  # on a lattice, as the ratings are
+    np.testing.assert_allclose(rated, sums.known.rows, atol=2**-17)
+    unit = question.target_unit
+    assert unit <= 2**-15
     position = {item: place for place, item in enumerate(sums.listed)}
     for user in range(RATINGS.n_users):
         history = RATINGS.history_at(user)
@@ -134,15 +137,17 @@ def test_the_sum_is_what_its_formula_says(weighting):
             kept = sums._keeps(RATINGS, _positions(sums))[RATINGS.indptr[user] : RATINGS.indptr[user + 1]]
             mine = [at for at in mine if kept[at]]
             assert len(mine) <= 4
-        z = np.r_[sums.constant, own[user, 1:]]
         mine_rated = rated[history.items]
+        residuals = np.rint((history.values.astype(np.float64) - sums.known.base[history.items]) / unit) * unit
+        own = np.linalg.solve(mine_rated.T @ mine_rated + strays * np.eye(3), mine_rated.T @ residuals)
+        z = np.r_[sums.constant, own[1:]]
         covariance = strays * np.linalg.inv(mine_rated.T @ mine_rated + strays * np.eye(3))
         m = np.outer(z, z)
         m[1:, 1:] += 0.6 * covariance[1:, 1:]
         said = []
         for at in mine:
             item = history.items[at]
-            y = np.clip(history.values[at] - sums.base[item] - own[user, 0], -0.8, 0.8)
+            y = np.clip(history.values[at] - sums.base[item] - own[0], -0.8, 0.8)
             said.append((position[item], sums.item_weights[position[item]], y))
         length = np.sqrt(sum(c**2 * (sums.relative_weight**2 * (m**2).sum() + y**2 * (z @ z)) for _, c, y in said))
         for place, c, y in said:
@@ -179,16 +184,22 @@ def test_the_kernel_rounds_towards_zero_and_sums_exactly():
     indptr = np.array([0, 80, 80, 200])
     factors, targets, scales = rng.normal(size=(30, 3)), rng.normal(size=200), np.array([0.5, 1, 2.0])
     squares = rng.normal(size=(30, 5))
-    found = bounded_statistics(indptr, users, targets, factors, squares, scales)
+
+    def summed(indptr, users, targets):
+        steps = np.zeros((len(indptr) - 1, 8))
+        add_bounded_statistics(steps, indptr, users, targets, factors, squares, scales[: len(indptr) - 1])
+        return steps / LATTICE
+
+    found = summed(indptr, users, targets)
     for item in range(3):
         at = slice(indptr[item], indptr[item + 1])
         every = np.concatenate([squares[users[at]], targets[at][:, None] * factors[users[at]]], axis=1)
         np.testing.assert_allclose(found[item], scales[item] * every.sum(axis=0), atol=1e-6)
-    one = bounded_statistics(np.array([0, 1]), users[:1], targets[:1], factors, squares, scales[:1])[0]
+    one = summed(np.array([0, 1]), users[:1], targets[:1])[0]
     exact = scales[0] * np.r_[squares[users[0]], targets[0] * factors[users[0]]]
     assert np.all(np.abs(one) <= np.abs(exact)) and np.all(one * 2**30 == np.trunc(one * 2**30))
     backwards = np.r_[np.arange(79, -1, -1), np.arange(199, 79, -1)]
-    turned = bounded_statistics(indptr, users[backwards], targets[backwards], factors, squares, scales)
+    turned = summed(indptr, users[backwards], targets[backwards])
     np.testing.assert_array_equal(found, turned)
 
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -107,6 +108,37 @@ def test_half_precision_is_smaller_and_its_loss_is_measured(name, exported):
     assert len(release_file(release, "float16")) < len(release_file(release)) - 100
     assert len(release_file(release, "int8")) < len(release_file(release, "float16"))
     assert precision_loss(release, "int8").score > half.score
+
+
+def test_bytes_keep_a_column_in_half_floats_where_they_would_blur_it(node, tmp_path):
+    """A column of 0 and 1 is exact in bytes; one of many small numbers and a large one is not. node reads the same."""
+    rng = np.random.default_rng(1)
+    values = np.zeros((300, 4), dtype=np.float32)
+    values[:100] = np.c_[rng.integers(0, 2, 100), rng.normal(size=100), 0.01 * rng.normal(size=100), rng.random(100)]
+    values[0, 2] = 40.0
+    arrays = FileArrays("int8")
+    found = arrays.matrix("m", values, closely=True)
+    plain = FileArrays("int8").matrix("m", values)
+    content = arrays.file({})
+    assert read_array(content, "m.fine_columns").tolist() == [1, 2] and read_array(content, "m").shape == (100, 2)
+    assert np.array_equal(found[:, 0], values[:, 0]) and np.array_equal(found[:, 3], plain[:, 3])
+    assert np.abs(found[1:, 2] - values[1:, 2]).max() < 1e-4 < 1e-3 < np.abs(plain[1:, 2] - values[1:, 2]).max()
+    (tmp_path / "m.discreet").write_bytes(content)
+    (tmp_path / "format.mjs").write_bytes(site_files()["format.js"])
+    program = """
+        import { decode } from "./format.mjs"; import { readFile } from "node:fs/promises";
+        const { arrays } = await decode(await readFile("m.discreet"));
+        console.log(JSON.stringify(Array.from(arrays.matrix("m").at)));
+    """
+    (tmp_path / "read.mjs").write_text(program)
+    read = subprocess.run([node, "read.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert np.array_equal(np.float32(json.loads(read.stdout)).reshape(300, 4), found)
+
+
+def test_in_bytes_an_almanac_still_ranks_well(ratings):
+    ledger = dc.Ledger(epsilon=20.0, delta=1e-6, unit=dc.Rating())
+    release = dc.Almanac(audience=100_000).fit(dc.TrustedServer(ratings, ledger))
+    assert precision_loss(release, "int8").kept_items > 0.97
 
 
 def test_the_page_asks_for_nothing_from_elsewhere():

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from discreet.data.ratings import Ratings
     from discreet.data.remote import Table
     from discreet.data.text_format import TextFormat
+    from discreet.data.user_file import UserFacts
     from discreet.types import Progress
 
 
@@ -61,7 +62,8 @@ class DataOptions:
         str, typer.Option(metavar="NAME", help="How tables of text are written, for example latin-1.")
     ] = "utf-8"
     items: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A second table, of the items: title, genres, year.")
+        str | None,
+        typer.Option(metavar="FILE", help="A second table, of the items, or its address: title, genres, year."),
     ] = None
     items_id_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="In that table: the items (default: as in the ratings).")
@@ -84,8 +86,8 @@ class DataOptions:
         typer.Option("--items-public", help="That table is public: it was made without looking at the ratings."),
     ] = False
     users: Annotated[
-        Path | None,
-        typer.Option("--users", metavar="FILE", help="A second table, of the users: age, gender, occupation."),
+        str | None,
+        typer.Option("--users", metavar="FILE", help="A table of the users, or its address: age, gender, occupation."),
     ] = None
     repeats: Annotated[
         str | None,
@@ -96,6 +98,8 @@ class DataOptions:
     ] = None
 
     def __post_init__(self) -> None:
+        for name in ("items", "users"):
+            object.__setattr__(self, name, shown_place(getattr(self, name)))
         if "://" not in self.data and self.query is None:
             return
         from discreet.data.remote import Remote, is_remote, local_path
@@ -182,15 +186,21 @@ class DataOptions:
         except UnknownNameError as error:
             raise error.with_hint("`discreet data list` lists them") from None
         self._note_unused()
-        if self.users is not None:
-            from discreet.data.user_file import read_users
-
-            ratings = read_users(self.users, self.user_column or "user").of(ratings)
+        if (known := self.facts()) is not None:
+            ratings = known.of(ratings)
         require(
             not (merged and ratings.has_repeats),
             f"{self.data} has several ratings of one item by one user: merge them with --repeats last, mean or recency",
         )
         return ratings
+
+    def facts(self) -> "UserFacts | None":
+        """What is known of the users besides their ratings."""
+        if self.users is None:
+            return None
+        from discreet.data.user_file import read_users
+
+        return read_users(self.users, self.user_column or "user")
 
     def public_catalogue(self) -> "Catalogue":
         """The public items, without reading a rating; of a table of ratings the first row alone is looked at."""
@@ -234,13 +244,14 @@ class DataOptions:
         from discreet.data.item_file import ItemColumns, unused_columns
         from discreet.data.tables import is_table
 
-        if self.items is None or not self.items.is_file() or not is_table(self.items):
+        file = Path(self.items or "")
+        if self.items is None or not file.is_file() or not is_table(file):
             return
         item = self.items_id_column or self.item_column or "item"
         columns = ItemColumns(item=item, title=self.title_column, features=tuple(_names(self.features) or ()))
         text = self._text(self.items_columns)
-        if left := [name[:LONGEST_NAME] for name in unused_columns(self.items, columns, text)]:
-            note(f"Of {self.items.name} these columns are not used: {', '.join(left)}; --features NAMES would.")
+        if left := [name[:LONGEST_NAME] for name in unused_columns(file, columns, text)]:
+            note(f"Of {file.name} these columns are not used: {', '.join(left)}; --features NAMES would.")
 
     def check(self) -> None:
         """Raise for an option that says nothing about these data: it was meant to change something."""
@@ -298,6 +309,15 @@ class DataOptions:
     def name(self) -> str:
         """What reports call the data: its name, or that of its file."""
         return Path(self.data).name or self.data
+
+
+def shown_place(place: str | None) -> str | None:
+    """A path, or an address that shows no password from here on."""
+    if place is None or "://" not in place:
+        return place
+    from discreet.data.remote import Remote, is_remote, local_path
+
+    return Remote.of(place) if is_remote(place) else local_path(place)
 
 
 def _names(text: str | None) -> list[str] | None:

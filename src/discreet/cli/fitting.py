@@ -37,6 +37,8 @@ from discreet.errors import require
 if TYPE_CHECKING:
     from discreet.fitting.fit_and_save import Fitted
 
+PREVIOUS = "previous"
+
 
 @grouped
 def fit(
@@ -64,11 +66,12 @@ def fit(
     replace: Replace = False,
     sign: Sign = None,
     prior: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--prior",
             metavar="DIR",
-            help="Another release (public data, last month) whose items are matched; believed as far as noisy sums do.",
+            help="Another release (public data, last month) whose items are matched; believed as far as noisy sums do. "
+            "'previous': the one that is replaced, if there is one.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -116,10 +119,10 @@ def fit(
             f"{split_name(name)[0]} does not plan by the number of users: leave out --audience",
         )
     known = None
-    if prior is not None:
+    if prior is not None and (prior != PREVIOUS or output.exists()):
         from discreet.releases.release import Release
 
-        known = Release.load(prior)
+        known = Release.load(output if prior == PREVIOUS else Path(prior))
     key = signing_key(sign)  # one that cannot be read is found before anything is spent
     with bar() as progress, cluster.loading(source, privacy.engine, progress) as load:
         done = fit_and_save(

@@ -33,6 +33,8 @@ from typing import Any, get_type_hints
 from discreet.errors import InputError, UnknownNameError
 
 NAME = "discreet.toml"
+PLACES = ("source", "url", "items", "users", "exclude", "only", "prior")
+"""Keys that name a file beside it, or something with an address."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,14 +52,14 @@ class DataSection:
     columns: str | None = None
     separator: str | None = None
     encoding: str | None = None
-    items: Path | None = None
+    items: str | None = None
     items_public: bool | None = None
     items_id_column: str | None = None
     items_columns: str | None = None
     title_column: str | None = None
     features: str | None = None
     drop_unlisted: bool | None = None
-    users: Path | None = None
+    users: str | None = None
     repeats: str | None = None
 
 
@@ -76,6 +78,8 @@ class FitSection:
     release: Path | None = None
     sign: Path | None = None
     once_per: str | None = None
+    purpose: str | None = None
+    prior: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +99,8 @@ class RecommendSection:
 
     output: Path | None = None
     k: int | None = None
-    exclude: Path | None = None
-    only: Path | None = None
+    exclude: str | None = None
+    only: str | None = None
     chunk: int | None = None
     titles: bool | None = None
 
@@ -220,8 +224,9 @@ def _value(path: Path, what: str, hint: Any, value: Any) -> Any:
             bool: "true or false",
             Path: "a path, in quotes",
         }
-        raise InputError.at(str(path), f"{what} must be {words[kind]}")
-    if what.startswith(("source in", "url in")):
+        place = what.partition(" in [")[0] in PLACES[2:]
+        raise InputError.at(str(path), f"{what} must be {words[Path if place else kind]}")
+    if what.partition(" in [")[0] in PLACES and value != "previous":
         return _place(path, value)
     return value
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.data_options import shown_place
 from discreet.cli.options import DataOptions, Json, OwnModel, grouped, typed
 from discreet.cli.progress import bar
 from discreet.cli.settings import own_kind
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
 
 
 Exclude = Annotated[
-    Path | None,
-    typer.Option("--exclude", metavar="FILE", help="Items that are not recommended: a column item, or one a line."),
+    str | None,
+    typer.Option(
+        "--exclude", metavar="FILE", help="Items that are not recommended: a column item, or one a line; or an address."
+    ),
 ]
 Only = Annotated[
-    Path | None,
-    typer.Option("--only", metavar="FILE", help="The only items that are, for example those in stock."),
+    str | None,
+    typer.Option("--only", metavar="FILE", help="The only items that are, for example those in stock; or an address."),
 ]
 
 
@@ -54,6 +57,9 @@ class NightOptions:
     separator: Annotated[str | None, typer.Option(metavar="MARK", help="With --all: as for `discreet fit`.")] = None
     encoding: Annotated[str, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = "utf-8"
     repeats: Annotated[str | None, typer.Option(metavar="RULE", help="With --all: as for `discreet fit`.")] = None
+    users: Annotated[str | None, typer.Option("--users", metavar="FILE", help="With --all: as for `discreet fit`.")] = (
+        None
+    )
     chunk: Annotated[
         int | None, typer.Option("--chunk", metavar="N", help="With --all: users that are worked on at a time.")
     ] = None
@@ -142,13 +148,14 @@ def recommend(
         note(f"The {what} no more than {len(suggestions)} other items.")
 
 
-def names_of(path: Path | None) -> list[str] | None:
-    """The items that a file lists."""
-    if path is None:
+def names_of(place: str | None) -> list[str] | None:
+    """The items that a file, a database or an object store lists."""
+    place = shown_place(place)
+    if place is None:
         return None
     from discreet.data.names_file import read_names
 
-    return read_names(path)
+    return read_names(place)
 
 
 def recommend_to_all(
@@ -156,8 +163,8 @@ def recommend_to_all(
     words: Sequence[str],
     night: NightOptions,
     k: int | None,
-    exclude: Path | None,
-    only: Path | None,
+    exclude: str | None,
+    only: str | None,
     model: Any,
     *,
     as_json: bool,
@@ -182,6 +189,7 @@ def recommend_to_all(
         separator=night.separator,
         encoding=night.encoding,
         repeats=night.repeats,
+        users=night.users,
         query=night.query,
     )
     loaded = Release.load(folder, model=model)
@@ -194,6 +202,7 @@ def recommend_to_all(
             exclude=names_of(exclude),
             only=names_of(only),
             repeats=options.rule,
+            users=options.facts(),
             titles=night.titles,
             chunk=CHUNK if night.chunk is None else night.chunk,
             progress=progress,

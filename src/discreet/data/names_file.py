@@ -4,12 +4,13 @@ import csv
 from pathlib import Path
 
 from discreet.data.columns import SEPARATORS, ending
+from discreet.data.remote import Remote, is_remote, remote_frame
 from discreet.data.sources import decode, open_bytes
 from discreet.errors import DataError, library_for
 
 
 def read_names(path: str | Path) -> list[str]:
-    """Names of items: a table with a column ``item`` or ``title``, or plain text with one name on each line.
+    """Names of items: a table with a column ``item`` or ``title``, here or at an address; or text, one on each line.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "stock.csv"
@@ -17,6 +18,8 @@ def read_names(path: str | Path) -> list[str]:
     >>> read_names(file)
     ['17', '42']
     """
+    if is_remote(path):
+        return _elsewhere(Remote.of(str(path)))
     path = Path(path)
     if ending(path) in (".parquet", ".pq", ".arrow", ".feather", ".ipc"):
         return _of_columns(path)
@@ -37,6 +40,16 @@ def read_names(path: str | Path) -> list[str]:
     if not found:
         raise DataError(f"{path} names no item")
     return found
+
+
+def _elsewhere(address: Remote) -> list[str]:
+    """The names that a database or an object store lists."""
+
+    def wanted(names: list[str]) -> dict[str, str]:
+        return {"item": "title" if "title" in names and "item" not in names else "item"}
+
+    names = remote_frame(address, wanted)["item"].cast(str).drop_nulls()
+    return [name for name in names.to_list() if name]
 
 
 def _of_columns(path: Path) -> list[str]:

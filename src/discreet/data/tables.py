@@ -23,7 +23,7 @@ from discreet.errors import DataError, InputError, require
 from discreet.processes import require_threads
 from discreet.types import Progress, no_progress
 
-BATCH = 2_000_000  # rows that are looked at together
+BATCH = 2**17  # rows that are looked at together
 
 
 def is_table(path: Path) -> bool:

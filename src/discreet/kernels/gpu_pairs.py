@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from discreet.extras import load_extra
-from discreet.types import AnyArray, Floats, Indices, Offsets
+from discreet.types import AnyArray, Floats, Indices
 
 BLOCK_CELLS = 1 << 32
 """Of a block of users, spread out: 4 GB for each matrix of bytes, of which there are up to six; on a GPU with less
@@ -76,8 +76,8 @@ def best_device() -> str:
     return "cuda" if load_torch().cuda.is_available() else "cpu"
 
 
-Columns = tuple[Offsets, Indices, Floats]
-"""Where each user's ratings start, their items and their values."""
+Columns = tuple[AnyArray, ...]
+"""Where each user's ratings start, their items, their values, and more columns of them if need be."""
 
 
 def pair_totals(question: PairQuestion, parts: Iterable[Columns], device: str | None = None) -> "PairTotals":
@@ -88,19 +88,19 @@ def pair_totals(question: PairQuestion, parts: Iterable[Columns], device: str | 
     return totals
 
 
-def on_device(parts: Iterable[Columns], device: str) -> Iterator[tuple[Any, Any, Any]]:
-    """The columns of parts as tensors, the next part on its way while one is worked on."""
-    torch = load_torch()
+def on_device(parts: Iterable[Columns], device: str, users: int | None = None) -> Iterator[tuple[Any, ...]]:
+    """The columns of parts as tensors, of so many users at once, the next on its way while one is worked on."""
+    torch, users = load_torch(), users or PART
     if not device.startswith("cuda"):
         for part in parts:
-            for indptr, items, values in _pieces(part):
-                yield torch.tensor(indptr), torch.tensor(items), torch.tensor(values)
+            for piece in _pieces(part, users):
+                yield tuple(torch.tensor(column) for column in piece)
         return
     copying, working = torch.cuda.Stream(device), torch.cuda.current_stream(device)
     pinned: list[dict[int, Any]] = [{}, {}]
     sent: list[Any] = [None, None]
     waiting: Any = None
-    for number, piece in enumerate(own for part in parts for own in _pieces(part)):
+    for number, piece in enumerate(own for part in parts for own in _pieces(part, users)):
         side = number % 2
         if sent[side] is not None:
             sent[side].synchronize()  # its pinned memory is free again
@@ -115,12 +115,12 @@ def on_device(parts: Iterable[Columns], device: str) -> Iterator[tuple[Any, Any,
         yield _arrived(working, *waiting)
 
 
-def _pieces(part: Columns) -> Iterator[Columns]:
-    indptr, items, values = part
-    for first in range(0, len(indptr) - 1, PART):
-        own = indptr[first : first + PART + 1]
+def _pieces(part: Columns, users: int) -> Iterator[Columns]:
+    indptr, *columns = part
+    for first in range(0, len(indptr) - 1, users):
+        own = indptr[first : first + users + 1]
         rows = slice(int(own[0]), int(own[-1]))
-        yield own - own[0], items[rows], values[rows]
+        yield own - own[0], *(column[rows] for column in columns)
 
 
 def _copied(torch: Any, pinned: dict[int, Any], place: int, column: Any, device: str) -> Any:

@@ -45,9 +45,9 @@ class Contribution:
         Over how many users it is summed exactly, where its bound rests on that; more are refused before anything is
         charged. ``MOST_USERS`` where it has a ``finish``.
     on_torch
-        The total over some parts of the ratings by torch, for populations whose ``engine`` it is: the same whole
-        numbers, so it needs a ``finish``, and the bounds hold for it. It takes the parts one by one, so that it may
-        work on one while the next is read.
+        The total over some parts of the ratings by torch, for populations whose ``engine`` it is: the same numbers to
+        the last bit, so the bounds hold for it; where there are none, the same up to rounding. It takes the parts one
+        by one, so that it may work on one while the next is read.
     over_parts
         Set by the engine: ``on_torch``, where that computes the total.
     on_device
@@ -67,8 +67,10 @@ class Contribution:
     on_device: Callable[[Ratings], Any] | None = None
 
     def __post_init__(self) -> None:
-        if self.on_torch is not None and self.finish is None:
-            raise InputError(f"{self.name!r} needs a finish: only whole numbers are the same on every engine")
+        if self.on_torch is not None and self.finish is None and self.most_users is None and self.bounds:
+            raise InputError(
+                f"{self.name!r} needs a finish or most_users: only exact sums are the same on every engine"
+            )
         if self.finish is not None and self.most_users is None:
             object.__setattr__(self, "most_users", MOST_USERS)
 

@@ -27,7 +27,9 @@ c_i² (κ² ‖M‖² + y_ui² ‖z‖²) = 1, or to 0 for a user who keeps no r
 w_u and what is kept come from the user's own ratings and tag (a function of the user's name and a key that is drawn
 beforehand) and from what was public or released before, so no other user's answer changes. ∎ ‖p_u‖ needs no clipping,
 which would bias the equations. NaN and infinite values, from a regression that overflows, count as 0: noise would not
-hide them.
+hide them. The rows of items, residuals and coefficients of a user's own fit are rounded to public lattices, and the sum
+in w_u is rounded up, so that a user says the same to the last bit wherever it is computed: on another processor, or on
+a GPU (:mod:`discreet.kernels.own_fits`).
 
 **L2, one rating: 2.** One rating changes p_u, and with it all that u sends: one vector of length 1 becomes another.
 (They can be nearly opposite: with one rating left of two, y may change its sign.) The same holds for a rating that is
@@ -35,14 +37,17 @@ replaced. So one rating costs as much as replacing a user, and there is no cheap
 """
 
 import hashlib
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.kernels.pairs import pair_products
-from discreet.kernels.statistics import bounded_statistics
+from discreet.kernels.gpu_sweeps import sweep_total
+from discreet.kernels.own_fits import SweepQuestion, WholeRows, bits_for, own_answers, unit_for
+from discreet.kernels.statistics import LATTICE, add_bounded_statistics, by_place
 from discreet.models.home.fold_in import fixed
 from discreet.models.home.user_regression import UserRegression
 from discreet.populations.bounded import tags_of
@@ -61,8 +66,10 @@ class _Constants:
 
     least_count: float = 1.0
     """Items with a smaller count get the weight of items with this one: denoised counts can be near 0."""
-    length: float = 1 - 2.0**-30
-    """The norm of a user's answer: a little below 1, as rounding in doubles must not lengthen it."""
+    widest: float = 16.0
+    """In users' own fits residuals are clipped at so many of their standard deviations, several widths of a scale."""
+    users_at_once: int = 2048
+    """So many users' own squares stay in the cache of a processor while they are added up."""
 
 
 CONSTANTS = _Constants()
@@ -115,7 +122,9 @@ class FactorSums:
         shape = (len(self.listed), d * (d + 1) // 2 + d)
         bounds = (Bound("user", "l2", 1.0), Bound("rating", "l2", 2.0, replace=2.0))
         name, most = "what users' own factors say about each item", most_on_lattice(1.0)
-        return Contribution(name, shape, self._total, bounds, "gaussian", most_users=most)
+        return Contribution(
+            name, shape, self._total, bounds, "gaussian", most_users=most, on_torch=self._total_by_torch
+        )
 
     @property
     def item_weights(self) -> Doubles:
@@ -135,43 +144,54 @@ class FactorSums:
         grams[:, rows, columns] = grams[:, columns, rows] = packed
         return grams, np.asarray(sums[:, -d:])
 
-    def _total(self, ratings: Ratings) -> Doubles:
-        own, unknown = self.known.posteriors(ratings, self.factors)  # from all own ratings, whatever is kept below
-        position = np.full(ratings.n_items, -1, dtype=np.int32)
+    @property
+    def question(self) -> SweepQuestion:
+        """All that is public, for a kernel."""
+        known, bits = self.known, bits_for(len(self.base))
+        position = np.full(len(self.base), -1, dtype=np.int32)
         position[self.listed] = np.arange(len(self.listed), dtype=np.int32)
-        kept = np.flatnonzero(self._keeps(ratings, position))
-        places, users = position[ratings.item_index[kept]], ratings.user_index[kept]
-        order = np.argsort(places, kind="stable")
-        kept, places, users = kept[order], places[order], users[order]
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(places, minlength=len(self.listed)))]).astype(np.int64)
-
-        rest, items = own.shape[1] - self.factors, ratings.item_index[kept]
-        known = pair_products(fixed(own[:, :rest].copy()), fixed(self.known.rows[:, :rest].copy()), users, items)
-        left = ratings.values[kept].astype(np.float64) - self.base[items] - known
-        targets = _finite(np.clip(left, -self.clip, self.clip))
-        factors = np.concatenate([np.full((len(own), 1), self.constant), _finite(own[:, rest:])], axis=1)
-        squares = self._squares(factors, _finite(unknown))
-        weights = self._weights_of_users(factors, squares, targets, users, self.item_weights[places])
-        squares *= weights[:, None]
-        return np.asarray(
-            bounded_statistics(indptr, users, targets * weights[users], factors, squares, self.item_weights)
+        roots = np.sqrt(known.weights.astype(np.float64))
+        return SweepQuestion(
+            position=position,
+            weights=self.item_weights,
+            fitted=WholeRows.of(known.rows * roots[:, None], bits),
+            centre=known.base.astype(np.float64),
+            roots=roots,
+            penalty=float(known.residual_variance),
+            target_unit=unit_for(CONSTANTS.widest * math.sqrt(known.residual_variance), bits),
+            plain=WholeRows.of(known.rows[:, : known.rows.shape[1] - self.factors], bits),
+            base=self.base.astype(np.float64),
+            factors=self.factors,
+            clip=float(self.clip),
+            constant=self.constant,
+            relative_weight=self.relative_weight,
+            covariance_weight=self.covariance_weight,
         )
 
-    def _squares(self, factors: Doubles, unknown: Doubles) -> Doubles:
-        """κ M of every user, packed, off the diagonal √2 times as large."""
-        rows, columns = np.tril_indices(self.factors + 1)
-        squares = factors[:, rows] * factors[:, columns]
-        squares[:, columns > 0] += self.covariance_weight * unknown  # the triangle without its first column, row by row
-        return np.asarray(squares * np.where(rows == columns, self.relative_weight, self.relative_weight * np.sqrt(2)))
+    def _total(self, ratings: Ratings) -> Doubles:
+        question, indptr = self.question, ratings.indptr
+        kept = self._keeps(ratings, question.position)
+        steps = np.zeros(self.contribution.shape)
+        for first in range(0, ratings.n_users, CONSTANTS.users_at_once):
+            last = min(first + CONSTANTS.users_at_once, ratings.n_users)
+            own, starts = slice(indptr[first], indptr[last]), indptr[first : last + 1] - indptr[first]
+            items, values = fixed(ratings.item_index[own]), fixed(ratings.values[own])
+            # From all own ratings, whatever is kept.
+            targets, factors, squares = own_answers(question, starts, items, values, fixed(kept[own]))
+            places = np.where(kept[own], question.position[items], -1)
+            said = by_place(starts, places, targets, len(self.listed))
+            add_bounded_statistics(steps, *said, factors, squares, question.weights)
+        return np.asarray(steps / LATTICE)
 
-    def _weights_of_users(
-        self, factors: Doubles, squares: Doubles, targets: Doubles, users: Indices, item_weights: Doubles
-    ) -> Doubles:
-        """The w above."""
-        of_squares, of_factors = (squares**2).sum(axis=1), (factors**2).sum(axis=1)
-        own = item_weights**2 * (of_squares[users] + of_factors[users] * targets**2)
-        length = np.sqrt(np.bincount(users, weights=own, minlength=len(factors)))
-        return np.asarray(np.divide(CONSTANTS.length, length, out=np.zeros_like(length), where=length > 0))
+    def _total_by_torch(self, parts: Iterable[Ratings]) -> Doubles:
+        question, all_listed = self.question, self.weighting == "adaptive"
+
+        def columns() -> Iterator[tuple[AnyArray, ...]]:
+            for part in parts:
+                own = part.indptr, part.item_index, part.values
+                yield own if all_listed else (*own, self._keeps(part, question.position))
+
+        return sweep_total(question, columns())
 
     def _keeps(self, ratings: Ratings, position: Indices) -> Booleans:
         """Which ratings a user's answer is about: a function of the user's own ratings and of public facts."""
@@ -195,8 +215,3 @@ class FactorSums:
             kept[order] = np.arange(len(rows)) - indptr[users[order]] < self.kept
         listed[rows[~kept]] = False
         return np.asarray(listed)
-
-
-def _finite(values: AnyArray) -> Doubles:
-    """In doubles, with 0 for NaN and infinities."""
-    return np.nan_to_num(values.astype(np.float64), copy=False, nan=0.0, posinf=0.0, neginf=0.0)

@@ -1,0 +1,194 @@
+"""A sweep of private ALS by torch: the sums of :mod:`discreet.kernels.own_fits`, bit by bit.
+
+A block of users at a time: their Gram matrices are products of whole numbers in doubles, which are exact; Cholesky's
+method takes all users of the block one column further with every step; what is said of items is then summed a block of
+items at a time. Every product, root, quotient and difference is an operation of its own, rounded as on the processor.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from discreet.extras import load_extra
+from discreet.kernels.gpu_pairs import Columns, best_device, on_device
+from discreet.kernels.gpu_rows import Block, blocks
+from discreet.kernels.own_fits import LENGTH, MOST_OWN, OWN_UNIT, SHARE_UNIT, SweepQuestion
+from discreet.kernels.statistics import LATTICE
+from discreet.types import Doubles
+
+USERS = 1 << 17
+"""Users that are copied at once."""
+BYTES = 1 << 31
+"""Of the largest matrix of a block, of which there are a few; on a GPU with less memory fewer."""
+MEMORY_SHARE = 24
+"""It takes at most one part in so many of a GPU's memory."""
+
+
+def sweep_total(question: SweepQuestion, parts: Iterable[Columns], device: str | None = None) -> Doubles:
+    """What users say of every listed item, added up over all parts, which may have a column of what is kept."""
+    sweep = Sweep(question, best_device() if device is None else device)
+    for columns in on_device(parts, sweep.device, USERS):
+        sweep.add(*columns)
+    return sweep.total()
+
+
+class Sweep:
+    """The sums so far."""
+
+    def __init__(self, question: SweepQuestion, device: str) -> None:
+        torch = load_extra("torch", "torch", "an engine of torch")
+        self.question, self.device = question, device
+
+        def there(array: Any) -> Any:
+            return torch.tensor(array, device=device)
+
+        fitted, plain = question.fitted.rows, question.plain.rows
+        nothing = np.zeros((1, fitted.shape[1] + plain.shape[1]))
+        self._rows = there(np.concatenate([np.concatenate([fitted, plain], axis=1), nothing]))  # the last for no item
+        self._centre, self._roots, self._base = there(question.centre), there(question.roots), there(question.base)
+        self._position, self._weights = there(question.position).long(), there(question.weights)
+        self._scales = there(question.square_scales)
+        self._lower = torch.tril_indices(question.factors + 1, question.factors + 1, device=device)
+        self.d, self.f = fitted.shape[1], question.factors + 1
+        cells = len(question.square_scales) + self.f
+        self.sums = torch.zeros((len(question.weights), cells), dtype=torch.float64, device=device)
+        self._bytes = BYTES
+        if device.startswith("cuda"):
+            self._bytes = min(BYTES, torch.cuda.mem_get_info()[1] // MEMORY_SHARE)
+        self.operations = 0
+        """Of products of matrices and eliminations so far; a product and its addition count 2."""
+        self.bytes_moved = 0
+        """At least: every matrix is written and read once."""
+
+    def total(self) -> Doubles:
+        """The sums, as :func:`discreet.kernels.statistics.add_bounded_statistics` adds them up."""
+        found: Doubles = (self.sums / LATTICE).cpu().numpy()
+        return found
+
+    def add(self, indptr: Any, items: Any, values: Any, kept: Any = None) -> None:
+        """Add users: where the ratings of each start, their items and values, and which of them are kept."""
+        torch = load_extra("torch", "torch", "an engine of torch")
+        if len(items) == 0:
+            return
+        items = items.long()
+        place = self._position[items]
+        kept = (place >= 0) if kept is None else (place >= 0) & kept
+        lengths = (indptr[1:] - indptr[:-1]).cpu().numpy()
+        wide, users = self._rows.shape[1] + 1, len(lengths)
+        values = values.double()
+        # One more of each, for places past the last rating: no item, and nothing to say.
+        of_fit = (values - self._centre[items]) * self._roots[items] * (1 / self.question.target_unit)
+        most = 2.0**self.question.bits
+        of_fit = torch.nan_to_num(torch.round(of_fit).clamp_(-most, most), nan=0.0)
+        left = values - self._base[items]
+        c = torch.where(kept, self._weights[place.clamp(min=0)], 0.0)
+        more = (_longer(torch, items, len(self._rows) - 1), *(_longer(torch, x, 0) for x in (of_fit, left, c * c)))
+        targets = torch.zeros(len(items) + 1, dtype=torch.float64, device=self.device)
+        answers = torch.zeros((users + 1, self.sums.shape[1]), dtype=torch.float64, device=self.device)
+        at_once = max(1, self._bytes // (8 * wide * wide))
+        for block in blocks(indptr, lengths, self._bytes // (8 * wide), at_once):
+            self._answer(torch, block, *more, targets, answers)
+        self._add_up(torch, indptr, place, kept, targets, answers)
+
+    def _answer(
+        self, torch: Any, block: Block, items: Any, of_fit: Any, left: Any, squared: Any, targets: Any, answers: Any
+    ) -> None:
+        """Fill in what users of a block say: w y of their ratings, w κ M and z of their own."""
+        question, d = self.question, self.d
+        users, longest = block.places.shape
+        rows = self._rows[items[block.places]]  # users, ratings, both kinds of rows
+        matrix = torch.zeros((users, d + 1, d + 1), dtype=torch.float64, device=self.device)
+        if longest:
+            both = torch.cat([rows[:, :, :d], of_fit[block.places][:, :, None]], dim=2)
+            torch.bmm(both.transpose(1, 2), both, out=matrix)
+            del both
+        matrix = matrix.permute(1, 2, 0).contiguous()  # a cell of all users side by side
+        own, corner = self._fit(torch, matrix[:d])
+        z = torch.cat([torch.full_like(own[:1], question.constant), own[d - self.f + 1 :] * OWN_UNIT])
+        upper, lower = self._lower
+        cells = z[upper] * z[lower]
+        inner = lower > 0
+        unknown = corner[upper[inner] - 1, lower[inner] - 1] * question.whole_penalty
+        unknown = torch.nan_to_num(unknown, nan=0.0, posinf=0.0, neginf=0.0)
+        cells[inner] = cells[inner] + unknown * question.covariance_weight
+        cells = cells * self._scales[:, None]
+        of_squares, of_factors = _in_order(cells * cells), _in_order(z * z)
+        self.operations += 2 * users * longest * (d + 1) ** 2 + users * d**3 // 3
+        self.bytes_moved += 16 * users * (longest * rows.shape[2] + d**3 // 3)
+        weight = torch.zeros(users, dtype=torch.float64, device=self.device)
+        if longest:
+            known = torch.bmm(rows[:, :, d:], own[: d - self.f + 1].T[:, :, None])[:, :, 0]
+            y = left[block.places] - known * (question.plain.unit * OWN_UNIT)
+            y = torch.nan_to_num(y.clamp_(-question.clip, question.clip), nan=0.0)
+            share = (y * y * of_factors[:, None] + of_squares[:, None]) * squared[block.places]
+            largest = share.amax(dim=1)
+            whole = torch.ceil(share / torch.where(largest > 0, largest, 1.0)[:, None] / SHARE_UNIT).sum(dim=1)
+            length = torch.sqrt(largest * (whole * SHARE_UNIT))
+            weight = torch.where(whole > 0, LENGTH / torch.where(whole > 0, length, 1.0), 0.0)
+            targets[block.places] = y * weight[:, None]
+        answers[block.rows] = torch.cat([cells * weight, z]).T
+
+    def _fit(self, torch: Any, matrix: Any) -> tuple[Any, Any]:
+        """The coefficients, and the last corner of the inverse, of all users: users are the last dimension."""
+        question, d, f = self.question, self.d, self.f
+        penalty = question.whole_penalty
+        inverse = torch.empty_like(matrix[:, 0])
+        for k in range(d):
+            matrix[k, k] += penalty
+        for k in range(d):
+            pivot = matrix[k, k]
+            inverse[k] = 1 / torch.sqrt(torch.where(pivot > penalty / 2, pivot, penalty / 2))
+            matrix[k, k + 1 :] *= inverse[k]
+            own = matrix[k, k + 1 :]
+            matrix[k + 1 :, k + 1 :] -= own[: d - k - 1, None] * own
+        found, right = torch.empty_like(inverse), matrix[:, d]
+        for k in range(d - 1, -1, -1):
+            found[k] = right[k] * inverse[k]
+            right[:k] -= matrix[:k, k] * found[k]
+        found = torch.round(found * question.own_scale)
+        found = torch.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0).clamp_(-MOST_OWN, MOST_OWN)
+        first = d - f + 1
+        turned = torch.zeros((f - 1, f - 1, matrix.shape[2]), dtype=torch.float64, device=self.device)
+        for k in range(f - 1):
+            turned[k, k] = 1.0
+        for k in range(f - 1):
+            turned[k] *= inverse[first + k]
+            turned[k + 1 :] -= matrix[first + k, first + k + 1 : d, None] * turned[k]
+        return found, _in_order(turned[:, :, None] * turned[:, None])
+
+    def _add_up(self, torch: Any, indptr: Any, place: Any, kept: Any, targets: Any, answers: Any) -> None:
+        """Add what is said of items; sums of whole numbers, exact in any order."""
+        users = torch.repeat_interleave(
+            torch.arange(len(indptr) - 1, device=self.device), indptr[1:] - indptr[:-1], output_size=len(place)
+        )
+        here = torch.nonzero(kept)[:, 0]
+        place, order = torch.sort(place[here].to(torch.int32))
+        here = here[order]
+        lengths = torch.bincount(place, minlength=len(self.sums))
+        starts = torch.cat([torch.zeros_like(lengths[:1]), torch.cumsum(lengths, 0)])
+        # One more of each, for places past the last: nobody, who says nothing.
+        of_user, targets = _longer(torch, users[here], len(answers) - 1), _longer(torch, targets[here], 0.0)
+        packed, at_once = len(self._scales), self._bytes // (8 * self.sums.shape[1])
+        for block in blocks(starts, lengths.cpu().numpy(), at_once, at_once):
+            if block.places.shape[1] == 0:
+                continue
+            said = answers[of_user[block.places]]
+            scale = self._weights[block.rows] * LATTICE
+            said[:, :, :packed] *= scale[:, None, None]
+            said[:, :, packed:] *= (targets[block.places] * scale[:, None])[:, :, None]
+            self.sums[block.rows] += said.trunc_().sum(dim=1)
+            self.operations += 3 * said.numel()
+            self.bytes_moved += 48 * said.numel()
+
+
+def _longer(torch: Any, column: Any, value: Any) -> Any:
+    return torch.cat([column, torch.full_like(column[:1], value)])
+
+
+def _in_order(terms: Any) -> Any:
+    """The sum over the first dimension, one after the other."""
+    total = terms[0] * 0 if len(terms) else terms.sum(dim=0)
+    for term in terms:
+        total = total + term
+    return total
