@@ -58,9 +58,9 @@ class DataOptions:
         str | None,
         typer.Option(metavar="MARK", help="Between the fields of a table (default: recognised by its first row)."),
     ] = None
-    encoding: Annotated[
-        str, typer.Option(metavar="NAME", help="How tables of text are written, for example latin-1.")
-    ] = "utf-8"
+    encoding: Annotated[str, typer.Option(metavar="NAME", help="Encoding of text tables, for example latin-1.")] = (
+        "utf-8"
+    )
     items: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="A second table, of the items, or its address: title, genres, year."),

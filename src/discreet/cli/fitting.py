@@ -70,7 +70,7 @@ def fit(
         typer.Option(
             "--prior",
             metavar="DIR",
-            help="Another release (public data, last month) whose items are matched; believed as far as noisy sums do. "
+            help="A public release to start from; believed as far as the noisy sums agree with it. "
             "'previous': the one that is replaced, if there is one.",
         ),
     ] = None,

@@ -153,7 +153,7 @@ UnitOption = Annotated[
     str | None,
     typer.Option(
         metavar="UNIT",
-        help="Whose secret is kept: one rating (default), all of one user (user), or only a value (value).",
+        help="What is hidden: one rating (default), all ratings of a user (user), or only values (value).",
     ),
 ]
 Trust = Annotated[
