@@ -159,12 +159,12 @@ def test_the_module_of_the_page_opens_a_file_in_node(source, exported, node, tmp
     """As docs/device.md has it: copied into an app, or installed as a package."""
     shutil.copytree(exported("almanac").folder, tmp_path / "site")
     titles = exported("almanac").release.catalogue.titles.tolist()
-    program = f'''
+    program = f"""
         import {{ open }} from "./site/discreet.js";
         const release = await open({source});
         console.log(release.recommend({{ {json.dumps(titles[0])}: 5 }}, 3).length);
         await open("./nowhere.discreet").catch((error) => console.log(error.message));
-    '''
+    """
     (tmp_path / "app.mjs").write_text(program)
     said = subprocess.run([node, "app.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert said.splitlines() == ["3", "./nowhere.discreet cannot be read: there is no such file"]

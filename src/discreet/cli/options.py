@@ -77,7 +77,7 @@ PriorOption = Annotated[
     typer.Option(
         "--prior",
         metavar="DIR",
-        help="Another release (public data, last month) whose items are matched; believed as far as noisy sums do. "
+        help="A public release to start from; believed as far as the noisy sums agree with it. "
         f"'{PREVIOUS}': the one that a fit replaces, if there is one.",
     ),
 ]
@@ -154,7 +154,7 @@ UnitOption = Annotated[
     str | None,
     typer.Option(
         metavar="UNIT",
-        help="Whose secret is kept: one rating (default), all of one user (user), or only a value (value).",
+        help="What is hidden: one rating (default), all ratings of a user (user), or only values (value).",
     ),
 ]
 Trust = Annotated[
