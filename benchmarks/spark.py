@@ -17,13 +17,13 @@ import resource
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from spark_data import ITEMS, write_ratings
+from spark_processes import Watch, cpu_seconds
 
 ROOT = Path(__file__).parents[1]
 TERMS = {"epsilon": 1.0, "delta": 1e-6}
@@ -35,63 +35,10 @@ PARTS = 12
 SEED = 7
 """Of the noise: the sums are the same integers everywhere, so all fits denoise the same numbers."""
 MOST_OVERHEAD, MOST_EXPONENT = 2.5, 1.1
-"""What is promised of the largest size beside one machine, and of growth."""
-TICKS = os.sysconf("SC_CLK_TCK")
-
-
-# ── What a process and its children take ──
-
-
-def process_table() -> dict[int, tuple[int, float, int, str]]:
-    """Parent, CPU seconds, resident bytes and command of every process."""
-    found = {}
-    for place in Path("/proc").iterdir():
-        if not place.name.isdigit():
-            continue
-        try:
-            fields = (place / "stat").read_text().rpartition(")")[2].split()
-            command = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            pages = int((place / "statm").read_text().split()[1])
-        except (OSError, IndexError):
-            continue
-        seconds = sum(map(int, fields[11:15])) / TICKS
-        found[int(place.name)] = int(fields[1]), seconds, pages * resource.getpagesize(), command
-    return found
-
-
-def below(table: dict[int, tuple[int, float, int, str]], root: int) -> list[int]:
-    kept, grown = {root}, True
-    while grown:
-        more = {process for process, entry in table.items() if entry[0] in kept} - kept
-        kept, grown = kept | more, bool(more)
-    return sorted(kept)
-
-
-class Watch:
-    """The largest executor so far, looked at twice a second."""
-
-    def __init__(self) -> None:
-        self.most, self._over = 0, threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self._thread.start()
-
-    def _look(self) -> None:
-        while not self._over.wait(0.5):
-            table = process_table()
-            for process in below(table, os.getpid()):
-                if process in table and "CoarseGrainedExecutorBackend" in table[process][3]:
-                    own = sum(table[one][2] for one in below(table, process) if one in table)
-                    self.most = max(self.most, own)
-
-    def stop(self) -> float:
-        self._over.set()
-        self._thread.join()
-        return self.most / 2**30
-
-
-def cpu_seconds() -> float:
-    table = process_table()
-    return sum(table[process][1] for process in below(table, os.getpid()) if process in table)
+"""What is promised beside one machine, and of growth."""
+RUNS = ("single", "cluster", "mllib")
+LARGE = 10**8
+"""From so many ratings on; fewer are not what a cluster is for."""
 
 
 # ── The runs, each in a process ──
@@ -249,56 +196,71 @@ def run(kind: str, *words: object, bound: float | None = None) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def report(sizes: list[int], scratch: Path, peers: bool, shared: bool, bound: float) -> bool:
+ONE, PEER = "one machine, 2 threads", "MLlib ALS, 2 executors of 1 core"
+OURS = ("Spark, 1 executor of 2 cores", "Spark, 2 executors of 1 core")
+
+
+def report(sizes: list[int], scratch: Path, runs: list[str], shared: bool, bound: float) -> bool:
     """Print everything; whether it is as promised, by the clock or, on a shared machine, by the processors."""
     clock: dict[tuple[str, int], float] = {}
     cpu: dict[tuple[str, int], float] = {}
     right = True
-    one, others, mllib_als = "one machine, 2 threads", [], "MLlib ALS, 2 executors of 1 core"
     for size in sizes:
         folder = scratch / str(size)
         started = time.perf_counter()
         users = write_ratings(folder, size)
         print(f"\n{size:,} ratings, {users:,} users, written in {time.perf_counter() - started:.0f} s", flush=True)
         print(f"{'':34}{'read s':>8}{'fit s':>8}{'both s':>8}{'CPU s':>8}{'GiB':>6}{'RMSE':>8}", flush=True)
-        kinds = [
-            (one, ("single", folder)),
-            ("Spark, 1 executor of 2 cores", ("cluster", folder, 1)),
-            ("Spark, 2 executors of 1 core", ("cluster", folder, 2)),
-        ]
-        others = [label for label, _ in kinds[1:]]
-        if peers:
-            kinds.append((mllib_als, ("mllib", folder, 2)))
+        kinds = [(ONE, ("single",)), (OURS[0], ("cluster", 1)), (OURS[1], ("cluster", 2)), (PEER, ("mllib", 2))]
         digests = set()
-        for label, words in kinds:
-            found = run(*words, bound=bound if label == mllib_als else None)
+        for label, (kind, *words) in kinds:
+            if kind not in runs:
+                continue
+            found = run(kind, folder, *words, bound=bound if label == PEER else None)
             if found is None:
                 print(f"{label:34}not done after {bound:.0f} s", flush=True)
-                clock[label, size] = cpu[label, size] = math.nan
                 continue
-            digests |= {found["digest"]} if "digest" in found else set()
             clock[label, size], cpu[label, size] = found["read"] + found["fit"], found["cpu"]
             numbers = f"{found['read']:8.1f}{found['fit']:8.1f}{clock[label, size]:8.1f}{found['cpu']:8.1f}"
             print(f"{label:34}{numbers}{found['gib']:6.2f}{found['rmse']:8.4f}", flush=True)
             if "start" in found:
                 started, cpu_of_start = found["start"], found["start, cpu"]
                 print(f"    started before that: {started:.1f} s, {cpu_of_start:.1f} s of CPU", flush=True)
-        right &= len(digests) == 1
-        print(f"releases of all: {'equal, bit by bit' if len(digests) == 1 else 'DIFFERENT'}", flush=True)
-        for label in others:
-            ratios = [taken[label, size] / taken[one, size] for taken in (clock, cpu)]
-            print(f"{label}: {ratios[0]:.2f} times one machine by the clock, {ratios[1]:.2f} by CPU", flush=True)
+            digests |= {found["digest"]} if "digest" in found else set()
+        if digests:
+            print(f"releases of all: {'equal, bit by bit' if len(digests) == 1 else 'DIFFERENT'}", flush=True)
+            right &= len(digests) == 1
+        right &= _compared(clock, cpu, size, shared)
+    if len(sizes) > 1:
+        right &= _grown(clock, cpu, sizes, shared)
+    print(f"{'as promised' if right else 'NOT as promised'}, by {'CPU' if shared else 'the clock'}")
+    return right
+
+
+Taken = dict[tuple[str, int], float]
+
+
+def _compared(clock: Taken, cpu: Taken, size: int, shared: bool) -> bool:
+    """Print how the cluster compares with one machine and with MLlib; whether as promised, for large sizes."""
+    right = True
+    for label in OURS:
+        for other, most in ((ONE, MOST_OVERHEAD), (PEER, 1.0)):
+            if (label, size) in clock and (other, size) in clock:
+                ratios = [taken[label, size] / taken[other, size] for taken in (clock, cpu)]
+                print(f"{label}: {ratios[0]:.2f} times {other} by the clock, {ratios[1]:.2f} by CPU", flush=True)
+                right &= size < LARGE or ratios[shared] <= most
+    return right
+
+
+def _grown(clock: Taken, cpu: Taken, sizes: list[int], shared: bool) -> bool:
+    """Print how time grows from the smallest to the largest size; whether as promised."""
+    right = True
     low, high = sizes[0], sizes[-1]
-    for label in dict.fromkeys(label for label, _ in clock):
-        if len(sizes) > 1:
+    for label in (ONE, *OURS, PEER):
+        if (label, low) in clock and (label, high) in clock:
             powers = [_exponent(taken[label, low], taken[label, high], high / low) for taken in (clock, cpu)]
             print(f"{label}: grows as ratings to the power {powers[0]:.2f} by the clock, {powers[1]:.2f} by CPU")
-    taken = cpu if shared else clock
-    right &= all(taken[label, high] <= MOST_OVERHEAD * taken[one, high] for label in others)
-    right &= not peers or not taken[others[-1], high] > taken[mllib_als, high]  # NaN where it was not done
-    if len(sizes) > 1:
-        right &= all(_exponent(taken[n, low], taken[n, high], high / low) <= MOST_EXPONENT for n in others)
-    print(f"{'as promised' if right else 'NOT as promised'}, by {'CPU' if shared else 'the clock'}")
+            right &= label not in OURS or powers[shared] <= MOST_EXPONENT
     return right
 
 
@@ -367,7 +329,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ratings", type=float, nargs="+", default=[1e7, 1e8])
     parser.add_argument("--scratch", type=Path, help="folder for the made-up ratings")
-    parser.add_argument("--no-peers", action="store_true", help="leave out MLlib")
+    parser.add_argument("--runs", nargs="+", default=RUNS, choices=RUNS, help="leave out the others")
     parser.add_argument("--shared", action="store_true", help="judge by processor time: others use this machine")
     parser.add_argument("--bound", type=float, default=3600, help="seconds that MLlib may take")
     parser.add_argument("--cost", type=float, nargs="*", metavar="N", help="three sizes and a fourth")

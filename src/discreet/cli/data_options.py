@@ -39,8 +39,10 @@ class DataOptions:
     columns: str | None = option(
         metavar="NAMES", help="Of a table without a header: its columns, as in user,item,rating,time."
     )
-    separator: str | None = option(metavar="MARK", help="Between the fields of a table (default: its first row tells).")
-    encoding: str = option(metavar="NAME", help="How tables of text are written, for example latin-1.", default="utf-8")
+    separator: str | None = option(
+        metavar="MARK", help="Between the fields of a table (default: recognised by its first row)."
+    )
+    encoding: str = option(metavar="NAME", help="Encoding of text tables, for example latin-1.", default="utf-8")
     items: str | None = option(
         metavar="FILE", help="A second table, of the items, or its address: title, genres, year."
     )

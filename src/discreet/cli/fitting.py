@@ -12,12 +12,14 @@ from discreet.cli.cluster import ClusterOptions
 from discreet.cli.models import shown
 from discreet.cli.nights import OncePer, run_name
 from discreet.cli.options import (
+    PREVIOUS,
     AccountOption,
     AudienceOption,
     BudgetUrl,
     DataOptions,
     Json,
     OwnModel,
+    PriorOption,
     PrivacyOptions,
     PurposeOption,
     ReleaseFolder,
@@ -29,15 +31,12 @@ from discreet.cli.options import (
     grouped,
 )
 from discreet.cli.progress import bar
-from discreet.cli.settings import AUTO, model_name, own_kind, parse_models, split_name
+from discreet.cli.settings import model_name, own_kind, planned_model
 from discreet.cli.tables import document, facts, note, say
 from discreet.cli.wishes import WishOptions
-from discreet.errors import require
 
 if TYPE_CHECKING:
     from discreet.fitting.fit_and_save import Fitted
-
-PREVIOUS = "previous"
 
 
 @grouped
@@ -65,63 +64,57 @@ def fit(
     budget: BudgetUrl = None,
     replace: Replace = False,
     sign: Sign = None,
-    prior: Annotated[
-        str | None,
-        typer.Option(
-            "--prior",
-            metavar="DIR",
-            help="Another release (public data, last month) whose items are matched; believed as far as noisy sums do. "
-            "'previous': the one that is replaced, if there is one.",
-        ),
-    ] = None,
+    prior: PriorOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be asked for and bought: see `discreet plan`.")
+        bool,
+        typer.Option("--dry-run", help="Only show what would be asked for and its cost: see `discreet plan`."),
     ] = False,
     json: Json = False,
 ) -> None:
     """Fit a model and write a release.
 
-    Without a model, one is chosen by public facts alone: about how many users take part, as far as that was announced,
-    how many items there are, the privacy that is asked for, and whether the items have genres or years.
+    Without a model, one is chosen by public facts alone: the announced number of users, the number of items, epsilon,
+    the unit, and whether the items have genres or years.
 
-    The release is a folder with what was learned about the items, and nothing about any user. What it costs is
-    booked on the budget of DATA first; what would overspend that is refused. So is a release without privacy, where a
-    limit was declared; after one, none can be declared any more. Where these ratings were evaluated, compared or
-    audited before, settings other than the defaults need a word: --tuned-on.
+    The release is a folder with what was learned about the items, and nothing about any user. The budget of DATA is
+    charged first, and refuses what exceeds its limit; a release without privacy is refused where a limit was declared,
+    and after one no limit can be declared any more. If these ratings were evaluated, compared or audited before,
+    settings other than the defaults need --tuned-on.
     """
     name, terms = model_name(words, model, source.data), privacy.terms(spark=True)
     run_id = run_name(run_id, once_per)
     wished.check(terms)
-    if dry_run:
-        from discreet.cli.planning import show_plan
-        from discreet.privacy.budget import Budget
-
-        show_plan(name, source, terms, settings, audience, account=account, budget=Budget(budget), json=json)
-        if not json:
-            say(f"This was a dry run: nothing was fitted, and {output} was not written.")
-        return
-    from discreet.fitting.audience import audience_of, takes_audience
-    from discreet.fitting.fit_and_save import fit_and_save
-    from discreet.privacy.budget import Budget
-
-    told, chosen, kept = audience_of(source.data, audience), None, Budget(budget)
-    if name == AUTO:
-        require(not settings, "--set is for a model with a name, and auto has not chosen one yet: name the model")
-    else:
-        chosen = parse_models([name], settings, audience=told.users, purpose=purpose)[name]
-        require(
-            purpose is None or hasattr(chosen, "purpose"),
-            f"{split_name(name)[0]} does not plan by what a release is for: leave out --for",
-        )
-        require(
-            audience is None or takes_audience(chosen),
-            f"{split_name(name)[0]} does not plan by the number of users: leave out --audience",
-        )
     known = None
     if prior is not None and (prior != PREVIOUS or output.exists()):
         from discreet.releases.release import Release
 
         known = Release.load(output if prior == PREVIOUS else Path(prior))
+    from discreet.privacy.budget import Budget
+
+    kept = Budget(budget)
+    if dry_run:
+        from discreet.cli.planning import show_plan
+
+        show_plan(
+            name,
+            source,
+            terms,
+            settings,
+            audience,
+            purpose=purpose,
+            prior=known,
+            account=account,
+            budget=kept,
+            json=json,
+        )
+        if not json:
+            say(f"This was a dry run: nothing was fitted, and {output} was not written.")
+        return
+    from discreet.fitting.audience import audience_of, takes_audience
+    from discreet.fitting.fit_and_save import fit_and_save
+
+    told = audience_of(source.data, audience)
+    chosen = planned_model(name, settings, users=told.users, audience=audience, purpose=purpose)
     key = signing_key(sign)  # one that cannot be read is found before anything is spent
     with bar() as progress, cluster.loading(source, privacy.engine, progress) as load:
         done = fit_and_save(

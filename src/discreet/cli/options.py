@@ -67,7 +67,18 @@ PurposeOption = Annotated[
     Literal["ratings", "ranking", "both"] | None,
     typer.Option(
         "--for",
-        help="What the release is for, for models that plan by it: foreseeing ratings, ranking, or both (the default).",
+        help="What the release is for, for models that plan by it: predicting ratings, ranking, or both (the default).",
+    ),
+]
+
+PREVIOUS = "previous"
+PriorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--prior",
+        metavar="DIR",
+        help="A public release to start from; believed as far as the noisy sums agree with it. "
+        f"'{PREVIOUS}': the one that a fit replaces, if there is one.",
     ),
 ]
 
@@ -143,7 +154,7 @@ UnitOption = Annotated[
     str | None,
     typer.Option(
         metavar="UNIT",
-        help="Whose secret is kept: one rating (default), all of one user (user), or only a value (value).",
+        help="What is hidden: one rating (default), all ratings of a user (user), or only values (value).",
     ),
 ]
 Trust = Annotated[

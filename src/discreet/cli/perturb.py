@@ -83,7 +83,7 @@ def perturb(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Perturb your own ratings on this machine, and write the report that may leave it.
+    """Perturb your own ratings here, and write a report to send.
 
     HISTORY.sent keeps count of the reports that were made of HISTORY. Each costs epsilon, so a second one has to be
     asked for with --again; at the same -o it replaces the first, under the same id.
@@ -139,7 +139,7 @@ def collect(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Read reports, reject those that cannot be used, and say how many and why.
+    """Read reports, and count those that cannot be used, and why.
 
     With --gamma or --epsilon, reports that were perturbed otherwise are rejected; without, those that were not
     perturbed like most of them. Every command that takes DATA takes such a folder.

@@ -181,7 +181,8 @@ def _value(path: Path, what: str, kind: Any, value: Any) -> Any:
             bool: "true or false",
             Path: "a path, in quotes",
         }
-        raise InputError.at(str(path), f"{what} must be {words[kind]}")
+        place = what.partition(" in [")[0] in PLACES[2:]
+        raise InputError.at(str(path), f"{what} must be {words[Path if place else kind]}")
     if what.partition(" in [")[0] in PLACES and value != "previous":
         return _place(path, value)
     return value

@@ -88,7 +88,7 @@ def recommend(
     model: OwnModel = None,
     json: Json = False,
 ) -> None:
-    """Recommend to one person, from that person's own ratings, or with --all to every user of DATA.
+    """Recommend to one person, or with --all to every user of DATA.
 
     One person's ratings stay on this machine. With --all the users come in chunks, so memory is bounded; a run that was
     interrupted goes on where it stopped when the same command is given again; and one that is done has nothing to do.

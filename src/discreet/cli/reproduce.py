@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NETFLIX, PROBE = "netflix", "probe"
 
 app = typer.Typer(
-    help="Run a paper's experiments again, and judge its claims by the numbers.",
+    help="Run a paper's experiments again, and judge its claims.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -209,10 +209,13 @@ def _of_database(address: Remote, columns: Chosen) -> Iterator[pl.DataFrame]:
     url = urlunsplit(parts._replace(scheme="postgresql", query=urlencode(others, quote_via=quote)))
     with _refusals(address), adbc.connect(url) as connection, connection.cursor() as cursor:
         cursor.execute(f"SELECT * FROM {source} LIMIT 0")
-        names = [column[0] for column in cursor.description]
-        columns = _columns(address, names, columns)
-        kinds = {"user": "::text", "item": "::text", "rating": "::float8"}
-        chosen = [f"{_quoted(name)}{kinds.get(role, '')} AS {_quoted(role)}" for role, name in columns.items()]
+        there = cursor.fetch_record_batch().schema
+        columns = _columns(address, there.names, columns)
+        # Text of all that is neither a list nor a time: numbers of any length and identifiers have no type in Arrow.
+        lists = {field.name for field in there if str(field.type).startswith("list")}
+        kinds = {role: "" if name in lists or role == "time" else "::text" for role, name in columns.items()}
+        kinds |= {"rating": "::float8"}
+        chosen = [f"{_quoted(name)}{kinds[role]} AS {_quoted(role)}" for role, name in columns.items()]
         cursor.execute(f"SELECT {', '.join(chosen)} FROM {source}")
         for batch in cursor.fetch_record_batch():
             table = pl.from_arrow(batch)

@@ -61,7 +61,7 @@ def _regression(found: UserRegression, arrays: FileArrays) -> tuple[Part, UserRe
     kept = replace(
         found,
         base=arrays.vector("rate.base", found.base),
-        rows=arrays.matrix("rate.design", found.rows, closely=True),
+        rows=arrays.matrix("rate.design", found.rows),
         weights=arrays.vector("rate.weights", found.weights),
     )
     width = found.rows.shape[1]
