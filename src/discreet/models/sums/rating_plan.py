@@ -94,6 +94,11 @@ class _Constants:
     relative_weight_for_both: float = 1.0
     """The same if the release is for both."""
 
+    @property
+    def laplace_beside_pairs(self) -> float:
+        """What looks with Laplace noise take where pairs are asked for."""
+        return self.trace_share + self.first_share + self.again_beside_pairs
+
 
 CONSTANTS = _Constants()
 
