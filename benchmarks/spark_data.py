@@ -14,13 +14,15 @@ HELD_OUT = 0.02
 
 def write_ratings(folder: Path, ratings: int, seed: int = 0) -> int:
     """``train.parquet``, ``test.parquet`` and ``items.csv`` with about so many ratings; how many users there are."""
-    folder.mkdir(parents=True, exist_ok=True)
     users = max(100, ratings // EACH)
+    finished = folder / "items.csv"
+    if finished.exists():  # written last, by an earlier run
+        return users
+    folder.mkdir(parents=True, exist_ok=True)
     public = np.random.default_rng(1)
     popularity = 1 / np.arange(10, ITEMS + 10) ** 0.8
     popularity /= popularity.sum()
     bias, factors = public.normal(0, 0.4, ITEMS), public.normal(0, 0.3, (ITEMS, FACTORS))
-    pl.DataFrame({"item": np.arange(ITEMS)}).write_csv(folder / "items.csv")
     schema = pa.schema([("user", pa.int64()), ("item", pa.int32()), ("rating", pa.float32())])
     with (
         pq.ParquetWriter(folder / "train.parquet", schema) as train,
@@ -42,4 +44,5 @@ def write_ratings(folder: Path, ratings: int, seed: int = 0) -> int:
             held_out = own.random(len(pair)) < HELD_OUT
             for writer, kept in ((train, ~held_out), (test, held_out)):
                 writer.write_table(pa.table({name: column[kept] for name, column in columns.items()}, schema=schema))
+    pl.DataFrame({"item": np.arange(ITEMS)}).write_csv(finished)
     return users

@@ -15,6 +15,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FIRST = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "benchmarks/README.md"]
+GUIDES = {
+    "Begin": ["data", "choosing", "guarantee", "evaluation", "notebooks"],
+    "In production": ["production", "service", "device", "budgets", "priors", "spark", "cost", "gpu"],
+    "Privacy": ["pitfalls", "audits", "personal_privacy", "collection", "untrusted", "untrusted_programs"],
+    "Models": ["models", "neighbourhood", "autoencoders", "your_own_model", "extending", "papers"],
+    "More": [],
+}
+"""The guides in the order in which they are needed."""
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 FOLDERS = ["data", "populations", "privacy", "models", "releases", "evaluation", "audit", "collect", "papers"]
 FOLDERS += ["nightly", "web", "spark"]  # with names of their own, where they have any
@@ -91,10 +99,12 @@ def _page(title: str, module: str, names: Iterable[str] | None) -> Iterable[str]
 
 def _contents(reference: list[str]) -> str:
     """The list of all pages, for the side of every page."""
-    guides = [path.relative_to(ROOT).with_suffix("") for path in sorted((ROOT / "docs").glob("*.md"))]
+    pages = {path.stem: path.relative_to(ROOT).with_suffix("") for path in sorted((ROOT / "docs").glob("*.md"))}
+    guides = {caption: [pages.pop(name) for name in names if name in pages] for caption, names in GUIDES.items()}
+    guides["More"] += pages.values()  # whatever is new
     papers = [path.relative_to(ROOT).with_suffix("") for path in sorted((ROOT / "docs/papers").glob("*.md"))]
     parts = {
-        "Guides": guides,
+        **guides,
         "Papers": papers,
         "Reference": [Path("reference") / name for name in reference],
         "Project": [Path(name).with_suffix("") for name in FIRST[1:]],
@@ -102,7 +112,8 @@ def _contents(reference: list[str]) -> str:
     blocks = []
     for caption, own in parts.items():
         listed = "\n".join(path.as_posix() for path in own)
-        blocks.append(f"\n```{{toctree}}\n:hidden:\n:maxdepth: 1\n:caption: {caption}\n\n{listed}\n```\n")
+        if own:
+            blocks.append(f"\n```{{toctree}}\n:hidden:\n:maxdepth: 1\n:caption: {caption}\n\n{listed}\n```\n")
     return "".join(blocks)
 
 

@@ -38,7 +38,7 @@ def test_a_planted_bug_is_found(bug):
         ("a clip after the sum", "'clipped counts' is not a sum over users"),
         ("composition by max, Gaussian noise", "the 2 lines of the ledger add up to epsilon 1.465, and the limit is"),
         (
-            "the noise stream restarted for each look",
+            "the noise stream restarted for each sum",
             "'how often each item was rated' and 'high ratings' have",
         ),
         ("noise seeded by the data", "the noise on 'how often each item was rated' comes again in other runs"),

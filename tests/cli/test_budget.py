@@ -97,7 +97,7 @@ def test_without_a_limit_spending_is_shown_and_not_refused(discreet, fit, table)
     assert "no limit was declared" in fit("--epsilon", "1").out
     assert fit("--epsilon", "2", "--unit", "user").code == 0
     text = discreet("budget", table).out
-    assert "none declared: what is spent is written down, and nothing is refused" in text
+    assert "none declared: spending is recorded, and nothing is refused" in text
     spent = {part["unit"]["name"]: part["epsilon"] for part in shown(discreet, table)["spent"]}
     assert spent["user"] is None and spent["rating"] > 1 + 2 * 2  # a release for users costs a rating twice
     assert f"epsilon {spent['rating']:.4g}, delta 1e-06 for one rating, present or absent" in text

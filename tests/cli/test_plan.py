@@ -99,7 +99,8 @@ def test_a_plan_counts_what_the_release_is_for_and_what_is_known_already(discree
 
 def test_a_plan_says_where_the_next_fit_takes_more_than_its_epsilon():
     """With the unit rating Laplace noise comes first; after Gaussian noise of another fit it counts for more."""
-    catalogue, terms = dc.synthetic(users=50, items=300, ratings=600, seed=1).catalogue, dc.Terms(epsilon=1.0, delta=1e-6)
+    catalogue = dc.synthetic(users=50, items=300, ratings=600, seed=1).catalogue
+    terms = dc.Terms(epsilon=1.0, delta=1e-6)
     _, first = plan_for(dc.Almanac(), catalogue, terms, 1000, limit=(20.0, 1e-6))
     ledger = dc.Ledger(1.0, 1e-6)
     ledger.charge(Spend(what="pairs", mechanism="gaussian", norm="l2", sensitivity=1, scale=6.0))
@@ -151,5 +152,8 @@ def test_show_says_what_a_release_holds(discreet, tmp_path):
     assert "over 50 items" in exact and "80 by 40" not in exact
     hidden = dc.Almanac(audience=300).fit(dc.TrustedServer(ratings, dc.Ledger(0.5, 1e-6, dc.User())))
     hidden.save(tmp_path / "hidden")
-    assert "item_factors: no patterns" in discreet("show", tmp_path / "hidden").out
-    assert json.loads(discreet("show", tmp_path / "hidden", "--json").out)["holds"]["taste_factors"] == "no patterns"
+    assert "item_factors: none above the noise" in discreet("show", tmp_path / "hidden").out
+    assert (
+        json.loads(discreet("show", tmp_path / "hidden", "--json").out)["holds"]["taste_factors"]
+        == "none above the noise"
+    )

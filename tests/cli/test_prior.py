@@ -35,3 +35,18 @@ def test_what_takes_no_prior_refuses_before_anything_is_spent(discreet, table, i
     missing = discreet("fit", "almanac", *data, "--prior", tmp_path / "no", "-o", tmp_path / "out")
     assert missing.code == 2 and "is not a release" in missing.err
     assert json.loads(discreet("budget", table, "--json").out)["spendings"] == []
+
+
+def test_previous_is_the_release_that_is_replaced_if_there_is_one(discreet, table, items, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "discreet.toml").write_text(
+        f'[data]\nsource = "{table}"\nscale = "1:5"\nitems = "{items}"\nitems-public = true\n'
+        '[fit]\nmodel = "almanac"\nepsilon = 0.5\nunit = "user"\nprior = "previous"\n'
+        'purpose = "both"\nrelease = "release"\n'
+    )
+    first = discreet("fit", "--run-id", "1")
+    assert first.code == 0 and "prior" not in first.out, first.err
+    second = discreet("fit", "--run-id", "2", "--replace")
+    assert second.code == 0 and "the two ledgers compose" in second.out, second.err
+    again = discreet("fit", "--run-id", "2", "--replace")
+    assert again.code == 0 and "nothing spent" in again.out, again.out + again.err

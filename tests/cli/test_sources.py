@@ -12,9 +12,11 @@ import polars as pl
 import pytest
 
 import discreet as dc
+from discreet.data.item_file import read_catalogue
 from discreet.data.remote import Remote, Table, local_path
 
 RATINGS = dc.synthetic(users=60, items=40, ratings=900, seed=1)
+ITEMS = list(RATINGS.catalogue.items)
 COLUMNS = ("--user-column", "who", "--rating-column", "stars", "--scale", "1:5")
 
 
@@ -38,6 +40,11 @@ def database():
             rows = RATINGS.to_frame().with_columns(pl.col("user").cast(pl.Int32)).rows()
             with connection.cursor() as cursor:
                 cursor.executemany("INSERT INTO shop.ratings VALUES (%s, %s, %s, to_timestamp(%s))", rows)
+                cursor.execute("CREATE TABLE shop.items (item text, title text, genres text[], price numeric)")
+                listed = [(item, f"Tea {item}", ["warm"], 2.5) for item in ITEMS]
+                cursor.executemany("INSERT INTO shop.items VALUES (%s, %s, %s, %s)", listed)
+                cursor.execute("CREATE TABLE shop.users (who int, age int, occupation text)")
+                cursor.executemany("INSERT INTO shop.users VALUES (%s, %s, %s)", [(1, 31, "writer"), (2, None, None)])
         yield server.emptied()
     finally:
         server.stop()
@@ -47,6 +54,27 @@ def database():
 def test_a_table_of_postgresql_is_what_the_file_would_be(database):
     found = dc.load(f"{database}&table=shop.ratings", scale=(1, 5), user="who", rating="stars", time="at")
     assert found.to_frame().sort("user", "item").equals(RATINGS.to_frame().sort("user", "item"))
+
+
+def test_items_users_and_stock_from_postgresql(discreet, database, tmp_path):
+    """Everything that a night reads may lie in the database; what is typed shows no password anywhere."""
+    items = f"{database}&table=shop.items"
+    catalogue = read_catalogue(items, dc.Scale(1, 5), features=["price:number"])
+    assert list(catalogue.items) == ITEMS and catalogue.titles[0] == f"Tea {ITEMS[0]}" and "warm" in catalogue.genres
+    facts = dc.data.read_users(f"{database}&table=shop.users", user="who")
+    assert facts.users == ("1", "2") and facts.columns["age"].tolist() == [31, 0]
+    data = (f"{database}&table=shop.ratings", *COLUMNS)
+    fitted = discreet("fit", "almanac", *data, "--items", items, "--items-public", "-o", tmp_path / "release")
+    assert fitted.code == 0, fitted.err
+    stock = f"{database}&query=SELECT item FROM shop.items LIMIT 5"
+    named = ("--user-column", "who", "--rating-column", "stars", "--users", f"{database}&table=shop.users")
+    outcome = discreet(
+        "recommend", tmp_path / "release", "--all", data[0], *named, "--only", stock, "-o", tmp_path / "recs.csv"
+    )
+    assert outcome.code == 0, outcome.err
+    assert set(pl.read_csv(tmp_path / "recs.csv")["item"].cast(str)) <= set(ITEMS[:5])
+    missing = discreet("fit", "almanac", *data, "--items", f"{database}&table=nothing", "-o", tmp_path / "other")
+    assert missing.code == 2 and "does not know the table" in missing.err
 
 
 def test_a_night_from_postgresql(discreet, database, items, release, tmp_path):
@@ -121,6 +149,9 @@ def store():
             content = io.BytesIO()
             write(content)
             client.put_object(Bucket="shop", Key=name, Body=content.getvalue())
+        listed = "".join(f"{item},Tea {item},warm|cold\n" for item in ITEMS)
+        client.put_object(Bucket="shop", Key="items.csv", Body=f"item,title,genres\n{listed}".encode())
+        client.put_object(Bucket="shop", Key="users.csv", Body=b"user,age\n1,31\n")
         yield "s3://shop"
     server.stop()
 
@@ -135,6 +166,22 @@ def test_a_night_from_an_object_store(discreet, store, release, table, tmp_path)
     assert discreet("recommend", release, "--all", f"{store}/r.parquet", "-o", tmp_path / "there.parquet").code == 0
     assert discreet("recommend", release, "--all", table, "-o", tmp_path / "here.parquet").code == 0
     assert (tmp_path / "there.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
+
+
+def test_items_users_and_stock_from_an_object_store(discreet, store, tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "discreet.toml").write_text(
+        f'[data]\nsource = "{store}/r.parquet"\nscale = "1:5"\nitems = "{store}/items.csv"\nitems-public = true\n'
+        f'users = "{store}/users.csv"\n[fit]\nmodel = "almanac"\nrelease = "release"\n'
+        f'[recommend]\noutput = "recs.csv"\nonly = "{store}/items.csv"\n'
+    )
+    for command in (("fit",), ("recommend", "--all")):
+        outcome = discreet("--config", folder / "discreet.toml", *command)
+        assert outcome.code == 0, outcome.err
+    assert dc.Release.load(folder / "release").catalogue.titles[0] == f"Tea {ITEMS[0]}"
+    refused = discreet("recommend", folder / "release", "--likes", ITEMS[0], "--only", f"{store}/r.csv?x=hunter2")
+    assert "hunter2" not in refused.err + refused.out
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ MISSED = {
     "an exact count in a spend's name": "the ledger's line changes with every rating",
     "an exact count in a column of the catalogue": "every title changes with every rating",
     "composition by max, Gaussian noise": "two sums together cost epsilon 1.465",
-    "two Gaussian sums booked as halves of one": "two sums together cost epsilon 1.465",
+    "two Gaussian sums charged as halves of one": "two sums together cost epsilon 1.465",
     "a third of the items without noise": "7 of 20 counts are exact",
     "a split by row number, in the population": "one rating in front decides for every other whether it counts",
     "positional user names": "one user in front decides for every other whether they count",

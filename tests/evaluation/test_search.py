@@ -217,6 +217,46 @@ def test_nobody_moves_what_others_say(metric):
         assert np.linalg.norm(own) <= LONGEST
 
 
+class Unsolved(dc.Bias):
+    """Fails for whoever gave a 5, as a system of equations may that has no solution."""
+
+    def predict(self, release, histories, users, items):
+        return self.score(release, histories)[users, items]
+
+    def score(self, release, histories):
+        if (histories.values == 5).any():
+            raise np.linalg.LinAlgError("Singular matrix")
+        return super().score(release, histories)
+
+
+class Boundless(dc.Bias):
+    """Computes infinity for whoever gave a 5."""
+
+    def predict(self, release, histories, users, items):
+        return self.score(release, histories)[users, items]
+
+    def score(self, release, histories):
+        scores = super().score(release, histories)
+        scores[np.unique(histories.user_index[histories.values == 5])] = np.inf
+        return scores
+
+
+@pytest.mark.parametrize("metric", ["rmse", "ndcg@10", "hit@5"])
+@pytest.mark.parametrize("model", [Unsolved(), Boundless()])
+def test_a_search_never_refuses_because_of_ratings(metric, model):
+    """Nor may a score that is no number win: whoever has none counts as served worst."""
+    models = [dc.Bias(), model]
+    releases = [one.fit(dc.NoPrivacy(RATINGS)) for one in models]
+    search = Search(candidates=models, metric=metric, held_out=0.3)
+    fives = np.unique(RATINGS.user_index[RATINGS.values == 5])
+    assert len(fives) > 0
+    rows = search.comparison(releases).total(RATINGS.select_users(fives))
+    assert np.isfinite(rows).all()
+    assert rows[1] <= rows[0]
+    ledger = dc.Ledger(epsilon=1.0, delta=1e-6, unit=dc.User(max_ratings=50))
+    assert search.fit(dc.TrustedServer(RATINGS, ledger)).model in models
+
+
 @given(seed=st.integers(0, 2**32 - 1), share=st.floats(0.05, 0.9))
 def test_what_is_held_out_depends_on_no_other_rating(seed, share):
     """A rating more or less leaves all others on their side."""

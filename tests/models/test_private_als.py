@@ -185,7 +185,6 @@ def test_the_kernel_rounds_towards_zero_and_sums_exactly():
     factors, targets, scales = rng.normal(size=(30, 3)), rng.normal(size=200), np.array([0.5, 1, 2.0])
     squares = rng.normal(size=(30, 5))
 
-
     def summed(indptr, users, targets):
         steps = np.zeros((len(indptr) - 1, 8))
         add_bounded_statistics(steps, indptr, users, targets, factors, squares, scales[: len(indptr) - 1])

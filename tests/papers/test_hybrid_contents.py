@@ -6,7 +6,6 @@ import pytest
 
 from discreet.papers.frame.claims import Claim
 from discreet.papers.frame.contents import Entry, missing, table_of
-from discreet.papers.hybrid_knn.contents import CONTENTS
 from discreet.papers.hybrid_knn.paper import PAPER
 
 EQUATIONS = (1, 2)
@@ -81,31 +80,33 @@ NUMBERED = [
 
 def test_it_names_everything_that_has_a_number_and_nothing_else():
     numbered = [
-        entry.place for entry in CONTENTS if re.match(r"(Eq|Definition|Theorem|Fig|Algorithm|Table)\b", entry.place)
+        entry.place
+        for entry in PAPER.contents
+        if re.match(r"(Eq|Definition|Theorem|Fig|Algorithm|Table)\b", entry.place)
     ]
     assert sorted(numbered) == sorted(NUMBERED)
 
 
 @pytest.mark.parametrize("section", FORMULAS)
 def test_it_names_every_formula_without_a_number(section):
-    found = [entry.place.split(", ", 1)[1] for entry in CONTENTS if entry.place.startswith(f"{section}, ")]
+    found = [entry.place.split(", ", 1)[1] for entry in PAPER.contents if entry.place.startswith(f"{section}, ")]
     assert sorted(found) == sorted(FORMULAS[section])
 
 
 @pytest.mark.parametrize("place", CLAIMS)
 def test_it_names_every_claim_in_its_own_words(place):
-    said = [entry.says for entry in CONTENTS if place in entry.place.split("; ") and entry.says.startswith('"')]
+    said = [entry.says for entry in PAPER.contents if place in entry.place.split("; ") and entry.says.startswith('"')]
     assert [words for words in CLAIMS[place] if not any(words in text for text in said)] == []
     assert [text for text in said if not any(words in text for words in CLAIMS[place])] == []
 
 
 def test_what_it_names_is_there():
-    assert missing(CONTENTS, "hybrid_knn", PAPER.claims(PAPER.grid)) == []
+    assert missing(PAPER.contents, "hybrid_knn", PAPER.claims(PAPER.grid)) == []
 
 
 def test_every_claim_of_the_paper_that_is_judged_is_in_the_table():
     judged = {claim.text for claim in PAPER.claims(PAPER.grid) if not claim.ours}
-    assert judged <= {text for entry in CONTENTS for text in entry.claims}
+    assert judged <= {text for entry in PAPER.contents for text in entry.claims}
 
 
 def test_a_wrong_name_is_noticed():

@@ -16,7 +16,6 @@ from discreet.papers.frame.repetitions import run
 from discreet.papers.frame.reproduction import Reproduction
 from discreet.papers.frame.sets import Sets
 from discreet.papers.neighbourhood.claims import RUN_ON, claims
-from discreet.papers.neighbourhood.contents import CONTENTS
 from discreet.papers.neighbourhood.experiment import (
     CONTROLS,
     FULL,
@@ -174,10 +173,12 @@ NUMBERED = [
 
 def test_contents_name_everything_that_has_a_number():
     kinds = r"(Eq|Definition|Theorem|Fig|Algorithm|Table)\b"
-    assert sorted(entry.place for entry in CONTENTS if re.match(kinds, entry.place)) == sorted(NUMBERED)
+    assert sorted(entry.place for entry in PAPER.contents if re.match(kinds, entry.place)) == sorted(NUMBERED)
 
 
 def test_what_contents_name_is_there():
     judged = PAPER.claims(PAPER.grid)
-    assert missing(CONTENTS, "neighbourhood", judged) == []
-    assert {claim.text for claim in judged if not claim.ours} <= {text for entry in CONTENTS for text in entry.claims}
+    assert missing(PAPER.contents, "neighbourhood", judged) == []
+    assert {claim.text for claim in judged if not claim.ours} <= {
+        text for entry in PAPER.contents for text in entry.claims
+    }

@@ -96,7 +96,7 @@ class Cards:
             }
             for side in range(2):
                 total[side] += np.array([odds.get(text, 0.0) for text in texts[side][learned:]])
-        return {"learned from the words on the card": (total[0], total[1])}
+        return {"learned from the text of the card": (total[0], total[1])}
 
     def _numbers(self, names: Sequence[str]) -> Sides | None:
         """The numbers in all texts, run by run, where there are as many in each run."""

@@ -21,7 +21,7 @@ from discreet.errors import InputError
 from discreet.privacy.spend import Spend
 from discreet.types import Doubles
 
-LIKELIHOOD = "likelihood of the looks"
+LIKELIHOOD = "likelihood of the noisy sums"
 EVEN_ODDS = Cut(0.0, above=True, for_present=True)
 CAUTION = 0.02
 """Choices are made by bounds that are wrong this much less often: of many candidates one is always lucky."""

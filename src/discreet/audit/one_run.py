@@ -104,7 +104,7 @@ def audit_in_one_run(
         proven=audited.proven(seen),
         claimed=seen.release.guarantee.claimed,
         canary="a made-up user" if terms.unit_name == "user" else "one made-up rating, by a user without others",
-        attack="likelihood of the looks",
+        attack="likelihood of the noisy sums",
         faults=(
             *unbooked(seen),
             *seen.faults,

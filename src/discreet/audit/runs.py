@@ -210,7 +210,7 @@ def observe(audited: Audited, adversary: Adversary, runs: int, attacks: Attacks,
     """Run on both sides in turn, and let every attack see every run."""
     pair, learned = adversary.pair, runs // 4
     likelihood, gaussian = np.zeros((2, runs)), np.zeros((2, runs))
-    looked, released = Learner("learned from the looks", runs), Learner(RELEASE, runs)
+    looked, released = Learner("learned from the noisy sums", runs), Learner(RELEASE, runs)
     cards, noise = Cards(), Noise()
     seen: Seen | None = None
     own: AnyArray = np.zeros(0, dtype=np.int64)

@@ -156,10 +156,9 @@ def discreet(
         ),
     ] = None,
 ) -> None:
-    """Recommendations whose users' ratings stay secret.
+    """A recommender system that keeps its users' ratings private.
 
-    Start with `discreet demo`. What is fitted without a privacy budget has no privacy, and every result
-    says so.
+    Start with `discreet demo`. Without --epsilon a fit has no privacy, and every result says so.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from discreet.papers.untrusted.attacks import Attacks
 
 app = typer.Typer(
-    help="Run attacks on a published protocol and on ours, and say how far each one got.",
+    help="Attack a published protocol and ours, and compare.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -45,7 +45,7 @@ def untrusted(
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page.")] = None,
     json: Json = False,
 ) -> None:
-    """The untrusted recommender (IJCAI 2015) as published, and our sound protocol, under the same attacks.
+    """Attack an untrusted recommender (IJCAI 2015), and ours.
 
     The recommender of the published protocol chooses the spread of the noise, the group and the item vectors. Here it
     uses that to read users' ratings off what they send: by the difference of rounds, by H = 0, with a group of one, and

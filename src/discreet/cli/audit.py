@@ -31,7 +31,7 @@ def audit(
         float | None, typer.Option(metavar="D", help="Default: 0 for the unit rating, 1e-6 for the unit user.")
     ] = None,
     unit: Annotated[
-        str, typer.Option(metavar="UNIT", help="Whose secret is kept: one rating, or all that one user gave (user).")
+        str, typer.Option(metavar="UNIT", help="What is hidden: one rating, or all ratings of a user (user).")
     ] = "rating",
     trust: Annotated[
         str, typer.Option(metavar="WHO", help="Who may see ratings: one server, or only the users' own devices.")
@@ -63,10 +63,10 @@ def audit(
 ) -> None:
     """Attack a private model, and bound epsilon from below.
 
-    A canary, a made-up rating or user of the worst kind, comes and goes; the better an attack can tell, the greater
-    epsilon must be. Ends with 1 if what is proven or claimed turns out to be false, with 0 if no leak was found. That
-    is no proof that there is none. Nothing that was fitted is kept, and no budget is charged; that these ratings were
-    looked at is written down there, since settings may be chosen by it.
+    A model is fitted with and without a canary, a made-up rating or user of the worst kind. The better an attack can
+    tell the two apart, the larger epsilon must be. Ends with 1 if what is proven or claimed is false, with 0 if no leak
+    was found, which proves nothing. What is fitted is thrown away, and no budget is charged; the budget records that
+    these ratings were looked at, since settings may be chosen by it.
     """
     require(runs is None or not one_run, "--runs and --one-run are different ways to audit: choose one")
     require(canaries is None or one_run, "--canaries goes with --one-run")

@@ -33,7 +33,7 @@ def budget(
         float | None, typer.Option(metavar="D", help="Delta of the limit (default: 0 for rating, 1e-6 for user).")
     ] = None,
     unit: Annotated[
-        str | None, typer.Option(metavar="UNIT", help="Whose secret is kept: rating (default) or user.")
+        str | None, typer.Option(metavar="UNIT", help="What is hidden: one rating (default), or all of a user (user).")
     ] = None,
     nights: Annotated[
         int | None,
@@ -42,7 +42,7 @@ def budget(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Show what was spent on a data set and what is left, or declare its limit.
+    """Show what was spent on a data set, or declare its limit.
 
     The ratings are not read, so the account is found by the name of DATA alone, or named with --account. What is left
     is composed by the ledger, not divided: many small fits cost less together than their epsilons add up to.
@@ -76,7 +76,7 @@ def budget(
 
 def print_account(account: "Account", looks: "tuple[Look, ...]", place: str) -> None:
     """The limit, what was spent and what is left, and every line of the account."""
-    limit = "none declared: what is spent is written down, and nothing is refused (set one with --epsilon)"
+    limit = "none declared: spending is recorded, and nothing is refused (set one with --epsilon)"
     if account.epsilon is not None:
         limit = f"epsilon {account.epsilon:g}{_delta(account)} for {account.unit}"
     elif account.exact:
@@ -102,7 +102,7 @@ def print_account(account: "Account", looks: "tuple[Look, ...]", place: str) -> 
         [
             (
                 spending.reserved_at.removesuffix("+00:00").replace("T", " "),
-                spending.purpose,
+                spending.purpose if len(spending.purpose) < 40 else spending.purpose.partition("(")[0],
                 "none" if spending.unit is None else spending.unit.name,
                 "no privacy" if spending.unit is None else f"{spending.epsilon:.4g}",
                 "-" if math.isinf(spending.total) else f"{spending.total:.4g}",

@@ -56,7 +56,7 @@ def certificate(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show the certificate of a release: its guarantee, the ledger behind it, and who signed it.
+    """Show the guarantee of a release, and the ledger behind it.
 
     What is printed is recomputed from the ledger, and a signature is checked. Without --key it says only that whoever
     has that key signed it: compare the fingerprint with one that you know.
@@ -104,9 +104,9 @@ def certificate(
             *([("claimed", str(guarantee.claimed))] if guarantee.claimed else []),
             ("unit", "-" if guarantee.unit is None else str(guarantee.unit)),
             ("protects from", ", ".join(guarantee.protects_from) or "nobody" if guarantee.proven else "nobody"),
-            ("not hidden from", ", ".join(guarantee.exposed_to) or "nobody" if guarantee.proven else "anyone"),
+            ("seen by", ", ".join(guarantee.exposed_to) or "nobody" if guarantee.proven else "anyone"),
             ("noise", _noise(loaded)),
-            ("arrays", f"sha256 {card['arrays_sha256']}"),
+            ("sha256", card["arrays_sha256"]),
             ("signed by", "nobody: not signed" if signer is None else f"the key {signer}"),
             ("written by", f"Discreet {card['discreet']}"),
         ]
@@ -120,9 +120,12 @@ def certificate(
                 f"  {spend.what}: {spend.mechanism} noise of scale {spend.scale:.5g} "
                 f"on a sensitivity of {spend.sensitivity:.5g} in {spend.norm}{sampled}{times}"
             )
-        say("Which array is made from which look:")
+        say("Which arrays are computed from which looks:")
+        made: dict[str, list[str]] = {}
         for name in loaded.arrays:
-            say(f"  {name}: {'; '.join(loaded.sources.get(name, ())) or 'not said'}")
+            made.setdefault("; ".join(loaded.sources.get(name, ())) or "not said", []).append(name)
+        for looks, names in made.items():
+            say(f"  {', '.join(names)}: {looks}")
 
 
 def sign_off(
@@ -223,9 +226,10 @@ def keys(
     path: Annotated[Path, typer.Argument(metavar="KEY", help="File for the secret key; the public one is KEY.pub.")],
     json: Json = False,
 ) -> None:
-    """Make a pair of keys to sign releases with: `discreet fit … --sign KEY`, `discreet certificate DIR --key KEY.pub`.
+    """Make a pair of keys to sign releases with.
 
-    Keep KEY to yourself, and give KEY.pub to whoever is to check what you release.
+    Sign with `discreet fit … --sign KEY`, check with `discreet certificate DIR --key KEY.pub`. Keep KEY to yourself,
+    and give KEY.pub to whoever is to check what you release.
     """
     from discreet.privacy.signing import SigningKey
 

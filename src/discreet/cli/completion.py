@@ -14,7 +14,10 @@ SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 def completion(
     shell: Annotated[str, typer.Argument(metavar="SHELL", help=f"{', '.join(SHELLS[:-1])} or {SHELLS[-1]}.")],
 ) -> None:
-    """Print what completes commands and options in a shell: `source <(discreet completion bash)`."""
+    """Print shell completion of commands and options.
+
+    Use it as `source <(discreet completion bash)`.
+    """
     require(shell in SHELLS, f"there is no completion for {shell!r}: choose from {', '.join(SHELLS)}")
     from typer.completion import get_completion_script  # type: ignore[attr-defined]
 

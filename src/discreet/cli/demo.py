@@ -18,7 +18,7 @@ def demo(
     ] = Path("discreet-demo"),
     json: Json = False,
 ) -> None:
-    """Compare models with and without privacy, recommend for one user, say why, and write a page with pictures."""
+    """Compare models, recommend for one user, and write a page."""
     from discreet.cli.evaluation import print_results
     from discreet.pages.demo import EPSILON, RECOMMENDING, is_of_a_demo, run_demo
     from discreet.web.one_page import export_page

@@ -61,7 +61,7 @@ def evaluate(
 ) -> None:
     """Measure models on ratings that they were not fitted on.
 
-    That these ratings were looked at is written down in their budget: whoever chooses settings by it has not paid.
+    The budget of these ratings records that they were looked at: settings chosen by it are not paid for.
     """
     check_words(models, source.data)
     if html:
@@ -107,9 +107,9 @@ def compare(
 ) -> None:
     """Compare models in a table and on a page with pictures.
 
-    With --epsilon every model that has a private form is fitted with each of them and without privacy, others without
-    privacy only: so one picture shows what privacy costs. That these ratings were looked at is written down in their
-    budget: whoever chooses a model or settings by it has not paid.
+    With --epsilon every model that has a private form is fitted with each epsilon and without privacy, other models
+    only without: so one picture shows what privacy costs. The budget of these ratings records that they were looked
+    at: a model or settings chosen by it are not paid for.
     """
     page = output / "page.html"
     check_file(page)
@@ -269,7 +269,8 @@ def print_results(results: "Results") -> None:
     )
     if results.interval:
         say(results.interval + ".")
-    say(promise(results))
+    for line in promise(results).splitlines():
+        say(line)
 
 
 def print_sweep(results: "Results") -> None:

@@ -25,11 +25,11 @@ def export(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write a release for devices, with a page that recommends in the browser and sends nothing.
+    """Write a release for browsers and other devices.
 
-    Any web server can serve the folder, and `discreet serve` does. `discreet.js` in it is the module for programs of
-    your own. docs/device.md describes the file, so that other programs can read it. With -o FILE.html everything is in
-    one page, which needs no server.
+    With a page that recommends in the browser and sends nothing. Any web server can serve the folder, and `discreet
+    serve` does. `discreet.js` in it is the module for programs of your own. docs/device.md describes the file, so
+    that other programs can read it. With -o FILE.html everything is in one page, which needs no server.
     """
     from discreet.releases.release import Release
     from discreet.web.agreement import PROGRAMS, agreement, program_of

@@ -12,6 +12,7 @@ from discreet.cli.cluster import ClusterOptions
 from discreet.cli.models import shown
 from discreet.cli.nights import OncePer, run_name
 from discreet.cli.options import (
+    PREVIOUS,
     AccountOption,
     AudienceOption,
     BudgetUrl,
@@ -65,28 +66,29 @@ def fit(
     sign: Sign = None,
     prior: PriorOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be asked for and bought: see `discreet plan`.")
+        bool,
+        typer.Option("--dry-run", help="Only show what would be asked for and its cost: see `discreet plan`."),
     ] = False,
     json: Json = False,
 ) -> None:
     """Fit a model and write a release.
 
-    Without a model, one is chosen by public facts alone: about how many users take part, as far as that was announced,
-    how many items there are, the privacy that is asked for, and whether the items have genres or years.
+    Without a model, one is chosen by public facts alone: the announced number of users, the number of items, epsilon,
+    the unit, and whether the items have genres or years.
 
-    The release is a folder with what was learned about the items, and nothing about any user. What it costs is
-    booked on the budget of DATA first; what would overspend that is refused. So is a release without privacy, where a
-    limit was declared; after one, none can be declared any more. Where these ratings were evaluated, compared or
-    audited before, settings other than the defaults need a word: --tuned-on.
+    The release is a folder with what was learned about the items, and nothing about any user. The budget of DATA is
+    charged first, and refuses what exceeds its limit; a release without privacy is refused where a limit was declared,
+    and after one no limit can be declared any more. If these ratings were evaluated, compared or audited before,
+    settings other than the defaults need --tuned-on.
     """
     name, terms = model_name(words, model, source.data), privacy.terms(spark=True)
     run_id = run_name(run_id, once_per)
     wished.check(terms)
     known = None
-    if prior is not None:
+    if prior is not None and (prior != PREVIOUS or output.exists()):
         from discreet.releases.release import Release
 
-        known = Release.load(prior)
+        known = Release.load(output if prior == PREVIOUS else Path(prior))
     from discreet.privacy.budget import Budget
 
     kept = Budget(budget)
@@ -94,7 +96,16 @@ def fit(
         from discreet.cli.planning import show_plan
 
         show_plan(
-            name, source, terms, settings, audience, purpose=purpose, prior=known, account=account, budget=kept, json=json
+            name,
+            source,
+            terms,
+            settings,
+            audience,
+            purpose=purpose,
+            prior=known,
+            account=account,
+            budget=kept,
+            json=json,
         )
         if not json:
             say(f"This was a dry run: nothing was fitted, and {output} was not written.")

@@ -9,9 +9,9 @@ from discreet.cli.tables import document, table
 
 
 def models(json: Json = False) -> None:
-    """List the models, what they are for, whether they have a private form, and their settings.
+    """List the models and their settings.
 
-    Private names whose secret can be kept: one rating, or all ratings of one user.
+    The column private says what a model can hide: one rating, or all ratings of one user.
     """
     from discreet.names import every_kind
 

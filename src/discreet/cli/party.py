@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Train while ratings never leave their users: a recommender, a third party and users on a network.",
+    help="Train over a network while ratings stay with their users.",
 )
 
 Listen = Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help="Where to answer.")]
@@ -93,7 +93,7 @@ def recommender(
     state: State,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")],
     delta: Delta = 1e-6,
-    unit: Annotated[str, typer.Option(metavar="UNIT", help="Whose secret is kept: user (default) or rating.")] = "user",
+    unit: Annotated[str, typer.Option(metavar="UNIT", help="What is hidden: user (default) or rating.")] = "user",
     model: Annotated[str, typer.Option(metavar="NAME", help="A model by name (`discreet models`).")] = "almanac",
     settings: Settings = [],  # noqa: B006 (typer copies it)
     audience: Annotated[
@@ -182,9 +182,10 @@ def third_party(
     certificate: Certificate = None,
     certificate_key: CertificateKey = None,
 ) -> None:
-    """Keep the seeds of users' masks, and give away one noisy sum of them in each round.
+    """Keep the seeds of users' masks, and answer with noisy sums.
 
-    It never sees a value. It must belong to someone else than the recommender: both together can unmask everyone.
+    It gives away one sum in each round. It never sees a value. It must belong to someone else than the recommender:
+    both together can unmask everyone.
     """
     _check_installed()
     require((enrolled is None) == anyone, "give either --enrolled FILE or --anyone")
@@ -227,9 +228,7 @@ def user(
         float, typer.Option(metavar="E", help="Epsilon that either server may learn at most, over all runs.")
     ] = 1.0,
     delta: Delta = 1e-6,
-    unit: Annotated[
-        str, typer.Option(metavar="UNIT", help="Whose secret must be kept: user (default) or rating.")
-    ] = "user",
+    unit: Annotated[str, typer.Option(metavar="UNIT", help="What must be hidden: user (default) or rating.")] = "user",
     users_at_least: UsersAtLeast = 20,
     rounds: Rounds = 20,
     patience: Annotated[
@@ -241,9 +240,10 @@ def user(
     trust_recommender: TrustRecommender = [],  # noqa: B006 (typer copies it)
     trust_third_party: TrustThirdParty = [],  # noqa: B006
 ) -> None:
-    """Take part in one run: your ratings stay here, and what leaves is masked.
+    """Take part in one run, with your ratings staying here.
 
-    What is asked is compared with what your own copy of the model asks for, and anything else is refused.
+    What leaves is masked. What is asked is compared with what your own copy of the model asks for, and anything else is
+    refused.
     """
     _check_installed()
     require((history is None) != (histories is None), "give either --history FILE or --histories DIR")
@@ -289,7 +289,7 @@ def certificates(
         list[str], typer.Option("--host", metavar="HOST", help="A name or address of the server; repeatable.")
     ] = ["localhost", "127.0.0.1"],  # noqa: B006 (typer copies it)
 ) -> None:
-    """Make a self-signed certificate and its secret key, for one server."""
+    """Make a self-signed certificate and its secret key."""
     from discreet.parties.certificates import make_certificate
 
     public, secret = make_certificate(output, host)
@@ -300,7 +300,7 @@ def certificates(
 def key(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write it to.")],
 ) -> None:
-    """Make the key that both servers share, by which they know each other."""
+    """Make the key by which both servers know each other."""
     from discreet.parties.credentials import make_key
 
     make_key(output)
@@ -312,7 +312,7 @@ def tokens(
     users: Annotated[int, typer.Option(metavar="N", help="How many.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write them to.")],
 ) -> None:
-    """Make tokens for users, and the list by which the third party knows them.
+    """Make tokens for users, and their list for the third party.
 
     Whoever hands them out must be neither of the servers' operators, or must not write down who gets which.
     """

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.grouping import option
 from discreet.cli.options import Json, grouped
 from discreet.cli.progress import bar
 from discreet.cli.tables import document, facts, note, say
@@ -30,19 +31,10 @@ SHOWN = 20  # rejected reports that are named one by one
 class MechanismOptions:
     """How ratings are perturbed."""
 
-    gamma: Annotated[
-        float | None, typer.Option(metavar="G", help="Uniform noise on [-G, G]. Promises nothing: see the output.")
-    ] = None
-    epsilon: Annotated[float | None, typer.Option(metavar="E", help="Local differential privacy for each rating.")] = (
-        None
-    )
-    mechanism: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help=f"One of {', '.join(NAMES)}; default: uniform or response."),
-    ] = None
-    step: Annotated[
-        float, typer.Option(metavar="S", help="Distance of two levels of the scale (response, hidden-items).")
-    ] = 1.0
+    gamma: float | None = option(metavar="G", help="Uniform noise on [-G, G]. Promises nothing: see the output.")
+    epsilon: float | None = option(metavar="E", help="Local differential privacy for each rating.")
+    mechanism: str | None = option(metavar="NAME", help=f"One of {', '.join(NAMES)}; default: uniform or response.")
+    step: float = option(metavar="S", help="Distance of two levels of the scale (response, hidden-items).", default=1.0)
 
     def chosen(self) -> "UniformNoise | RandomisedResponse | Piecewise | HiddenItems":
         """The mechanism that the options name; what is out of range is refused here, before any work."""
@@ -91,7 +83,7 @@ def perturb(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Perturb your own ratings on this machine, and write the report that may leave it.
+    """Perturb your own ratings here, and write a report to send.
 
     HISTORY.sent keeps count of the reports that were made of HISTORY. Each costs epsilon, so a second one has to be
     asked for with --again; at the same -o it replaces the first, under the same id.
@@ -147,7 +139,7 @@ def collect(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Read reports, reject those that cannot be used, and say how many and why.
+    """Read reports, and count those that cannot be used, and why.
 
     With --gamma or --epsilon, reports that were perturbed otherwise are rejected; without, those that were not
     perturbed like most of them. Every command that takes DATA takes such a folder.

@@ -2,11 +2,13 @@
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.options import (
+    PREVIOUS,
     AccountOption,
     AudienceOption,
     BudgetUrl,
@@ -61,17 +63,22 @@ def plan(
         float | None,
         typer.Option(metavar="E", help="A limit for many fits (default: what is declared in the budget of DATA)."),
     ] = None,
-    fast: Annotated[bool, typer.Option("--fast", help="Leave out what is tried on made-up ratings.")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Leave out what is tried on synthetic ratings.")] = False,
     account: AccountOption = None,
     budget: BudgetUrl = None,
     json: Json = False,
 ) -> None:
-    """Say what a fit would ask for, what it would buy, and how many of them a limit allows.
+    """Show what a fit would ask for and cost, without running it.
 
-    Spends nothing and reads no rating: only the list of items, the first row of a table, and what was announced. With
-    smaller and larger epsilons it is tried on made-up ratings of the same size.
+    Also how many such fits a limit allows, and what smaller and larger epsilons gain on synthetic ratings of the same
+    size. It spends nothing and reads no rating: only the list of items, the first row of a table, and what was
+    announced.
     """
     name, terms = model_name(words, model, source.data), privacy.terms()
+    require(
+        prior != PREVIOUS,
+        f"a plan does not know what a fit replaces: name the release, or `fit --dry-run --prior {PREVIOUS}`",
+    )
     from discreet.privacy.budget import Budget
     from discreet.releases.release import Release
 
@@ -82,7 +89,7 @@ def plan(
         settings,
         audience,
         purpose=purpose,
-        prior=None if prior is None else Release.load(prior),
+        prior=None if prior is None else Release.load(Path(prior)),
         limit=limit,
         fast=fast,
         account=account,
@@ -186,8 +193,8 @@ def _nights(found: "Plan") -> list[str]:
         sentences.append(f"A limit of epsilon {found.limit:g} allows {often} such fits.")
     if found.next_fit is not None and found.next_fit > found.epsilon * DEARER:
         sentences.append(
-            f"The next one takes epsilon {found.next_fit:.3g} of it, not {found.epsilon:g}: after the Gaussian noise of "
-            "an earlier fit, Laplace noise counts for more."
+            f"The next one takes epsilon {found.next_fit:.3g} of it, not {found.epsilon:g}: after the Gaussian noise "
+            "of an earlier fit, Laplace noise counts for more."
             if math.isfinite(found.next_fit)
             else "It does not allow the next one, whatever its epsilon."
         )

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.data_options import shown_place
+from discreet.cli.grouping import option
 from discreet.cli.options import DataOptions, Json, OwnModel, grouped, typed
 from discreet.cli.progress import bar
 from discreet.cli.settings import own_kind
@@ -23,12 +25,14 @@ if TYPE_CHECKING:
 
 
 Exclude = Annotated[
-    Path | None,
-    typer.Option("--exclude", metavar="FILE", help="Items that are not recommended: a column item, or one a line."),
+    str | None,
+    typer.Option(
+        "--exclude", metavar="FILE", help="Items that are not recommended: a column item, or one a line; or an address."
+    ),
 ]
 Only = Annotated[
-    Path | None,
-    typer.Option("--only", metavar="FILE", help="The only items that are, for example those in stock."),
+    str | None,
+    typer.Option("--only", metavar="FILE", help="The only items that are, for example those in stock; or an address."),
 ]
 
 
@@ -36,28 +40,20 @@ Only = Annotated[
 class NightOptions:
     """What goes with ``--all``: how the ratings are read, and where the table is written."""
 
-    data: Annotated[
-        str | None, typer.Option("--data", metavar="DATA", help="With --all: the ratings, as after --all.")
-    ] = None
-    query: Annotated[
-        str | None, typer.Option("--query", metavar="SQL", help="With --all: what to ask a database for.")
-    ] = None
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="With --all: .parquet, .csv or .jsonl."),
-    ] = None
-    user_column: Annotated[str | None, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = None
-    item_column: Annotated[str | None, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = None
-    rating_column: Annotated[str | None, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = None
-    time_column: Annotated[str | None, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = None
-    columns: Annotated[str | None, typer.Option(metavar="NAMES", help="With --all: as for `discreet fit`.")] = None
-    separator: Annotated[str | None, typer.Option(metavar="MARK", help="With --all: as for `discreet fit`.")] = None
-    encoding: Annotated[str, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = "utf-8"
-    repeats: Annotated[str | None, typer.Option(metavar="RULE", help="With --all: as for `discreet fit`.")] = None
-    chunk: Annotated[
-        int | None, typer.Option("--chunk", metavar="N", help="With --all: users that are worked on at a time.")
-    ] = None
-    titles: Annotated[bool, typer.Option("--titles", help="With --all: a column of titles too.")] = False
+    data: str | None = option("--data", metavar="DATA", help="With --all: the ratings, as after --all.")
+    query: str | None = option("--query", metavar="SQL", help="With --all: what to ask a database for.")
+    output: Path | None = option("-o", "--output", metavar="FILE", help="With --all: .parquet, .csv or .jsonl.")
+    user_column: str | None = option(metavar="NAME", help="With --all: as for `discreet fit`.")
+    item_column: str | None = option(metavar="NAME", help="With --all: as for `discreet fit`.")
+    rating_column: str | None = option(metavar="NAME", help="With --all: as for `discreet fit`.")
+    time_column: str | None = option(metavar="NAME", help="With --all: as for `discreet fit`.")
+    columns: str | None = option(metavar="NAMES", help="With --all: as for `discreet fit`.")
+    separator: str | None = option(metavar="MARK", help="With --all: as for `discreet fit`.")
+    encoding: str = option(metavar="NAME", help="With --all: as for `discreet fit`.", default="utf-8")
+    repeats: str | None = option(metavar="RULE", help="With --all: as for `discreet fit`.")
+    users: str | None = option("--users", metavar="FILE", help="With --all: as for `discreet fit`.")
+    chunk: int | None = option("--chunk", metavar="N", help="With --all: users that are worked on at a time.")
+    titles: bool = option("--titles", help="With --all: a column of titles too.", default=False)
 
 
 @grouped
@@ -92,7 +88,7 @@ def recommend(
     model: OwnModel = None,
     json: Json = False,
 ) -> None:
-    """Recommend to one person, from that person's own ratings, or with --all to every user of DATA.
+    """Recommend to one person, or with --all to every user of DATA.
 
     One person's ratings stay on this machine. With --all the users come in chunks, so memory is bounded; a run that was
     interrupted goes on where it stopped when the same command is given again; and one that is done has nothing to do.
@@ -142,13 +138,14 @@ def recommend(
         note(f"The {what} no more than {len(suggestions)} other items.")
 
 
-def names_of(path: Path | None) -> list[str] | None:
-    """The items that a file lists."""
-    if path is None:
+def names_of(place: str | None) -> list[str] | None:
+    """The items that a file, a database or an object store lists."""
+    place = shown_place(place)
+    if place is None:
         return None
     from discreet.data.names_file import read_names
 
-    return read_names(path)
+    return read_names(place)
 
 
 def recommend_to_all(
@@ -156,8 +153,8 @@ def recommend_to_all(
     words: Sequence[str],
     night: NightOptions,
     k: int | None,
-    exclude: Path | None,
-    only: Path | None,
+    exclude: str | None,
+    only: str | None,
     model: Any,
     *,
     as_json: bool,
@@ -182,6 +179,7 @@ def recommend_to_all(
         separator=night.separator,
         encoding=night.encoding,
         repeats=night.repeats,
+        users=night.users,
         query=night.query,
     )
     loaded = Release.load(folder, model=model)
@@ -194,6 +192,7 @@ def recommend_to_all(
             exclude=names_of(exclude),
             only=names_of(only),
             repeats=options.rule,
+            users=options.facts(),
             titles=night.titles,
             chunk=CHUNK if night.chunk is None else night.chunk,
             progress=progress,

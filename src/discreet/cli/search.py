@@ -45,7 +45,7 @@ def search(
     replace: Replace = False,
     json: Json = False,
 ) -> None:
-    """Find the best of several models or settings on these ratings, and pay for it.
+    """Find the best of several models or settings, and pay for it.
 
     All of them are fitted within one budget, on nine tenths of the ratings, and compared on the rest, with noise. The
     release of the best is written. Settings that matter only after the noise cost nothing; models that ask different

@@ -11,7 +11,7 @@ from discreet.cli.tables import note
 
 def serve(
     release: Annotated[
-        Path, typer.Argument(metavar="RELEASE", help="Folder of a release, or a link to it; a new one is taken up.")
+        Path, typer.Argument(metavar="RELEASE", help="Folder of a release, or a link to it; a new one is loaded.")
     ],
     host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="PORT", help="0 for any that is free.")] = 8000,
@@ -45,10 +45,10 @@ def serve(
     ] = True,
     model: OwnModel = None,
 ) -> None:
-    """Serve a release over HTTP: recommendations for histories that come in requests and are not kept.
+    """Serve a release over HTTP, with a page for browsers.
 
-    The page at / computes them in the browser instead, and sends nothing. A new release in the same place is taken up
-    without dropping a request.
+    Requests bring the history of a user, which is not kept. The page at / computes in the browser and sends nothing. A
+    new release in the same place is taken up without dropping a request.
     """
     from discreet.extras import load_extra
 

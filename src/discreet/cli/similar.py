@@ -19,7 +19,7 @@ def similar(
     model: OwnModel = None,
     json: Json = False,
 ) -> None:
-    """Show the items that liking ITEM speaks for most. It needs no user.
+    """Show what somebody who likes ITEM may like too.
 
     The score is what one highest rating of ITEM adds to that of another, so popular items do not come first everywhere.
     """

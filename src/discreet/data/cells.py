@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import polars as pl
 
 from discreet.errors import DataError
@@ -22,6 +23,16 @@ def rows_of(label: str, first: int) -> Where:
     'u.data, row 13'
     """
     return lambda position: f"{label}, row {first + position}"
+
+
+def left_out(where: Where, missing: AnyArray) -> Where:
+    """Name the rows of a batch from which some were left out: those at the positions ``missing``, in order.
+
+    >>> left_out(rows_of("u.data", 11), np.array([0, 2]))(1)
+    'u.data, row 14'
+    """
+    before = (missing - np.arange(len(missing))).astype(np.int32)  # how many rows that stay come before each
+    return lambda position: where(position + int(np.searchsorted(before, position, side="right")))
 
 
 def identifiers(column: pl.Series, what: str, where: Where) -> pl.Series:

@@ -14,19 +14,21 @@ import polars as pl
 
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.cells import Where as Where
-from discreet.data.cells import first_of, numbers_of
+from discreet.data.cells import first_of, left_out, numbers_of
 from discreet.data.cells import identifiers as identifiers
 from discreet.data.cells import kind_of as kind_of
 from discreet.data.cells import one_spelling as one_spelling
 from discreet.data.cells import refuse_two_spellings as refuse_two_spellings
 from discreet.data.cells import rows_of as rows_of
 from discreet.data.cells import seconds as seconds
+from discreet.data.growing import Growing
 from discreet.data.handling import MergeRule
 from discreet.data.labels import Labels, counted
+from discreet.data.numbering import Numbering as Numbering
+from discreet.data.numbering import to_strings as to_strings
 from discreet.data.ratings import Ratings
 from discreet.data.sorting import sorting_order
 from discreet.errors import DataError, require
-from discreet.processes import require_threads
 from discreet.strings import Strings
 from discreet.types import AnyArray, Indices
 
@@ -34,81 +36,7 @@ Repeats = Literal["keep"] | MergeRule
 """What becomes of several ratings of one item by one user: all are kept, or they are merged by a rule."""
 
 _log = logging.getLogger("discreet")
-JOINED = 2**22  # bytes of names that are copied at once
-
-
-class Numbering:
-    """Give every name a number on first sight; names known beforehand keep their places at the front.
-
-    >>> numbering = Numbering(["b"])
-    >>> numbering.encode(pl.Series(["10", "b", "9"])).tolist()
-    [1, 0, 2]
-    >>> names, renumber = numbering.finish()
-    >>> names.tolist(), renumber.tolist()
-    (['b', '9', '10'], [0, 2, 1])
-    """
-
-    def __init__(self, known: Iterable[str] = ()) -> None:
-        require_threads("polars")
-        names = list(known)
-        self._known = len(names)
-        self._table = pl.DataFrame(
-            {"name": names, "number": range(len(names))}, schema={"name": pl.String, "number": pl.Int32}
-        )
-
-    @property
-    def size(self) -> int:
-        """How many names have a number."""
-        return self._table.height
-
-    def encode(self, names: pl.Series) -> Indices:
-        """The number of each name."""
-        column = names.cast(pl.String).alias("name").to_frame()
-        new = column.unique(maintain_order=True).join(self._table, on="name", how="anti", maintain_order="left")
-        if new.height:
-            start = self._table.height
-            numbers = pl.Series("number", np.arange(start, start + new.height, dtype=np.int32))
-            self._table = pl.concat([self._table, new.with_columns(numbers)], rechunk=True)
-        found = column.join(self._table, on="name", how="left", maintain_order="left")["number"]
-        return np.asarray(found.to_numpy(), dtype=np.int32)
-
-    @property
-    def names(self) -> pl.Series:
-        """The names, in the order of their numbers so far."""
-        return self._table["name"]
-
-    def finish(self) -> tuple[Strings, Indices]:
-        """All names in their final order, and from the number given so far to the final one.
-
-        New names are put in order: by value when all are whole numbers, else by spelling.
-        """
-        new = self.names[self._known :]
-        if bool(new.str.contains(r"^[0-9]{1,18}$").all()):
-            ordered = pl.DataFrame({"name": new, "value": new.cast(pl.Int64)})
-            places = ordered.select(pl.arg_sort_by("value", "name")).to_series().to_numpy()
-        else:
-            places = new.arg_sort().to_numpy()  # by bytes in UTF-8, which is by characters
-        order = np.concatenate([np.arange(self._known), self._known + places])
-        renumber = np.empty(len(order), dtype=np.int32)
-        renumber[order] = np.arange(len(order), dtype=np.int32)
-        return to_strings(self.names.gather(order)), renumber
-
-
-def to_strings(column: pl.Series) -> Strings:
-    """A column of text without a gap as strings of our own; no Python object is made for any of them.
-
-    >>> to_strings(pl.Series(["a", "b\\0"])).tolist()
-    ['a', 'b\\x00']
-    """
-    bounds = np.zeros(len(column) + 1, dtype=np.int64)
-    np.cumsum(column.str.len_bytes().to_numpy(), out=bounds[1:])
-    utf8, first = np.empty(int(bounds[-1]), dtype=np.uint8), 0
-    while first < len(column):
-        end = max(first + 1, int(np.searchsorted(bounds, bounds[first] + JOINED, side="right")) - 1)
-        text = column.slice(first, end - first).str.join("").item().encode()
-        utf8[bounds[first] : bounds[end]] = np.frombuffer(text, dtype=np.uint8)
-        first = end
-    return Strings(utf8, bounds)
+RENUMBERED = 2**16  # rows at a time
 
 
 @dataclass(frozen=True)
@@ -151,7 +79,8 @@ class Gatherer:
         self._scale, self._drop_unlisted, self.dropped = scale, drop_unlisted, 0
         self._listed = items is not None
         self._users, self._items = Numbering(users), Numbering(items or ())
-        self._parts: dict[str, list[AnyArray]] = {"user": [], "item": [], "rating": [], "time": []}
+        kinds = {"user": np.int32, "item": np.int32, "rating": np.float32, "time": np.int32}
+        self._columns = {name: Growing(kind) for name, kind in kinds.items()}
         self._wheres: list[tuple[int, Where]] = []
         self.size = 0
 
@@ -161,19 +90,19 @@ class Gatherer:
             return
         user, item = (identifiers(batch[name], name, where) for name in ("user", "item"))
         if self._drop_unlisted:
-            kept = item.cast(pl.String).is_in(self._items.names.implode())
+            kept = self._items.knows(item)
             self.dropped += batch.height - int(kept.sum())
             batch, user, item = batch.filter(kept), user.filter(kept), item.filter(kept)
-            where = _at(where, np.flatnonzero(kept.to_numpy()))
+            where = left_out(where, np.flatnonzero(~kept))
             if batch.height == 0:
                 return
         implicit = self._scale.implicit
         values = np.ones(batch.height, dtype=np.float32) if implicit else self._values(batch["rating"], where)
-        self._parts["rating"].append(values)
+        self._columns["rating"].append(values)
         if "time" in batch.columns:
-            self._parts["time"].append(seconds(batch["time"], where))
-        self._parts["user"].append(self._users.encode(user))
-        self._parts["item"].append(self._numbered_items(item, where))
+            self._columns["time"].append(seconds(batch["time"], where))
+        self._columns["user"].append(self._users.encode(user))
+        self._columns["item"].append(self._numbered_items(item, where))
         self._wheres.append((self.size, where))
         self.size += batch.height
 
@@ -236,14 +165,14 @@ class Gatherer:
     ) -> tuple[Ratings, AnyArray | None]:
         if self.size == 0:
             raise DataError(f"{label} is empty: it holds no rating")
-        for numbering, what in ((self._users, "user"), (self._items, "item")):
-            refuse_two_spellings(numbering.names, what, label)
+        self._users.refuse_two_spellings("user", label)
+        self._items.refuse_two_spellings("item", label)
         users, renumber_users = self._users.finish()
         items, renumber_items = self._items.finish()
         user_index = self._column("user", renumber_users)
         item_index = self._column("item", renumber_items)
         values = self._column("rating")
-        times = self._column("time") if self._parts["time"] else None
+        times = self._column("time") if self._columns["time"].size else None
         order = sorting_order(user_index, item_index, len(users), len(items))
         if order is not None:
             # One column at a time, so that only one is in memory twice.
@@ -263,16 +192,13 @@ class Gatherer:
         return ratings, order
 
     def _column(self, name: str, renumber: Indices | None = None) -> AnyArray:
-        """Join the parts of a column and let go of them."""
-        parts = self._parts.pop(name)
-        kind = np.result_type(*parts)
-        column = np.empty(sum(map(len, parts)), dtype=kind)
-        end = len(column)
-        while parts:
-            part = parts.pop()
-            column[end - len(part) : end] = part if renumber is None else renumber[part]
-            end -= len(part)
-        return column
+        """A column, with the final numbers in it."""
+        column = self._columns.pop(name)
+        column.shrink(column.size)
+        for first in range(0, column.size if renumber is not None else 0, RENUMBERED):
+            some = column.array[first : first + RENUMBERED]
+            np.take(renumber, some, out=some)  # type: ignore[arg-type]
+        return column.array
 
     def _refuse_duplicates(self, ratings: Ratings, order: AnyArray | None) -> None:
         """A pair may come again at another time; at the same time, or without times, it is a mistake."""
@@ -305,10 +231,6 @@ class Gatherer:
         batch = int(np.searchsorted(starts, position, side="right")) - 1
         start, where = self._wheres[batch]
         return where(position - start)
-
-
-def _at(where: Where, positions: AnyArray) -> Where:
-    return lambda position: where(int(positions[position]))
 
 
 def _padded(column: AnyArray, size: int) -> AnyArray:

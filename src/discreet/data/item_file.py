@@ -8,10 +8,11 @@ import polars as pl
 
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.cells import identifiers, kind_of, rows_of
-from discreet.data.columnar import scan, whole
+from discreet.data.columnar import collected, columns_of, scan, whole
 from discreet.data.columns import TEXT_ENDINGS, columns_there, ending
 from discreet.data.gather import ItemFacts
 from discreet.data.movielens import NO_GENRE, year_of
+from discreet.data.remote import Remote, is_remote, remote_frame
 from discreet.data.tags import parse_feature, split_values, tags_of
 from discreet.data.text import header_of, text_batches
 from discreet.data.text_format import TextFormat
@@ -78,7 +79,7 @@ def read_catalogue(
     Parameters
     ----------
     path
-        The file.
+        The file, or an address as of ratings.
     scale
         The rating scale.
     item, title, features, columns, encoding
@@ -111,6 +112,9 @@ def catalogue_of(facts: ItemFacts, scale: Scale) -> Catalogue:
 def facts_of_file(path: str | Path, columns: ItemColumns, declared: bool, text: TextFormat | None = None) -> ItemFacts:
     """What a file says of items."""
     text = TextFormat() if text is None else text
+    if is_remote(path):
+        address = Remote.of(str(path))
+        return facts_of(_fetched(address, columns), columns, str(address), 1, declared)
     first_row = (1 if text.columns is not None else 2) if ending(Path(path)) in TEXT_ENDINGS else 1
     return facts_of(_read(Path(path), columns, text), columns, str(path), first_row, declared)
 
@@ -124,13 +128,25 @@ def unused_columns(path: str | Path, columns: ItemColumns, text: TextFormat | No
     >>> unused_columns(file, ItemColumns())
     ['price']
     """
+    if is_remote(path):
+        return []  # it is not asked twice
     path, text = Path(path), TextFormat() if text is None else text
     if ending(path) not in TEXT_ENDINGS:
         with whole(path, ending(path)):
-            return columns.unused(scan(path, ending(path)).collect_schema().names())
+            return columns.unused(columns_of(scan(path, ending(path))))
     if text.columns is not None:
         return columns.unused(text.columns)
     return columns.unused(header_of(path, text, columns.needed))
+
+
+def _fetched(address: Remote, columns: ItemColumns) -> pl.DataFrame:
+    """A table of items that lies elsewhere, whole."""
+
+    def wanted(names: list[str]) -> dict[str, str]:
+        more = dict.fromkeys([*columns.needed[1:], *(name for name in FACTS if name in names)])
+        return {"item": columns.item} | {name: name for name in more if name not in ("item", columns.item)}
+
+    return remote_frame(address, wanted).rename({"item": columns.item})
 
 
 def _read(path: Path, columns: ItemColumns, text: TextFormat) -> pl.DataFrame:
@@ -140,9 +156,9 @@ def _read(path: Path, columns: ItemColumns, text: TextFormat) -> pl.DataFrame:
     if kind not in TEXT_ENDINGS:
         with whole(path, kind):
             lazy = scan(path, kind)
-            names = lazy.collect_schema().names()
+            names = columns_of(lazy)
             wanted = dict.fromkeys(name for name in (*columns.needed, *FACTS) if name in names)
-            return lazy.select(list(wanted)).collect() if columns.item in names else lazy.head(0).collect()
+            return collected(lazy.select(list(wanted)) if columns.item in names else lazy.head(0))
     separator = text.separator_of(path, columns.needed)
     with text.open(path) as file:
         batches = text_batches(

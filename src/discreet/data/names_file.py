@@ -4,12 +4,13 @@ import csv
 from pathlib import Path
 
 from discreet.data.columns import SEPARATORS, ending
+from discreet.data.remote import Remote, is_remote, remote_frame
 from discreet.data.sources import decode, open_bytes
 from discreet.errors import DataError, library_for
 
 
 def read_names(path: str | Path) -> list[str]:
-    """Names of items: a table with a column ``item`` or ``title``, or plain text with one name on each line.
+    """Names of items: a table with a column ``item`` or ``title``, here or at an address; or text, one on each line.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "stock.csv"
@@ -17,6 +18,8 @@ def read_names(path: str | Path) -> list[str]:
     >>> read_names(file)
     ['17', '42']
     """
+    if is_remote(path):
+        return _elsewhere(Remote.of(str(path)))
     path = Path(path)
     if ending(path) in (".parquet", ".pq", ".arrow", ".feather", ".ipc"):
         return _of_columns(path)
@@ -39,18 +42,29 @@ def read_names(path: str | Path) -> list[str]:
     return found
 
 
+def _elsewhere(address: Remote) -> list[str]:
+    """The names that a database or an object store lists."""
+
+    def wanted(names: list[str]) -> dict[str, str]:
+        return {"item": "title" if "title" in names and "item" not in names else "item"}
+
+    names = remote_frame(address, wanted)["item"].cast(str).drop_nulls()
+    return [name for name in names.to_list() if name]
+
+
 def _of_columns(path: Path) -> list[str]:
     with library_for("tables"):
         import polars as pl
+    from discreet.data.columnar import collected, columns_of
     from discreet.data.sources import require_plain
 
     require_plain(path)
     try:
         table = pl.scan_parquet(path) if ending(path) in (".parquet", ".pq") else pl.scan_ipc(path)
-        named = next((name for name in ("item", "title") if name in table.collect_schema().names()), None)
+        named = next((name for name in ("item", "title") if name in columns_of(table)), None)
         if named is None:
             raise DataError(f"{path}: a table of items needs a column item or title")
-        names = table.select(pl.col(named).cast(pl.String)).collect().to_series().drop_nulls()
+        names = collected(table.select(pl.col(named).cast(pl.String))).to_series().drop_nulls()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise DataError(f"{path} cannot be read: it is cut off or damaged") from None
     return [str(name) for name in names if name]

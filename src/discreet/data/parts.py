@@ -203,7 +203,7 @@ class RatingsInParts:
         """Read everything once: the items (where no list is given), a word for each user, and a mark of each part."""
         import polars as pl
 
-        from discreet.data.gather import Numbering, refuse_two_spellings
+        from discreet.data.gather import Numbering
 
         seen, marks, numbering = np.zeros(0, dtype=np.uint64), [], Numbering()
         for number, file in enumerate(self._files):
@@ -221,7 +221,7 @@ class RatingsInParts:
             marks.append(_mark(part))
             progress(number + 1, len(self._files), "checking the parts")
         if listed is None:
-            refuse_two_spellings(numbering.names, "item", "these parts")
+            numbering.refuse_two_spellings("item", "these parts")
             names, _ = numbering.finish()
             listed = Catalogue(Labels(names, what="item"), scale, names, declared=False)
         return listed, seen, tuple(marks)

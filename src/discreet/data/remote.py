@@ -9,7 +9,7 @@ whose text is the address without them, and that is what messages, accounts and 
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -181,10 +181,26 @@ def remote_batches(
         progress(0, 0, "reading ratings")
 
 
+def remote_frame(address: Remote, chosen: Callable[[list[str]], dict[str, str]]) -> pl.DataFrame:
+    """A small table that lies elsewhere, whole: items, users, or what is in stock.
+
+    ``chosen`` is given the names of its columns and says which are wanted: from what they mean to what they are called.
+    """
+    require_threads("polars")
+    database = urlsplit(address.url).scheme.lower() in DATABASES
+    parts = list(_of_database(address, chosen) if database else _of_store(address, chosen))
+    if not parts:
+        raise DataError(f"{address} is empty")
+    return pl.concat(parts)
+
+
 # ── PostgreSQL ──
 
+Chosen = dict[str, str] | Callable[[list[str]], dict[str, str]]
+"""Which columns are read: from what they mean to what they are called; perhaps by what is there."""
 
-def _of_database(address: Remote, columns: dict[str, str]) -> Iterator[pl.DataFrame]:
+
+def _of_database(address: Remote, columns: Chosen) -> Iterator[pl.DataFrame]:
     adbc = load_extra("adbc_driver_postgresql.dbapi", "sources", "reading ratings from PostgreSQL")
     parts = urlsplit(address.url)
     asked = dict(parse_qsl(parts.query, keep_blank_values=True))
@@ -193,10 +209,13 @@ def _of_database(address: Remote, columns: dict[str, str]) -> Iterator[pl.DataFr
     url = urlunsplit(parts._replace(scheme="postgresql", query=urlencode(others, quote_via=quote)))
     with _refusals(address), adbc.connect(url) as connection, connection.cursor() as cursor:
         cursor.execute(f"SELECT * FROM {source} LIMIT 0")
-        names = [column[0] for column in cursor.description]
-        _check_columns(address, names, columns)
-        kinds = {"user": "::text", "item": "::text", "rating": "::float8"}
-        chosen = [f"{_quoted(name)}{kinds.get(role, '')} AS {_quoted(role)}" for role, name in columns.items()]
+        there = cursor.fetch_record_batch().schema
+        columns = _columns(address, there.names, columns)
+        # Text of all that is neither a list nor a time: numbers of any length and identifiers have no type in Arrow.
+        lists = {field.name for field in there if str(field.type).startswith("list")}
+        kinds = {role: "" if name in lists or role == "time" else "::text" for role, name in columns.items()}
+        kinds |= {"rating": "::float8"}
+        chosen = [f"{_quoted(name)}{kinds[role]} AS {_quoted(role)}" for role, name in columns.items()]
         cursor.execute(f"SELECT {', '.join(chosen)} FROM {source}")
         for batch in cursor.fetch_record_batch():
             table = pl.from_arrow(batch)
@@ -250,7 +269,7 @@ def _unreachable(error: Exception) -> str:
 # ── Object stores ──
 
 
-def _of_store(address: Remote, columns: dict[str, str]) -> Iterator[pl.DataFrame]:
+def _of_store(address: Remote, columns: Chosen) -> Iterator[pl.DataFrame]:
     kind = ending(Path(urlsplit(address.url).path))
     try:
         if kind in (".parquet", ".pq"):
@@ -262,7 +281,7 @@ def _of_store(address: Remote, columns: dict[str, str]) -> Iterator[pl.DataFrame
         else:
             raise InputError(f"{address} is no table that Discreet reads: .parquet, .csv, .tsv, .arrow or .feather")
         names = lazy.collect_schema().names()
-        _check_columns(address, names, columns)
+        columns = _columns(address, names, columns)
         chosen = lazy.select(pl.col(name).alias(role) for role, name in columns.items())
         if hasattr(chosen, "collect_batches"):
             yield from chosen.collect_batches(chunk_size=BATCH, maintain_order=True)
@@ -289,8 +308,11 @@ def _store_reason(error: BaseException) -> str:
     return f"the store does not answer, or the file is damaged ({type(error).__name__})"
 
 
-def _check_columns(address: Remote, names: list[str], columns: dict[str, str]) -> None:
+def _columns(address: Remote, names: list[str], columns: Chosen) -> dict[str, str]:
+    """Which columns are read, all of which must be there."""
+    columns = columns if isinstance(columns, dict) else columns(names)
     for name in columns.values():
         if name not in names:
             raise DataError.at(str(address), f"there is no column {name!r}; {columns_there(names)}")
         require_once(names, name, str(address))
+    return columns

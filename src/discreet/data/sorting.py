@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import library_for, require, require_seed
+from discreet.kernels.compiling import may_compile
+from discreet.kernels.counting_sort import counting_sort
 from discreet.types import AnyArray, Booleans, Floats, Indices, Offsets
 
 
@@ -49,8 +51,14 @@ def sorting_order(user: AnyArray, item: AnyArray, users: int, items: int) -> Any
     """
     if bool(np.all((user[1:] > user[:-1]) | ((user[1:] == user[:-1]) & (item[1:] >= item[:-1])))):
         return None
-    order = stable_order(item, items)
-    return np.asarray(order[stable_order(user[order], users)])
+    if not may_compile(len(user)):
+        order = stable_order(item, items)
+        return np.asarray(order[stable_order(user[order], users)])
+    kind = np.int32 if len(user) < 2**31 else np.int64
+    by_item, by_user = np.empty(len(user), dtype=kind), np.empty(len(user), dtype=kind)
+    counting_sort(item, by_item[:0], np.zeros(items + 1, dtype=kind), by_item)
+    counting_sort(user, by_item, np.zeros(users + 1, dtype=kind), by_user)
+    return by_user
 
 
 def indices(name: str, values: AnyArray, size: int) -> Indices:

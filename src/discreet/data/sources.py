@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.errors import DataError
 
-BLOCK = 32 * 2**20  # bytes of text that are parsed at once
+BLOCK = 2**20  # bytes of text that are parsed at once: what is made of them on the way is as small
 LONGEST_RECORD = 2**24
 BREAK = b"\n"
 

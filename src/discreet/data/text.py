@@ -9,12 +9,11 @@ from typing import IO
 import numpy as np
 import polars as pl
 
-from discreet.data.cells import Where, rows_of
+from discreet.data.cells import Where, left_out, rows_of
 from discreet.data.columns import require_once, what_is_there
 from discreet.data.sources import record_blocks
 from discreet.data.text_format import PEEKED, TextFormat
 from discreet.errors import DataError
-from discreet.types import AnyArray
 
 MOST_COLUMNS = 10_000
 """Of a table: all are parsed, so that a row with too many fields is found, and each takes memory."""
@@ -79,7 +78,7 @@ def text_batches(
         if padded:
             batch = batch.select(pl.all().str.strip_chars())
         if bool(blank.any()):
-            where = _skipping(where, np.flatnonzero(~blank.to_numpy()))
+            where = left_out(where, np.flatnonzero(blank.to_numpy()))
             batch = batch.filter(~blank)
         yield batch, where
 
@@ -171,7 +170,3 @@ def _what_is_wrong(text: bytes, label: str, row: int, separator: str, width: int
 
 def _widths(found: int, expected: int) -> str:
     return f"there {'is 1 field' if found == 1 else f'are {found} fields'} where {expected} are expected"
-
-
-def _skipping(where: Where, positions: AnyArray) -> Where:
-    return lambda position: where(int(positions[position]))

@@ -5,15 +5,18 @@ MovieLens 100K and 1M bring such a table, which is read with them. Facts are pri
 
 import csv
 import gzip
+import hashlib
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from discreet.data.columns import SEPARATORS, ending, what_is_there
 from discreet.data.ratings import Ratings
+from discreet.data.remote import Remote, is_remote, remote_frame
 from discreet.errors import DataError
 from discreet.types import AnyArray
 
@@ -38,19 +41,29 @@ class UserFacts:
         >>> UserFacts(("2",), {"age": np.array([30], dtype=np.int16)}).of(ratings).user_facts["age"].tolist()
         [0, 30, 0]
         """
-        places = {name: place for place, name in enumerate(self.users)}
-        found = np.array([places.get(name, -1) for name in ratings.users.names.tolist()], dtype=np.int64)
+        found = np.array([self._places.get(name, -1) for name in ratings.users.names.tolist()], dtype=np.int64)
         facts = dict(ratings.user_facts)
         for name, column in self.columns.items():
             padded = np.concatenate([column, np.zeros(1, dtype=column.dtype)])
             facts[name] = padded[found]
         return replace(ratings, user_facts=facts)
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.users)}
+
+    def digest(self) -> str:
+        """A checksum of all of it."""
+        found = hashlib.sha256("\0".join(self.users).encode())
+        for name, column in sorted(self.columns.items()):
+            found.update(f"\n{name}:{column.dtype}\n".encode() + column.tobytes())
+        return found.hexdigest()
+
 
 def read_users(path: str | Path, user: str = "user") -> UserFacts:
-    """Read a CSV or TSV file (or ``.gz`` of one) whose first row names the columns; one of them is ``user``.
+    """Read a CSV or TSV file (or ``.gz`` of one) whose first row names the columns, or a table at an address.
 
-    ``age`` holds whole numbers; every other column is text. Nothing of a row is ever in a message.
+    One is ``user``. ``age`` holds whole numbers; every other column is text. Nothing of a row is ever in a message.
 
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "users.csv"
@@ -59,11 +72,16 @@ def read_users(path: str | Path, user: str = "user") -> UserFacts:
     >>> facts.users, facts.columns["age"].tolist(), facts.columns["occupation"].tolist()
     (('ann', 'bob'), [31, 0], ['writer', ''])
     """
-    path = Path(path)
-    separator = SEPARATORS.get(ending(path))
-    if separator is None:
-        raise DataError(f"{path} is no table of users that Discreet reads: .csv, .tsv or .csv.gz")
-    rows = _rows(path, separator)
+    separator: str | None
+    if is_remote(path):
+        path, separator = Remote.of(str(path)), ","
+        rows = _fetched(path, user)
+    else:
+        path = Path(path)
+        separator = SEPARATORS.get(ending(path))
+        if separator is None:
+            raise DataError(f"{path} is no table of users that Discreet reads: .csv, .tsv or .csv.gz")
+        rows = _rows(path, separator)
     names = [name.strip() for name in next(rows, (0, []))[1]]
     if not names:
         raise DataError(f"{path} is empty: the first row must name the columns, one of them {user}")
@@ -96,12 +114,24 @@ def read_users(path: str | Path, user: str = "user") -> UserFacts:
     return UserFacts(tuple(users), columns)
 
 
-def _age(field: str, path: Path, row: int) -> str:
+def _age(field: str, path: str | Path, row: int) -> str:
     if field == "":
         return "0"
     if not (field.isascii() and field.isdigit() and len(field) <= 3 and int(field) <= OLDEST):
         raise DataError(f"{path}, row {row}: the age is not a whole number up to {OLDEST}")
     return str(int(field))
+
+
+def _fetched(address: Remote, user: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a table that lies elsewhere, after the names of its columns."""
+
+    def wanted(names: list[str]) -> dict[str, str]:
+        return {"user": user} | {name: name for name in names if name not in ("user", user)}
+
+    frame = remote_frame(address, wanted)
+    yield 0, [user, *frame.columns[1:]]
+    for row, fields in enumerate(frame.iter_rows(), start=1):
+        yield row, ["" if field is None else str(field) for field in fields]
 
 
 def _rows(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:

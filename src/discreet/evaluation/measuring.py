@@ -111,8 +111,8 @@ def ranks_of_users(
 ) -> dict[str, Doubles]:
     """Each metric of rankings for each user of ``test``, all of whom must have something held out.
 
-    Without ``finite`` an item whose score is no number is ranked nowhere, and nothing fails for it. ``shown`` is marked
-    where an item is among somebody's k best, for each k in it: coverage is of all users together.
+    Without ``finite`` an item whose score is not a finite number is ranked nowhere, and nothing fails for it. ``shown``
+    is marked where an item is among somebody's k best, for each k in it: coverage is of all users together.
     """
     shown = {} if shown is None else shown
     asked = {name: cut_of(name) for name in names if not name.startswith("coverage")}
@@ -120,6 +120,8 @@ def ranks_of_users(
     novelty = novelty_of(histories)
     per_user: dict[str, list[Doubles]] = {name: [] for name in asked}
     for first, scores in release.scorer().batches(histories, finite=finite):
+        if not finite:
+            scores = np.where(np.isfinite(scores), scores, np.float32(-np.inf))
         block = np.arange(first, first + len(scores))
         seen = [part.select_users(block) for part in (histories, mask) if part is not None]
         best = best_items(scores, seen, deepest)

@@ -174,10 +174,19 @@ class Search:
         scores = np.empty((len(tested), len(releases)))
         for row, user in zip(scores, tested[:, None], strict=True):  # alone, so that nobody else moves a last bit
             own = known.select_users(user), held.select_users(user)
-            row[:] = [self._scores(release, *own)[0] for release in releases]
+            row[:] = [self._score(release, *own) for release in releases]
         scores -= scores.mean(axis=1, keepdims=True)
         indptr = np.arange(len(tested) + 1, dtype=np.int64) * len(releases)
         return on_lattice(clip_rows(indptr, scores.ravel(), LONGEST, "l2").reshape(scores.shape))
+
+    def _score(self, release: Release, known: Ratings, held: Ratings) -> float:
+        """The score of one user, the worst if the model fails on their ratings: a refusal would reveal something."""
+        try:
+            return float(self._scores(release, known, held)[0])
+        except InputError as error:
+            if error.__cause__ is None:  # not what the model computes: what it was asked
+                raise
+            return 0.0 if is_ranking(self.metric) else -1.0
 
     def _scores(self, release: Release, known: Ratings, held: Ratings) -> Doubles:
         """One number for each user, between −1 and 0 for ``rmse`` and between 0 and 1 for rankings."""

@@ -94,9 +94,7 @@ def choose(users: int, items: int, terms: Terms, features: bool, purpose: Purpos
             "there is little else to go by, so expect little of it"
         )
     known = "with genres or years of the items" if features else "without genres and years of the items"
-    return Almanac(
-        audience=users, purpose=purpose
-    ), f"With {asked}, {known}, Almanac gets the most out of one publication"
+    return Almanac(audience=users, purpose=purpose), f"With {asked}, {known}, Almanac is the most accurate"
 
 
 def choose_for(catalogue: Catalogue, users: int, terms: Terms, purpose: Purpose = "both") -> tuple[Model, str]:

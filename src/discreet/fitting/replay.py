@@ -48,7 +48,7 @@ def fit_and_replay(
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     >>> release = fit_and_replay(dc.Popularity(), dc.TrustedServer(ratings, dc.Ledger(epsilon=1.0)))
     >>> release.guarantee.notes[-1]
-    'That it was made of the answers to these looks alone was checked by replay.'
+    'A replay of the noisy answers gave the same release, so nothing else went into it.'
     """
     fresh, recorded = copy.deepcopy(model), Recorded(population, file=file)
     with memoizing():

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from discreet.errors import library_for
+from discreet.errors import ForkedProcessError, InputError, library_for
 from discreet.processes import require_threads
 
 Arguments = ParamSpec("Arguments")
@@ -19,6 +19,9 @@ Result = TypeVar("Result")
 
 FEW_USERS = 16
 """Up to so many users are served by numpy: loading a compiled kernel takes longer than that."""
+
+FEW_ROWS = 2**17
+"""So many rows of a table are read without kernels: a small file need not wait for them."""
 
 _ALWAYS_COMPILED: ContextVar[bool] = ContextVar("always_compiled", default=False)
 
@@ -41,6 +44,19 @@ def by_numpy(users: int) -> bool:
     except ModuleNotFoundError:
         return True
     return False
+
+
+def may_compile(rows: int) -> bool:
+    """Whether kernels read so many rows: not a few, and not where numba is missing or cannot run.
+
+    >>> may_compile(1)
+    False
+    """
+    try:
+        require_threads("numba")
+    except (InputError, ForkedProcessError):
+        return False
+    return rows > FEW_ROWS and not by_numpy(rows)
 
 
 @contextmanager

@@ -4,15 +4,23 @@
     w_u   =  1, 1/√Σ_i (1 + x²) or 1/Σ_i (1 + |x|)       whichever way users are scaled
     counts_i += ⌊w_u 2³⁰⌋,  sums_i += ⌊w_u x_ui 2³⁰⌋     towards 0
 
-Each user's own sum is made in the order of the ratings, the others are exact in 64 bits in any order.
+The terms of a user's own sum are rounded up to multiples of 2⁻²⁸, so nobody counts for more than without rounding. All
+sums are then exact in 64 bits, the same in any order, on a GPU too.
 """
+
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
+from discreet.extras import load_extra
 from discreet.kernels.compiling import njit, prange
+from discreet.kernels.gpu_pairs import Columns, best_device, on_device
 from discreet.types import AnyArray, Floats, Indices, Offsets
 
 UNIT = 2.0**30
+LENGTH_UNIT = 2.0**-28
+"""Of a user's own sum: of up to 2²³ ratings it is exact in doubles and in 64 bits."""
 HANDS = 32
 """Users are dealt to so many hands, which have sums of their own."""
 PLAIN, SQUARES, SIZES = 0, 1, 2
@@ -35,12 +43,13 @@ def _item_sums(
     for hand in prange(HANDS):
         own, first = sums[hand], starts[hand]
         while first < starts[hand + 1]:
-            length, last = 0.0, first
+            whole, last = 0, first
             while last < starts[hand + 1] and users[last] == users[first]:
                 away = (np.float64(values[last]) - np.float64(base[items[last]])) / half
                 x = c * min(max(away, -1.0), 1.0)
-                length += 1.0 + (x * x if scaling == SQUARES else abs(x))
+                whole += np.int64(np.ceil((1.0 + (x * x if scaling == SQUARES else abs(x))) / LENGTH_UNIT))
                 last += 1
+            length = whole * LENGTH_UNIT
             weight = 1.0
             if scaling == SQUARES:
                 weight = 1.0 / max(np.sqrt(length), 1.0)
@@ -56,3 +65,31 @@ def _item_sums(
             first = last
     total: AnyArray = sums.sum(axis=0)
     return total
+
+
+def item_sums_by_torch(
+    parts: Iterable[Columns], base: Floats, half: float, c: float, scaling: int, device: str | None = None
+) -> AnyArray:
+    """The same over several parts, each with where the ratings of every user start, their items and values."""
+    torch = load_extra("torch", "torch", "an engine of torch")
+    device = best_device() if device is None else device
+    sums = torch.zeros((2, len(base)), dtype=torch.int64, device=device)
+    there = torch.tensor(base, device=device).double()
+    for indptr, items, values in on_device(parts, device):
+        if len(items) == 0:
+            continue
+        where = items.long()
+        x = c * ((values.double() - there[where]) / half).clamp_(-1, 1)
+        weight: Any = torch.ones((), dtype=torch.float64, device=device)
+        if scaling != PLAIN:
+            lengths, users = indptr[1:] - indptr[:-1], len(indptr) - 1
+            user = torch.repeat_interleave(torch.arange(users, device=device), lengths, output_size=len(where))
+            terms = torch.ceil((1.0 + (x * x if scaling == SQUARES else x.abs())) / LENGTH_UNIT).long()
+            length = torch.zeros(users, dtype=torch.int64, device=device).index_add_(0, user, terms).double()
+            length = length * LENGTH_UNIT
+            length = torch.sqrt(length) if scaling == SQUARES else length
+            weight = (1.0 / length.clamp_(min=1.0))[user]
+        sums[0].index_add_(0, where, (weight * UNIT).long().expand(len(where)))
+        sums[1].index_add_(0, where, (weight * x * UNIT).long())
+    found: AnyArray = sums.cpu().numpy()
+    return found

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.extras import load_extra
 from discreet.kernels.eigenvectors import uses_gpu
-from discreet.types import Floats
+from discreet.types import Doubles, Floats
 
 
 def damped_row_solves(precision: Floats, gradient: Floats, factors: Floats, penalty: Floats, sweeps: int) -> Floats:
@@ -51,4 +51,38 @@ def _by_torch(
         solved = torch.linalg.solve(grams + ridge, (pull @ own)[:, :, None])[:, :, 0]
         own = (own + solved) / 2
     found: Floats = own.cpu().numpy()
+    return found
+
+
+def positive(matrices: Doubles) -> Doubles:
+    """The nearest positive semidefinite matrices, one or many.
+
+    >>> positive(np.array([[1.0, 0.0], [0.0, -2.0]])).tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
+    if matrices.ndim == 3 and uses_gpu(len(matrices)):
+        return _positive_by_torch(matrices)
+    values, vectors = np.linalg.eigh(matrices)
+    return np.asarray((vectors * np.maximum(values, 0)[..., None, :]) @ np.swapaxes(vectors, -1, -2))
+
+
+def _positive_by_torch(matrices: Doubles, device: str = "cuda") -> Doubles:
+    torch = load_extra("torch", "torch", "a GPU")
+    values, vectors = torch.linalg.eigh(torch.tensor(matrices, device=device))
+    found: Doubles = ((vectors * values.clamp(min=0)[..., None, :]) @ vectors.mT).cpu().numpy()
+    return found
+
+
+def inverses(matrices: Doubles) -> Doubles:
+    """Of many positive definite matrices.
+
+    >>> inverses(np.array([[[2.0]]])).tolist()
+    [[[0.5]]]
+    """
+    return _inverses_by_torch(matrices) if uses_gpu(len(matrices)) else np.asarray(np.linalg.inv(matrices))
+
+
+def _inverses_by_torch(matrices: Doubles, device: str = "cuda") -> Doubles:
+    torch = load_extra("torch", "torch", "a GPU")
+    found: Doubles = torch.linalg.inv(torch.tensor(matrices, device=device)).cpu().numpy()
     return found

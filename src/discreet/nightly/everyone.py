@@ -17,6 +17,7 @@ from discreet.data.gather import Repeats
 from discreet.data.loading import load
 from discreet.data.ratings import Ratings
 from discreet.data.remote import Table
+from discreet.data.user_file import UserFacts
 from discreet.errors import require, require_whole
 from discreet.nightly.histories import Histories, Loaded, Spilled, require_chunk
 from discreet.nightly.parts import (
@@ -90,6 +91,7 @@ def recommend_all(
     exclude: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
     repeats: Repeats = "keep",
+    users: UserFacts | None = None,
     titles: bool = False,
     chunk: int = CHUNK,
     progress: Progress = no_progress,
@@ -112,6 +114,8 @@ def recommend_all(
         Items that are recommended to nobody, and the only ones that are, by identifier or title.
     repeats
         How several ratings of one item by one user are merged, in a table.
+    users
+        What is known of the users besides (:func:`discreet.data.read_users`), for models that use it.
     chunk
         How many users are worked on at a time.
     progress
@@ -153,6 +157,7 @@ def recommend_all(
         k=int(k),
         allowed=allowed_items(loaded.catalogue, exclude, only),
         repeats=repeats,
+        users=users,
         titles=titles,
         chunk=int(chunk),
         progress=progress,
@@ -170,6 +175,7 @@ class _Work:
     k: int
     allowed: Booleans | None
     repeats: Repeats
+    users: UserFacts | None
     titles: bool
     chunk: int
     progress: Progress
@@ -253,7 +259,9 @@ class _Work:
         scorer = self.release.scorer()
         for number in range(chunks):
             if number not in there:
-                table = recommend_many(scorer, histories.chunk(number), self.k, self.allowed)
+                own = histories.chunk(number)
+                own = own if self.users is None else self.users.of(own)
+                table = recommend_many(scorer, own, self.k, self.allowed)
                 columns = ["user", "rank", "item", *(["title"] if self.titles else []), "score"]
                 write_part(self._part(folder, number), table.select(columns), header=number == 0)
             done = min((number + 1) * self.chunk, histories.n_users)
@@ -297,6 +305,7 @@ class _Work:
             "k": self.k,
             "allowed": None if self.allowed is None else hashlib.sha256(self.allowed.tobytes()).hexdigest(),
             "repeats": self.repeats,
+            "users": None if self.users is None else self.users.digest(),
             "titles": self.titles,
             "chunk": self.chunk,
         }

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from discreet.data.catalogue import Catalogue
-from discreet.data.gather import Numbering, Repeats, Where, identifiers, refuse_two_spellings, seconds
+from discreet.data.gather import Numbering, Repeats, Where, identifiers, seconds
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import DataError, InputError, require
@@ -177,7 +177,7 @@ class Spilled:
                 file.write(found.data)
         if users.size == 0:
             raise DataError(f"{label} is empty: it holds no rating")
-        refuse_two_spellings(users.names, "user", label)
+        users.refuse_two_spellings("user", label)
         names, renumber = users.finish()
         _deal(rows, renumber, folder, size, progress)
         rows.unlink()

@@ -83,8 +83,7 @@ def curves_chart(
     room = 0.06 * max(max(heights) - min(heights), 1e-3)
     across = [point.x for _, point in drawn]
     dash = alt.StrokeDash("dashed:N", legend=None, scale=alt.Scale(domain=[False, True], range=[[1, 0], [6, 4]]))
-    # The name of the level stands where the curves are further away.
-    falls = sum(points[0].y - points[-1].y for points in curves.values()) > 0
+    below, end = _free_place(curves, level[1], room) if level else (True, 0)
 
     def draw(width: int, columns: int) -> Any:
         base = plot(values).encode(
@@ -94,7 +93,12 @@ def curves_chart(
                     type="log" if log_x else "linear", domain=_domain(min(across), max(across), log_x), nice=False
                 ),
                 axis=alt.Axis(
-                    title=x, labelExpr="datum.value", grid=False, values=sorted(set(across)), labelOverlap=True
+                    title=x,
+                    labelExpr="datum.value",
+                    grid=False,
+                    values=sorted(set(across)),
+                    labelOverlap="greedy",
+                    labelSeparation=5,
                 ),
             ),
             color=alt.Color(
@@ -118,9 +122,9 @@ def curves_chart(
             line = plot([{"y": level[1], "text": level[0]}])
             layers += [
                 line.mark_rule(color=QUIET, strokeDash=[4, 4]).encode(y="y:Q"),
-                line.mark_text(align="left" if falls else "right", dy=9, fontSize=11.5, color=QUIET).encode(
-                    y="y:Q", x=alt.value(4 if falls else width - 4), text="text:N"
-                ),
+                line.mark_text(
+                    align="right" if end else "left", dy=9 if below else -9, fontSize=11.5, color=QUIET
+                ).encode(y="y:Q", x=alt.value(width - 4 if end else 4), text="text:N"),
             ]
         return styled(alt.layer(*layers).properties(width=width, height=270))
 
@@ -133,7 +137,7 @@ def curves_chart(
         title=title,
         caption=caption,
         alt=f"{y} by {x}. {described}",
-        chart=draw(HALF, 3 if len(curves) < 7 else 4),
+        chart=draw(HALF, max(1, min(4, HALF // (24 + 6 * max(map(len, curves)))))),
         narrow=draw(NARROW, 2 if max(map(len, curves)) <= SHORT else 1),
     )
 
@@ -167,6 +171,17 @@ class Rows:
             wordy=wordy or [False] * len(self.columns),
             stacks=len(self.rows) <= STACKED,
         )
+
+
+def _free_place(curves: Mapping[str, Sequence[Point]], level: float, room: float) -> tuple[bool, int]:
+    """Where the name of a level is furthest from the curves: whether below its line, and at which end."""
+
+    def distance(place: tuple[bool, int]) -> float:
+        below, end = place
+        height = level - room if below else level + room
+        return min(abs(points[end].y - height) for points in curves.values())
+
+    return max(((below, end) for below in (True, False) for end in (0, -1)), key=distance)
 
 
 def _domain(low: float, high: float, log: bool) -> list[float]:

@@ -24,8 +24,8 @@ event more or less.',)
         )
     if handling.split:
         found.append(
-            "This is about one part of a random split, not about all ratings: with one rating more all others would be "
-            "dealt anew."
+            "This is about one part of a random split, not about all ratings: one more rating would change the whole "
+            "split."
         )
     elif handling.selected:
         found.append(

@@ -20,7 +20,7 @@ def described(arrays: Mapping[str, AnyArray]) -> dict[str, str]:
 
     >>> import numpy as np
     >>> described({"item_factors": np.zeros((3, 2), np.float32), "counts": np.ones(3, np.float32)})
-    {'item_factors': 'no patterns', 'counts': '3 float32'}
+    {'item_factors': 'none above the noise', 'counts': '3 float32'}
     """
     return {name: _words(name, array) for name, array in arrays.items()}
 
@@ -29,6 +29,6 @@ def _words(name: str, array: AnyArray) -> str:
     if name.endswith("factors") and array.ndim == 2 and array.dtype.kind == "f":
         patterns, items = patterns_in(array)
         if patterns == 0:
-            return "no patterns"
-        return f"{patterns:,} pattern{'' if patterns == 1 else 's'} over {items:,} item{'' if items == 1 else 's'}"
+            return "none above the noise"
+        return f"{patterns:,} factor{'' if patterns == 1 else 's'} of {items:,} item{'' if items == 1 else 's'}"
     return f"{' by '.join(map(str, array.shape))} {array.dtype}"

@@ -57,7 +57,7 @@ def with_prior(ratings: Ratings | RatingsInParts, release: Release) -> Ratings |
 
 
 def check_takes_prior(model: Any, catalogue: Catalogue) -> None:
-    """Raise where a prior says nothing: to other models than Almanac (None is for a rule), or on data without ratings."""
+    """Raise where a prior says nothing: to models but Almanac (None is for a rule), or on data without ratings."""
     takes = model is None or getattr(model, "takes_prior", False)
     require(takes, f"{type(model).__name__} makes nothing of a prior: take almanac, or leave it out")
     require(not catalogue.scale.implicit, "data without ratings take no prior: leave it out")

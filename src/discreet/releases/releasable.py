@@ -16,14 +16,12 @@ from discreet.types import AnyArray
 SHORT = 64
 """Axes up to this length, and up to a whole-number setting, may be factors or values of a scale: they are let pass."""
 
-CHECKED = "That it was made of the answers to these looks alone was checked by replay."
-UNCHECKED = "That it was made of the answers to these looks alone was not checked by replay."
-TOO_LARGE = "That it was made of the answers to these looks alone was not checked: they take too much memory to repeat."
-NOT_REPEATABLE = (
-    "That it was made of the answers to these looks alone was not checked: "
-    "the model makes something else of them each time."
-)
-_ABOUT_REPLAY = (CHECKED, UNCHECKED, TOO_LARGE, NOT_REPEATABLE)
+CHECKED = "A replay of the noisy answers gave the same release, so nothing else went into it."
+UNCHECKED = "No replay has checked that it was computed from the noisy answers alone."
+TOO_LARGE = f"{UNCHECKED[:-1]}: they take too much memory to repeat."
+NOT_REPEATABLE = f"{UNCHECKED[:-1]}: the model computes something else from them each time."
+_ABOUT_REPLAY = (CHECKED, UNCHECKED[:-1])
+_OLDER = "That it was made of the answers to these looks alone"  # how these began in releases of before
 
 
 def unreplayed(population: Population, guarantee: Guarantee) -> Guarantee:
@@ -39,7 +37,7 @@ def with_note_on_replay(guarantee: Guarantee, note: str) -> Guarantee:
     """The guarantee with this sentence about replay and no other; unchanged where nothing is proven."""
     if guarantee.proven is None:
         return guarantee
-    others = tuple(known for known in guarantee.notes if known not in _ABOUT_REPLAY)
+    others = tuple(known for known in guarantee.notes if not known.startswith((*_ABOUT_REPLAY, _OLDER)))
     return replace(guarantee, notes=(*others, note))
 
 

@@ -215,14 +215,14 @@ def items_in(frame: "DataFrame", item: str, scale: Scale) -> Catalogue:
     """The items that the ratings name, as nobody listed them: nothing can be proven with such a list."""
     import polars as pl
 
-    from discreet.data.gather import Numbering, identifiers, refuse_two_spellings
+    from discreet.data.gather import Numbering, identifiers
 
     named = frame.select(running.functions().col(_quoted(item)).alias("item")).distinct()
     column = pl.Series("item", running.collected(named).column("item"))
     numbering = Numbering()
     if len(column):
         numbering.encode(identifiers(column, "item", lambda _: FRAME))
-    refuse_two_spellings(numbering.names, "item", FRAME)
+    numbering.refuse_two_spellings("item", FRAME)
     names, _ = numbering.finish()
     return Catalogue(Labels(names, what="item"), scale, names, declared=False)
 

@@ -7,7 +7,8 @@
     arrays       little-endian, each at a multiple of 8 bytes
 
 All of it is compressed by gzip, which browsers can undo themselves. Matrices may be stored by columns (which then
-compress better), without the rows that are all 0, as half floats, or as bytes with one scale for each column.
+compress better), without the rows that are all 0, as half floats, or as bytes with one scale for each column and half
+floats for those columns that bytes would blur.
 """
 
 import gzip
@@ -20,12 +21,14 @@ import numpy as np
 
 from discreet.errors import ReleaseError
 from discreet.strings import Strings
-from discreet.types import AnyArray, Floats
+from discreet.types import AnyArray, Booleans, Floats
 
 MAGIC, VERSION = b"DISCREET", 1
 ALIGNMENT = 8
 LARGEST_HALF = 60_000.0
 """Near the largest number that a half float holds; matrices beyond it stay single floats."""
+BLURRED = 0.005
+"""Rounding errors beyond this share of a column's standard deviation can change the order of the best items."""
 _START = struct.Struct("<8sII")
 _TYPES = {
     "U8": "uint8",
@@ -72,10 +75,11 @@ class FileArrays:
         self._add(f"{name}.utf8", strings.bytes, {"shape": [len(strings.bytes)]})
         self.whole(f"{name}.lengths", np.diff(strings.offsets))
 
-    def matrix(self, name: str, values: AnyArray, *, by_rows: bool = False) -> Floats:
+    def matrix(self, name: str, values: AnyArray, *, by_rows: bool = False, closely: bool = False) -> Floats:
         """Keep a matrix in the precision that was asked for, without the rows that are 0; returns what is read back.
 
-        ``by_rows`` is for one that has a row but no column for each item.
+        ``by_rows`` is for one that has a row but no column for each item. ``closely`` is for one where a single column
+        can change the order of items: those that bytes would blur are then kept in half floats, in a matrix beside it.
         """
         wide = np.asarray(values, dtype=np.float32)
         said: dict[str, Any] = {"shape": list(wide.shape)}
@@ -85,20 +89,28 @@ class FileArrays:
             self.whole(f"{name}.rows", rows)
             said["rows"] = f"{name}.rows"
             stored = wide[rows]
-        stored, scales = self._reduced(stored)
+        fine = _blurred(stored) if closely and self.precision == "int8" else np.zeros(wide.shape[1], dtype=bool)
+        kept, scales = self._reduced(stored[:, ~fine], self.precision)
         if scales is not None:
             said["scales"] = f"{name}.scales"
             self.vector(f"{name}.scales", scales)
+        found = np.zeros_like(wide)
+        place = rows if "rows" in said else np.arange(len(wide))
+        found[np.ix_(place, ~fine)] = kept.astype(np.float32) * (1 if scales is None else scales)
+        if fine.any():
+            self.whole(f"{name}.fine_columns", np.flatnonzero(fine))
+            halves, _ = self._reduced(stored[:, fine], "float16")
+            self._add(f"{name}.fine", halves.T, {"shape": [len(halves), int(fine.sum())], "by": "columns"})
+            said |= {"fine": f"{name}.fine", "fine_columns": f"{name}.fine_columns"}
+            found[np.ix_(place, fine)] = halves
         if not by_rows:
             said["by"] = "columns"
-        self._add(name, stored if by_rows else stored.T, said)
-        found = np.zeros_like(wide)
-        found[rows if "rows" in said else slice(None)] = stored.astype(np.float32) * (1 if scales is None else scales)
+        self._add(name, kept if by_rows else kept.T, said)
         return found
 
     def reduced(self, name: str, values: AnyArray) -> Floats:
         """Keep a long list of numbers in the precision of matrices; returns what is read back."""
-        stored, scales = self._reduced(np.asarray(values, dtype=np.float32)[:, None])
+        stored, scales = self._reduced(np.asarray(values, dtype=np.float32)[:, None], self.precision)
         said: dict[str, Any] = {"shape": [len(stored)]}
         if scales is not None:
             said["scales"] = f"{name}.scales"
@@ -106,11 +118,12 @@ class FileArrays:
         self._add(name, stored[:, 0], said)
         return np.asarray(stored[:, 0].astype(np.float32) * (1 if scales is None else scales[0]))
 
-    def _reduced(self, values: Floats) -> tuple[AnyArray, Floats | None]:
+    @staticmethod
+    def _reduced(values: Floats, precision: Precision) -> tuple[AnyArray, Floats | None]:
         largest = np.abs(values).max(axis=0, initial=0)
-        if self.precision == "float16" and largest.max(initial=0) < LARGEST_HALF:
+        if precision == "float16" and largest.max(initial=0) < LARGEST_HALF:
             return values.astype(np.float16), None
-        if self.precision == "int8":
+        if precision == "int8":
             scales = np.where(largest > 0, largest / 127, 1).astype(np.float32)
             return np.clip(np.rint(values / scales), -127, 127).astype(np.int8), scales
         return values, None
@@ -130,6 +143,13 @@ class FileArrays:
         return gzip.compress(whole, compresslevel=9, mtime=0)
 
 
+def _blurred(values: Floats) -> Booleans:
+    """Columns that would lose more than half a per cent of their standard deviation in bytes."""
+    stored, scales = FileArrays._reduced(values, "int8")
+    lost = np.sqrt(np.square(stored * scales - values).sum(axis=0))
+    return np.asarray(lost > BLURRED * np.sqrt(len(values)) * values.std(axis=0) if len(values) else lost > 0)
+
+
 def read_header(content: bytes) -> dict[str, Any]:
     """What the header of a file says."""
     return _opened(content)[0]
@@ -143,6 +163,8 @@ def read_array(content: bytes, name: str) -> AnyArray:
     shape = list(said["shape"])
     if "rows" in said:
         shape[0] = header["arrays"][said["rows"]]["shape"][0]
+    if "fine" in said:
+        shape[1] -= header["arrays"][said["fine"]]["shape"][1]
     order = shape[::-1] if said.get("by") == "columns" else shape
     found = np.frombuffer(data, dtype=kind, count=int(np.prod(order)), offset=said["at"]).reshape(order)
     return found.T if said.get("by") == "columns" else found

@@ -93,7 +93,7 @@ def _logit(
 ) -> tuple[Part, conditional_logit.ConditionalLogit]:
     who, size = found.interactions, len(found.interactions.share)
     columns = found.covariates.transpose(0, 2, 1).reshape(-1, len(found.precision))[:size]
-    covariates = arrays.matrix("rank.covariates", columns)
+    covariates = arrays.matrix("rank.covariates", columns, closely=True)
     arrays.vector("rank.precision", found.precision)
     arrays.vector("rank.share", who.share)
     constants = conditional_logit.CONSTANTS
@@ -107,7 +107,7 @@ def _logit(
     if len(who.strength):
         everyone = np.zeros((size, outward.shape[1]), dtype=np.float32)
         everyone[who.rows] = outward
-        outward = arrays.matrix("rank.outward", everyone)[who.rows]
+        outward = arrays.matrix("rank.outward", everyone, closely=True)[who.rows]
         # Inward rows are outward rows, each times a number of its item.
         largest = np.abs(who.outward).argmax(axis=1)[:, None]
         above, below = (np.take_along_axis(side, largest, axis=1)[:, 0] for side in (who.inward, who.outward))

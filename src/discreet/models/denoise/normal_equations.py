@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.kernels.row_solves import inverses, positive
 from discreet.types import Doubles
 
 TINY = 1e-9
@@ -94,7 +95,7 @@ class NormalEquations:
         length = (expected**2 + variances).sum(axis=1)
         noise = (self.deviation**2 + self.gram_variance * length + TINY)[:, None, None] * np.eye(self.grams.shape[1])
         return np.asarray(
-            np.linalg.inv(of_items_own + self.residual_variance[:, None, None] * self.grams + noise), dtype=np.float64
+            inverses(of_items_own + self.residual_variance[:, None, None] * self.grams + noise), dtype=np.float64
         )
 
     def map_of(self, features: Doubles, start: Doubles, variances: Doubles, spreads: Doubles) -> Doubles:
@@ -118,13 +119,3 @@ class NormalEquations:
 
     def _expected(self, items: Doubles) -> Doubles:
         return np.asarray((self.grams @ items[:, :, None])[:, :, 0])
-
-
-def positive(matrices: Doubles) -> Doubles:
-    """The nearest positive semidefinite matrices.
-
-    >>> positive(np.array([[1.0, 0.0], [0.0, -2.0]])).tolist()
-    [[1.0, 0.0], [0.0, 0.0]]
-    """
-    values, vectors = np.linalg.eigh(matrices)
-    return np.asarray((vectors * np.maximum(values, 0)[..., None, :]) @ np.swapaxes(vectors, -1, -2))

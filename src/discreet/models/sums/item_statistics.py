@@ -27,6 +27,7 @@ stay within ``FLOAT_MARGIN`` of the populations.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,11 +35,19 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.ratings import Ratings
-from discreet.kernels.item_sums import PLAIN, SIZES, SQUARES, UNIT, weighted_item_sums
+from discreet.kernels.item_sums import (
+    LENGTH_UNIT,
+    PLAIN,
+    SIZES,
+    SQUARES,
+    UNIT,
+    item_sums_by_torch,
+    weighted_item_sums,
+)
 from discreet.populations.contribution import Contribution
 from discreet.privacy.lattice import most_on_lattice, on_lattice
 from discreet.privacy.unit import Bound, Unit
-from discreet.types import Doubles, Floats
+from discreet.types import AnyArray, Doubles, Floats
 
 Scaling = Literal["rating", "user, l2", "user, l1"]
 MANY = 1 << 18
@@ -53,6 +62,8 @@ class _Constants:
     """The c above: noise on sums costs more accuracy than noise on counts."""
     typical_weight: float = 0.1
     """What a rating of a user with some 60 ratings weighs where users are scaled."""
+    mean_square: float = 0.25
+    """The mean of y², about."""
     expected_rating: float = 0.625
     """The prior mean of a rating, in widths of the scale from its low end: people choose what they rate."""
 
@@ -98,6 +109,12 @@ class ItemStatistics:
         """What a rating weighs, about."""
         return 1.0 if self.scaling == "rating" else CONSTANTS.typical_weight
 
+    def typical_length(self, relative_weight: float) -> float:
+        """√(1 + c² E y²), by which a user's weight falls with the weight of sums; 1 where users are not scaled."""
+        if self.scaling == "rating":
+            return 1.0
+        return math.sqrt(1 + relative_weight**2 * CONSTANTS.mean_square)
+
     @property
     def points(self) -> float:
         """What one unit of a sum is in points of the scale; half its width where there are counts alone."""
@@ -110,7 +127,8 @@ class ItemStatistics:
         name, shape = "how often each item was rated, and its ratings' sum", (2, size)[0 if c else 1 :]
         if c == 0:
             name = "how often each item was rated"
-        return Contribution(name, shape, self._total, self._bounds, most_users=most_on_lattice(max(1.0, c)))
+        most = most_on_lattice(max(1.0, c))
+        return Contribution(name, shape, self._total, self._bounds, most_users=most, on_torch=self._total_by_torch)
 
     @property
     def _bounds(self) -> tuple[Bound, ...]:
@@ -129,11 +147,21 @@ class ItemStatistics:
     def _total(self, ratings: Ratings) -> Doubles:
         if len(ratings) < MANY:
             return self._small_total(ratings)
-        scaling = {"rating": PLAIN, "user, l2": SQUARES, "user, l1": SIZES}[self.scaling]
         columns = ratings.user_index, ratings.item_index, ratings.values, self.base
-        half, c = self.scale.width / 2, self.relative_weight
-        sums = weighted_item_sums(*columns, half, c, scaling) / UNIT
-        return np.asarray(sums[0] if c == 0 else sums, dtype=np.float64)
+        return self._scaled(weighted_item_sums(*columns, self.scale.width / 2, self.relative_weight, self._kind))
+
+    def _total_by_torch(self, parts: Iterable[Ratings]) -> Doubles:
+        columns = ((part.indptr, part.item_index, part.values) for part in parts)
+        half = self.scale.width / 2
+        return self._scaled(item_sums_by_torch(columns, self.base, half, self.relative_weight, self._kind))
+
+    @property
+    def _kind(self) -> int:
+        return {"rating": PLAIN, "user, l2": SQUARES, "user, l1": SIZES}[self.scaling]
+
+    def _scaled(self, whole: AnyArray) -> Doubles:
+        sums = whole / UNIT
+        return np.asarray(sums[0] if self.relative_weight == 0 else sums, dtype=np.float64)
 
     def _small_total(self, ratings: Ratings) -> Doubles:
         """The same to the last bit, by numpy alone."""
@@ -141,8 +169,8 @@ class ItemStatistics:
         residuals = self.relative_weight * np.clip(residuals, -1, 1)
         weights = np.ones(len(ratings))
         if self.scaling != "rating":
-            size = 1 + (residuals**2 if self.scaling == "user, l2" else np.abs(residuals))
-            length = np.bincount(ratings.user_index, weights=size, minlength=ratings.n_users)
+            size = np.ceil((1 + (residuals**2 if self.scaling == "user, l2" else np.abs(residuals))) / LENGTH_UNIT)
+            length = np.bincount(ratings.user_index, weights=size, minlength=ratings.n_users) * LENGTH_UNIT
             if self.scaling == "user, l2":
                 length = np.sqrt(length)
             weights = (1 / np.maximum(length, 1))[ratings.user_index]

@@ -1,10 +1,7 @@
 """DP-VAE as a paper: what the frame runs, judges, draws and documents."""
 
-from importlib.resources import files
-
 from discreet.pages.curves import Rows
 from discreet.papers.dp_vae.claims import RUN_ON, claims
-from discreet.papers.dp_vae.contents import CONTENTS
 from discreet.papers.dp_vae.experiment import FULL, QUICK, Repetition, measured
 from discreet.papers.dp_vae.figures import READINGS, figures
 from discreet.papers.dp_vae.printed import MODELS, OURS, printed
@@ -19,6 +16,7 @@ from discreet.papers.dp_vae.privacy import (
     slopes_of_error,
 )
 from discreet.papers.frame.cases import Case, Grid
+from discreet.papers.frame.contents import read_contents, read_notes
 from discreet.papers.frame.outcome import Outcome
 from discreet.papers.frame.paper import Paper
 
@@ -85,7 +83,7 @@ PAPER = Paper(
     readings=READINGS,
     judged=("masked", "training", "users"),
     counted=("masked", "training"),
-    contents=CONTENTS,
+    contents=read_contents(__package__),
     claims=claims,
     figures=figures,
     printed=printed,
@@ -94,5 +92,5 @@ PAPER = Paper(
     aside=(),
     pictured=("figure-3", "figure-3-training"),
     metric="NDCG@100",
-    notes=files(__package__).joinpath("notes.md").read_text(encoding="utf-8"),
+    notes=read_notes(__package__),
 )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.resources import files
 from typing import Any
 
 from discreet.pages.curves import Rows
@@ -32,6 +33,26 @@ class Entry:
     code: Sequence[str] = ()
     claims: Sequence[str] = ()
     because: str = ""
+
+
+def read_contents(package: str) -> tuple[Entry, ...]:
+    """The entries in ``contents.tsv`` of a paper's package: a row each, several places or claims with "; " between."""
+    head, *rows = files(package).joinpath("contents.tsv").read_text(encoding="utf-8").splitlines()
+    entries = []
+    for row in rows:
+        given = dict(zip(head.split("\t"), row.split("\t"), strict=False))
+        code, claims = (given.pop(name, "") for name in ("code", "claims"))
+        entries.append(Entry(**given, code=_listed(code), claims=_listed(claims)))
+    return tuple(entries)
+
+
+def _listed(text: str) -> list[str]:
+    return text.split("; ") if text else []
+
+
+def read_notes(package: str) -> str:
+    """The text of ``notes.md`` in a paper's package."""
+    return files(package).joinpath("notes.md").read_text(encoding="utf-8")
 
 
 def table_of(contents: Sequence[Entry]) -> Rows:

@@ -29,7 +29,7 @@ SECONDS_BETWEEN = 5.0
 """A file is written at most this often, and at the end."""
 NO_NUMBERS = ("cli", "pages", "evaluation", "audit", "papers")
 """Folders of the package that no measured number comes from; a paper's own is added."""
-ONLY_READ = ("claims.py", "contents.py", "figures.py", "printed.py", "paper.py", "looks.py")
+ONLY_READ = ("claims.py", "figures.py", "printed.py", "paper.py", "looks.py")
 """Files of a paper's folder that read the numbers and do not make them."""
 
 

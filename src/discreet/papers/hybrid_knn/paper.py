@@ -1,15 +1,14 @@
 """The hybrid as a paper: what the frame runs, judges, draws and documents."""
 
-from importlib.resources import files
 from typing import Any
 
 from discreet.data.catalogue import Scale
 from discreet.pages.curves import Rows
 from discreet.papers.frame.cases import Case, Grid
+from discreet.papers.frame.contents import read_contents, read_notes
 from discreet.papers.frame.outcome import Outcome, with_half_width
 from discreet.papers.frame.paper import Paper
 from discreet.papers.hybrid_knn.claims import RUN_ON, claims
-from discreet.papers.hybrid_knn.contents import CONTENTS
 from discreet.papers.hybrid_knn.experiment import CLIPPED_AND_NOT, FIXED, FULL, NONE, QUICK, Repetition, reports_of
 from discreet.papers.hybrid_knn.figures import READINGS, figures
 from discreet.papers.hybrid_knn.privacy import corrected_epsilon
@@ -125,7 +124,7 @@ PAPER = Paper(
     readings=READINGS,
     judged=("letter", "letter plain", "plain", "ratio", "joint", "shrunk", "damped", "sent"),
     counted=("letter", "plain"),
-    contents=CONTENTS,
+    contents=read_contents(__package__),
     claims=claims,
     figures=figures,
     tables=tables,
@@ -133,5 +132,5 @@ PAPER = Paper(
     aside=("plain unclipped", "letter unclipped", "GAvg", "Cov", "letter Cov"),
     pictured=("figure-3",),
     metric="RMSE, and seconds where a method is called so",
-    notes=files("discreet.papers.hybrid_knn").joinpath("notes.md").read_text(encoding="utf-8"),
+    notes=read_notes(__package__),
 )

@@ -1,14 +1,12 @@
 """Learned neighbourhoods as a paper: what the frame runs, judges, draws and documents."""
 
-from importlib.resources import files
-
 from discreet.pages.curves import Rows
 from discreet.papers.frame.cases import Case, Grid
+from discreet.papers.frame.contents import read_contents, read_notes
 from discreet.papers.frame.outcome import Outcome, with_half_width
 from discreet.papers.frame.paper import Paper
 from discreet.papers.neighbourhood.audits import CLAIMED, CONFIDENCE, RUNS
 from discreet.papers.neighbourhood.claims import RUN_ON, claims
-from discreet.papers.neighbourhood.contents import CONTENTS
 from discreet.papers.neighbourhood.experiment import CONTROLS, FULL, QUICK, Repetition
 from discreet.papers.neighbourhood.figures import AUDIT, READINGS, descent, figures, sampling
 from discreet.papers.neighbourhood.privacy import amplified, furthest_change, worth_at_temperature
@@ -145,7 +143,7 @@ PAPER = Paper(
     readings=READINGS,
     judged=("constant", "cosine", "all", "code"),
     counted=("constant", "cosine"),
-    contents=CONTENTS,
+    contents=read_contents(__package__),
     claims=claims,
     figures=figures,
     tables=tables,
@@ -153,5 +151,5 @@ PAPER = Paper(
     aside=CONTROLS,
     pictured=("figure-3", "figure-4", "figure-5", "figure-6"),
     metric="RMSE on the test ratings of a fold",
-    notes=files("discreet.papers.neighbourhood").joinpath("notes.md").read_text(encoding="utf-8"),
+    notes=read_notes(__package__),
 )

@@ -1,16 +1,15 @@
 """Objective perturbation as a paper: what the frame runs, judges, draws and documents."""
 
 import math
-from importlib.resources import files
 
 import numpy as np
 
 from discreet.pages.curves import Rows
 from discreet.papers.frame.cases import Case, Grid
+from discreet.papers.frame.contents import read_contents, read_notes
 from discreet.papers.frame.outcome import Outcome
 from discreet.papers.frame.paper import Paper
 from discreet.papers.objective_perturbation.claims import RUN_ON, claims, s1
-from discreet.papers.objective_perturbation.contents import CONTENTS
 from discreet.papers.objective_perturbation.experiment import (
     ALL,
     CHANGED,
@@ -104,12 +103,12 @@ PAPER = Paper(
     readings=READINGS,
     judged=("literal", "mean", "ball", "exact", "exact ball", "laplace", "rating", "shrunk"),
     counted=("literal", "mean"),
-    contents=CONTENTS,
+    contents=read_contents(__package__),
     claims=claims,
     figures=figures,
     tables=tables,
     shown=shown,
     pictured=("figure-2-b", "figure-8"),
     metric="MF and S1: mean absolute error of training ratings in stars; held out: RMSE of clipped predictions",
-    notes=files(__package__).joinpath("notes.md").read_text(encoding="utf-8"),
+    notes=read_notes(__package__),
 )

@@ -1,14 +1,13 @@
 """DP-PMF and PDP-PMF as a paper: what the frame runs, judges, draws and documents."""
 
 import math
-from importlib.resources import files
 
 from discreet.pages.curves import Rows
 from discreet.papers.frame.cases import Case, Grid
+from discreet.papers.frame.contents import read_contents, read_notes
 from discreet.papers.frame.outcome import Outcome, with_half_width
 from discreet.papers.frame.paper import Paper
 from discreet.papers.personalised.claims import RUN_ON, claims
-from discreet.papers.personalised.contents import CONTENTS
 from discreet.papers.personalised.experiment import DP, FULL, GROUPS, PMF, QUICK, Repetition, personal
 from discreet.papers.personalised.figures import READINGS, figures
 from discreet.papers.personalised.levels import Levels
@@ -95,12 +94,12 @@ PAPER = Paper(
     readings=READINGS,
     judged=("letter", "listing", "theorem", "free", "projected", "fixed"),
     counted=("letter", "listing", "theorem"),
-    contents=CONTENTS,
+    contents=read_contents(__package__),
     claims=claims,
     figures=figures,
     tables=tables,
     shown=shown,
     aside=tuple(f"{reading} unclipped" for reading in CLIPPED),
     pictured=("figure-2", "figure-5-b"),
-    notes=files(__package__).joinpath("notes.md").read_text(encoding="utf-8"),
+    notes=read_notes(__package__),
 )

@@ -1,14 +1,12 @@
 """The untrusted recommender as a paper: what the frame runs, judges, draws and documents."""
 
-from importlib.resources import files
-
 from discreet.pages.curves import Rows
 from discreet.papers.frame.cases import Case, Grid
+from discreet.papers.frame.contents import read_contents, read_notes
 from discreet.papers.frame.outcome import Outcome
 from discreet.papers.frame.paper import Paper
 from discreet.papers.objective_perturbation.claims import RUN_ON
 from discreet.papers.untrusted.claims import COSTS, claims, joining, leaving, s2
-from discreet.papers.untrusted.contents import CONTENTS
 from discreet.papers.untrusted.experiment import (
     ALL,
     CONSTANT,
@@ -137,7 +135,7 @@ PAPER = Paper(
     readings=READINGS,
     judged=("whole", "mean", "ball", "shrunk"),
     counted=("whole", "mean", "ball"),
-    contents=CONTENTS,
+    contents=read_contents(__package__),
     claims=claims,
     figures=figures,
     tables=tables,
@@ -145,5 +143,5 @@ PAPER = Paper(
     pictured=("figure-4-b", "figure-8-b"),
     metric="MF, S1, S2 and S3: mean absolute error of training ratings in stars, 1,000,000 for a run that overflowed; "
     "held out: RMSE of clipped predictions",
-    notes=files(__package__).joinpath("notes.md").read_text(encoding="utf-8"),
+    notes=read_notes(__package__),
 )

@@ -57,6 +57,7 @@ function showOwn() {
   const own = [...store.ratings].reverse();
   $("own-count").textContent = own.length;
   $("own-empty").hidden = $("starters").hidden = own.length > 0;
+  $("jump").hidden = own.length === 0;
   $("delete").hidden = own.length === 0 && store.unwanted.size === 0;
   $("own").replaceChildren(...own.map(([item, value]) => {
     const position = catalogue.find(item), { title } = catalogue.at(position);
@@ -129,7 +130,8 @@ for (let round = 0; round < 2; round++) { // have everything compiled before the
 
 const kept = inside !== null || (await keep());
 const { files, bytes } = fetched();
-$("loaded").textContent = inside ? "1, this page" : `${files} (${Math.max(1, Math.round(bytes / 1024))} KB)`;
+$("loaded").textContent = inside ? "1 file" : `${Math.max(1, Math.round(bytes / 1024))} KB`;
+$("loaded-in").textContent = inside ? "this page, and nothing else" : `fetched to load this page, in ${files} files`;
 $("offline").textContent = kept ? "yes" : "no";
 lock();
 watch(({ requests, refused }) => {

@@ -48,15 +48,18 @@ export class Arrays {
     return this.#once(name, () => {
       const said = this.#said(name), [rows, columns] = said.shape;
       const places = said.rows ? this.vector(said.rows) : null, kept = places ? places.length : rows;
-      const stored = this.#stored(name, kept * columns), scales = said.scales ? this.vector(said.scales) : null;
-      if (!places && !scales && said.by !== "columns") return { rows, columns, at: stored };
-      const at = new Float32Array(rows * columns);
+      const fine = said.fine ? Array.from(this.vector(said.fine_columns)) : [];
+      const others = Array.from({ length: columns }, (_, c) => c).filter((c) => !fine.includes(c)), width = others.length;
+      const stored = this.#stored(name, kept * width), scales = said.scales ? this.vector(said.scales) : null;
+      if (!places && !scales && !fine.length && said.by !== "columns") return { rows, columns, at: stored };
+      const at = new Float32Array(rows * columns), halves = fine.length ? this.vector(said.fine) : null;
       for (let r = 0; r < kept; r++) {
         const row = (places ? places[r] : r) * columns;
-        for (let c = 0; c < columns; c++) {
-          const value = stored[said.by === "columns" ? c * kept + r : r * columns + c];
-          at[row + c] = scales ? value * scales[c] : value;
+        for (let c = 0; c < width; c++) {
+          const value = stored[said.by === "columns" ? c * kept + r : r * width + c];
+          at[row + others[c]] = scales ? value * scales[c] : value;
         }
+        for (let c = 0; c < fine.length; c++) at[row + fine[c]] = halves[c * kept + r]; // column after column
       }
       return { rows, columns, at };
     });
