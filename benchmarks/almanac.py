@@ -282,7 +282,9 @@ def scale(count: int, seed: int, beforehand: bool) -> int:
     print()
     for epsilon, bars in BETTER.items():
         ours, before = found[f"almanac, epsilon {epsilon}"], found[f"decided beforehand, epsilon {epsilon}"]
-        for value, bar, what in zip((before[0] - ours[0], ours[1] - before[1]), bars, ("RMSE", "NDCG@100"), strict=True):
+        for value, bar, what in zip(
+            (before[0] - ours[0], ours[1] - before[1]), bars, ("RMSE", "NDCG@100"), strict=True
+        ):
             failed, words = verdict(value, bar, least=True)
             missed += failed
             print(f"epsilon {epsilon} is better than decided beforehand by {value:.4f} {what}{words}")

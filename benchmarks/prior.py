@@ -102,7 +102,9 @@ def nights(splits, many=10, epsilon=1.0) -> int:
         one, ten, _ = rows.values()
         difference = ten - one
         margin = student.ppf(0.975, len(one) - 1) * difference.std(axis=0, ddof=1) / np.sqrt(len(one))
-        words = "".join(f" {mean:+.4f} ± {more:.4f}" for mean, more in zip(difference.mean(axis=0), margin, strict=True))
+        words = "".join(
+            f" {mean:+.4f} ± {more:.4f}" for mean, more in zip(difference.mean(axis=0), margin, strict=True)
+        )
         print(f"{'ten less one':>24}{words} (95%)\n", flush=True)
         worse = difference.mean(axis=0) * (1, -1) > margin
         missed += name == "item sums alone" and bool(worse.any())

@@ -16,8 +16,8 @@ for then follows from public facts, with the signal-to-noise ratio c = audience 
 
     factors  c^0.7  (1 to 16)        sweeps  4 + 2 log₂ c  (1 to 12)        share of the item sums  0.2/√c  (15% to 50%)
 
-and there are at most half as many factors as a user has ratings, on average. How many that are says a noisy look with 2%
-of what item sums leave.
+and there are at most half as many factors as a user has ratings, on average. How many that are, a noisy look says, with
+2% of what item sums leave.
 
 **Guarantee.** At user level, for everyone but whoever sums: the release is made of noisy sums alone, each booked, and
 what a user computes at home from the release and their own ratings says nothing about anybody else (joint privacy).
@@ -69,7 +69,7 @@ class _Constants:
     item_share_range: tuple[float, float] = (0.15, 0.5)
     """Within which it stays."""
     census_share: float = 0.02
-    """For how many users rate how much, of what item sums leave: where the public rule says how many factors there are."""
+    """For how many users rate how much, of what item sums leave; where the public rule says how many factors."""
 
 
 CONSTANTS = _Constants()
