@@ -33,7 +33,7 @@ def budget(
         float | None, typer.Option(metavar="D", help="Delta of the limit (default: 0 for rating, 1e-6 for user).")
     ] = None,
     unit: Annotated[
-        str | None, typer.Option(metavar="UNIT", help="Whose secret is kept: rating (default) or user.")
+        str | None, typer.Option(metavar="UNIT", help="What is hidden: one rating (default), or all of a user (user).")
     ] = None,
     nights: Annotated[
         int | None,
