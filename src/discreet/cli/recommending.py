@@ -63,6 +63,12 @@ class NightOptions:
     chunk: Annotated[
         int | None, typer.Option("--chunk", metavar="N", help="With --all: users that are worked on at a time.")
     ] = None
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="ENGINE", help="With --all: what ranks, numba (default) or torch, on a GPU if there is one."
+        ),
+    ] = "numba"
     titles: Annotated[bool, typer.Option("--titles", help="With --all: a column of titles too.")] = False
 
 
@@ -205,6 +211,7 @@ def recommend_to_all(
             users=options.facts(),
             titles=night.titles,
             chunk=CHUNK if night.chunk is None else night.chunk,
+            engine=night.engine,
             progress=progress,
         )
     if as_json:
