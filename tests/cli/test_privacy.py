@@ -63,6 +63,7 @@ def test_what_is_measured_is_not_called_private(tmp_path):
     assert "comes from held-out ratings" not in run(app, command).stdout
     for text in (run(app, [*command, "--epsilon", "1"]).stdout, page.read_text(encoding="utf-8")):
         assert "Proven: " in text and "comes from held-out ratings and is not private" in " ".join(text.split())
+        assert "\\n" not in text  # each promise has a line of its own
 
 
 def test_measuring_private_models(tmp_path):
