@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shutil
 import subprocess
 
 import numpy as np
@@ -148,6 +149,39 @@ def test_the_page_asks_for_nothing_from_elsewhere():
     page = site_files()["index.html"].decode()
     assert "default-src 'none'" in page and "form-action 'none'" in page
     assert "<script>" not in page and " style=" not in page and not re.search(r"\son\w+=", page)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ['"./site/release.discreet"', 'new URL("./site/release.discreet", import.meta.url)'],
+)
+def test_the_module_of_the_page_opens_a_file_in_node(source, exported, node, tmp_path):
+    """As docs/device.md has it: copied into an app, or installed as a package."""
+    shutil.copytree(exported("almanac").folder, tmp_path / "site")
+    titles = exported("almanac").release.catalogue.titles.tolist()
+    program = f"""
+        import {{ open }} from "./site/discreet.js";
+        const release = await open({source});
+        console.log(release.recommend({{ {json.dumps(titles[0])}: 5 }}, 3).length);
+        await open("./nowhere.discreet").catch((error) => console.log(error.message));
+    """
+    (tmp_path / "app.mjs").write_text(program)
+    said = subprocess.run([node, "app.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert said.splitlines() == ["3", "./nowhere.discreet cannot be read: there is no such file"]
+
+
+def test_the_folder_is_a_package(exported, node, tmp_path):
+    (tmp_path / "node_modules").mkdir()
+    shutil.copytree(exported("almanac").folder, tmp_path / "node_modules" / "discreet-release")
+    program = """
+        import { open } from "discreet-release";
+        import { perturb } from "discreet-release/perturb.js";
+        const release = await open(new URL(import.meta.resolve("discreet-release/release.discreet")));
+        console.log(release.model, typeof perturb);
+    """
+    (tmp_path / "app.mjs").write_text(program)
+    said = subprocess.run([node, "app.mjs"], cwd=tmp_path, capture_output=True, text=True)
+    assert said.stdout == "almanac function\n", said.stderr
 
 
 def test_types_name_what_the_modules_export():

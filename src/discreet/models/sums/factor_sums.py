@@ -48,7 +48,6 @@ from discreet.data.ratings import Ratings
 from discreet.kernels.gpu_sweeps import sweep_total
 from discreet.kernels.own_fits import SweepQuestion, WholeRows, bits_for, own_answers, unit_for
 from discreet.kernels.statistics import LATTICE, add_bounded_statistics, by_place
-from discreet.models.home.fold_in import fixed
 from discreet.models.home.user_regression import UserRegression
 from discreet.populations.bounded import tags_of
 from discreet.populations.contribution import Contribution
@@ -69,7 +68,7 @@ class _Constants:
     widest: float = 16.0
     """In users' own fits residuals are clipped at so many of their standard deviations, several widths of a scale."""
     users_at_once: int = 2048
-    """So many users' own squares stay in the cache of a processor while they are added up."""
+    """What so many users say stays in the cache of a processor while it is added up."""
 
 
 CONSTANTS = _Constants()
@@ -170,18 +169,21 @@ class FactorSums:
 
     def _total(self, ratings: Ratings) -> Doubles:
         question, indptr = self.question, ratings.indptr
-        kept = self._keeps(ratings, question.position)
-        steps = np.zeros(self.contribution.shape)
+        places = question.position[ratings.item_index]
+        if self.weighting != "adaptive":
+            places[~self._keeps(ratings, question.position)] = -1
+        statistics = np.zeros(self.contribution.shape)
         for first in range(0, ratings.n_users, CONSTANTS.users_at_once):
-            last = min(first + CONSTANTS.users_at_once, ratings.n_users)
-            own, starts = slice(indptr[first], indptr[last]), indptr[first : last + 1] - indptr[first]
-            items, values = fixed(ratings.item_index[own]), fixed(ratings.values[own])
+            starts = indptr[first : first + CONSTANTS.users_at_once + 1]
+            own = slice(starts[0], starts[-1])
+            starts, there = starts - starts[0], places[own]
             # From all own ratings, whatever is kept.
-            targets, factors, squares = own_answers(question, starts, items, values, fixed(kept[own]))
-            places = np.where(kept[own], question.position[items], -1)
-            said = by_place(starts, places, targets, len(self.listed))
-            add_bounded_statistics(steps, *said, factors, squares, question.weights)
-        return np.asarray(steps / LATTICE)
+            targets, factors, squares = own_answers(
+                question, starts, ratings.item_index[own], ratings.values[own], there >= 0
+            )
+            by_item = by_place(starts, there, targets, len(self.listed))
+            add_bounded_statistics(statistics, *by_item, factors, squares, question.weights)
+        return np.asarray(statistics / LATTICE)
 
     def _total_by_torch(self, parts: Iterable[Ratings]) -> Doubles:
         question, all_listed = self.question, self.weighting == "adaptive"
