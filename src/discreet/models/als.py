@@ -23,7 +23,7 @@ and there are at most half as many factors as a user has ratings, on average. Ho
 what a user computes at home from the release and their own ratings says nothing about anybody else (joint privacy).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,6 +32,7 @@ from discreet.data.features import item_features
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
+from discreet.kernels.gpu_als import als_sums
 from discreet.kernels.statistics import normal_equation_sums, packed_width, solve_items
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.denoise.private_als import CONSTANTS as PRIVATE
@@ -204,8 +205,14 @@ class ALS:
                 own[:, -1] = 1
             return np.asarray(normal_equation_sums(by_item.indptr, by_item.users, targets, fixed(own)))
 
+        def by_torch(parts: Iterable[Ratings]) -> Doubles:
+            columns = ((part.indptr, part.item_index, part.values) for part in parts)
+            offsets = np.asarray(mean + item_bias, dtype=np.float32)
+            return als_sums(columns, design, offsets, self._penalty(factors), FAINT_PENALTY, float(mean), self.biased)
+
         shape = (len(item_bias), packed_width(factors + self.biased))
-        return Contribution(name="what users' own factors say about each item", shape=shape, total=total)
+        name = "what users' own factors say about each item"
+        return Contribution(name=name, shape=shape, total=total, on_torch=by_torch)
 
     # ── With privacy ──
 
