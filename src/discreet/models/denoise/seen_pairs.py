@@ -44,4 +44,4 @@ class SeenPairs:
 
     def patterns(self, counts: Doubles, weight: float, count_noise: float) -> int:
         """How many stand out, popularity among them."""
-        return self.factors(counts, weight, count_noise, MOST_PATTERNS).tastes.shape[1]
+        return int(self.factors(counts, weight, count_noise, MOST_PATTERNS).tastes.shape[1])
