@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
+from discreet.data.panics import without_panics
 from discreet.data.sources import require_plain
 from discreet.errors import DataError, InputError
 
@@ -33,6 +34,18 @@ def scan(path: Path, kind: str) -> pl.LazyFrame:
     if kind in ARROW:
         return pl.scan_ipc(path)
     raise InputError(f"{path} is no table that Discreet reads: .csv, .tsv, .parquet, .arrow or .feather")
+
+
+def columns_of(lazy: pl.LazyFrame) -> list[str]:
+    """The names of the columns of a table."""
+    with without_panics():
+        return lazy.collect_schema().names()
+
+
+def collected(lazy: pl.LazyFrame) -> pl.DataFrame:
+    """What was asked for of a table, read now."""
+    with without_panics():
+        return lazy.collect()
 
 
 def _one_line(error: Exception) -> str:

@@ -57,15 +57,24 @@ class Growing:
 
     def _resize(self, size: int) -> None:
         if not MOVES:
-            larger = np.empty(size, dtype=self.kind)
-            kept = min(self.size, size)
-            larger[:kept] = self._room[:kept]
-            self._room = larger
+            other = np.empty(size, dtype=self.kind)
+            other[: min(self.size, size)] = self._room[: min(self.size, size)]
+            self._room = other
             return
         wanted = max(size * self.kind.itemsize, LEAST)
         self._room = np.empty(0, dtype=self.kind)  # pages move only while no array looks at them
-        if self._pages is None:
-            self._pages = mmap.mmap(-1, wanted, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        else:
-            self._pages.resize(wanted)
+        try:
+            if self._pages is not None:
+                self._pages.resize(wanted)
+            else:
+                self._pages = _mapped(wanted)
+        except BufferError:  # some array does, for example in a frame of numba that is not collected yet
+            before = np.frombuffer(self._pages, dtype=np.uint8)  # type: ignore[arg-type]
+            self._pages = _mapped(wanted)
+            kept = min(self.size * self.kind.itemsize, wanted)
+            np.frombuffer(self._pages, dtype=np.uint8)[:kept] = before[:kept]
         self._room = np.frombuffer(self._pages, dtype=self.kind)
+
+
+def _mapped(size: int) -> mmap.mmap:
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

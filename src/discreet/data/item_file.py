@@ -8,7 +8,7 @@ import polars as pl
 
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.cells import identifiers, kind_of, rows_of
-from discreet.data.columnar import scan, whole
+from discreet.data.columnar import collected, columns_of, scan, whole
 from discreet.data.columns import TEXT_ENDINGS, columns_there, ending
 from discreet.data.gather import ItemFacts
 from discreet.data.movielens import NO_GENRE, year_of
@@ -133,7 +133,7 @@ def unused_columns(path: str | Path, columns: ItemColumns, text: TextFormat | No
     path, text = Path(path), TextFormat() if text is None else text
     if ending(path) not in TEXT_ENDINGS:
         with whole(path, ending(path)):
-            return columns.unused(scan(path, ending(path)).collect_schema().names())
+            return columns.unused(columns_of(scan(path, ending(path))))
     if text.columns is not None:
         return columns.unused(text.columns)
     return columns.unused(header_of(path, text, columns.needed))
@@ -156,9 +156,9 @@ def _read(path: Path, columns: ItemColumns, text: TextFormat) -> pl.DataFrame:
     if kind not in TEXT_ENDINGS:
         with whole(path, kind):
             lazy = scan(path, kind)
-            names = lazy.collect_schema().names()
+            names = columns_of(lazy)
             wanted = dict.fromkeys(name for name in (*columns.needed, *FACTS) if name in names)
-            return lazy.select(list(wanted)).collect() if columns.item in names else lazy.head(0).collect()
+            return collected(lazy.select(list(wanted)) if columns.item in names else lazy.head(0))
     separator = text.separator_of(path, columns.needed)
     with text.open(path) as file:
         batches = text_batches(

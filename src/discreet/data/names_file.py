@@ -55,15 +55,16 @@ def _elsewhere(address: Remote) -> list[str]:
 def _of_columns(path: Path) -> list[str]:
     with library_for("tables"):
         import polars as pl
+    from discreet.data.columnar import collected, columns_of
     from discreet.data.sources import require_plain
 
     require_plain(path)
     try:
         table = pl.scan_parquet(path) if ending(path) in (".parquet", ".pq") else pl.scan_ipc(path)
-        named = next((name for name in ("item", "title") if name in table.collect_schema().names()), None)
+        named = next((name for name in ("item", "title") if name in columns_of(table)), None)
         if named is None:
             raise DataError(f"{path}: a table of items needs a column item or title")
-        names = table.select(pl.col(named).cast(pl.String)).collect().to_series().drop_nulls()
+        names = collected(table.select(pl.col(named).cast(pl.String))).to_series().drop_nulls()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise DataError(f"{path} cannot be read: it is cut off or damaged") from None
     return [str(name) for name in names if name]

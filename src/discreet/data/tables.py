@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from discreet.data.catalogue import IMPLICIT, Scale
-from discreet.data.columnar import ARROW, PARQUET, scan, whole
+from discreet.data.columnar import ARROW, PARQUET, collected, columns_of, scan, whole
 from discreet.data.columns import TEXT_ENDINGS, columns_there, ending, require_once
 from discreet.data.gather import Gatherer, Repeats, Where, rows_of
 from discreet.data.history_file import read_history as read_history  # the command line looks for it here
@@ -223,14 +223,14 @@ def table_batches(
     require(text.columns is None, f"{path} names its columns itself: leave out what they are called in order")
     with whole(path, kind):
         lazy = scan(path, kind)
-        names = lazy.collect_schema().names()
+        names = columns_of(lazy)
         for name in columns.values():
             if name not in names:
                 raise DataError.at(f"{path}", f"there is no column {name!r}; {columns_there(names)}")
         lazy = lazy.select(pl.col(name).alias(role) for role, name in columns.items())
-        height = int(lazy.select(pl.len()).collect().item())
+        height = int(collected(lazy.select(pl.len())).item())
         for first in range(0, height, BATCH):
-            yield lazy.slice(first, BATCH).collect(), rows_of(str(path), first + 1)
+            yield collected(lazy.slice(first, BATCH)), rows_of(str(path), first + 1)
             progress(min(first + BATCH, height), height, f"reading {path.name}")
 
 

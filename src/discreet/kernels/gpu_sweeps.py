@@ -63,7 +63,7 @@ class Sweep:
         """At least: every matrix is written and read once."""
 
     def total(self) -> Doubles:
-        """The sums, as :func:`discreet.kernels.statistics.add_bounded_statistics` adds them up."""
+        """The sums, out of the steps that :func:`discreet.kernels.statistics.add_bounded_statistics` counts."""
         found: Doubles = (self.sums / LATTICE).cpu().numpy()
         return found
 
