@@ -44,7 +44,7 @@ CASES = (
     ("almanac", dc.Almanac(), rating(1.0)),
     ("almanac, Laplace noise", dc.Almanac(), rating(1.0, 0.0)),
     ("almanac by public facts, user", dc.Almanac(items=400, pair_share=0.8), user(1.0)),
-    ("als, user, at most 20 ratings", dc.ALS(factors=4), user(1.0, 20)),
+    ("als, user, epsilon 8, at most 20 ratings", dc.ALS(factors=4), user(8.0, 20)),
     ("covariance", dc.CovarianceKNN(), rating(5.0)),
 )
 
@@ -61,7 +61,7 @@ def compare(name: str, model: object, ledger: Callable[[], dc.Ledger], here: obj
     equal &= all(np.array_equal(array, other.arrays[key]) for key, array in one.arrays.items())
     numbers = sum(array.size for array in one.arrays.values())
     words = "equal" if equal else "DIFFERENT"
-    print(f"{name:40}{len(one.spends):6}{numbers:10,}{seconds[0]:8.1f}{seconds[1]:8.1f}  {words}", flush=True)
+    print(f"{name:42}{len(one.spends):6}{numbers:10,}{seconds[0]:8.1f}{seconds[1]:8.1f}  {words}", flush=True)
     return equal
 
 
@@ -75,7 +75,7 @@ def main() -> None:
     os.environ["PYTHONPATH"] = str(ROOT / "src")
     here = dc.synthetic(users=given.users, items=1000, ratings=20 * given.users, seed=SEED)
     print(f"{len(here):,} ratings of {here.n_users:,} users, {here.n_items:,} items")
-    print(f"{'':40}{'sums':>6}{'numbers':>10}{'here s':>8}{'there s':>8}")
+    print(f"{'':42}{'sums':>6}{'numbers':>10}{'here s':>8}{'there s':>8}")
     with (
         tempfile.TemporaryDirectory() as folder,
         session_on("local-cluster[2,1,2048]", spark_executor_memory="2048m") as spark,

@@ -5,7 +5,9 @@ import json
 import pytest
 
 import discreet as dc
+from discreet.cli.planning import _nights
 from discreet.fitting.planning import fits_within, plan_for
+from discreet.privacy.spend import Spend
 
 BEFOREHAND = "almanac:purpose=none"
 """An almanac that decides what to ask for by public facts alone."""
@@ -77,6 +79,40 @@ def test_a_limit_of_the_budget_is_taken_and_what_was_spent_counts(discreet, tabl
     assert fits[0] == fits[1] + 1
 
 
+def test_a_plan_counts_what_the_release_is_for_and_what_is_known_already(discreet, table, declared, items, tmp_path):
+    ratings = dc.load(table, scale=(1, 5), items=items, items_public=True)
+    dc.Almanac().fit(dc.NoPrivacy(ratings)).save(tmp_path / "public")
+    more = ("--for", "ranking", "--prior", tmp_path / "public")
+    plan = json.loads(discreet("plan", table, *declared, *PRIVATE, *more, "--fast", "--json").out)
+    assert "purpose='ranking'" in plan["model"] and "prior" in plan["reason"]
+    assert plan["prior"].startswith(f"knows {len(ratings.catalogue)} of")
+    dry = discreet("fit", table, *declared, *PRIVATE, *more, "--dry-run", "--json", "-o", tmp_path / "out")
+    assert {**json.loads(dry.out), "made_up": [], "begins": []} == {**plan, "begins": []}
+    for model, option, sentence in (
+        ("bias", more[:2], "leave out --for"),
+        ("bias", more[2:], "makes nothing of a prior"),
+    ):
+        for command in (("plan",), ("fit", "--dry-run", "-o", tmp_path / "out")):
+            refused = discreet(command[0], model, table, *declared[:-2], *PRIVATE, *option, *command[1:])
+            assert refused.code == 2 and sentence in refused.err
+
+
+def test_a_plan_says_where_the_next_fit_takes_more_than_its_epsilon():
+    """With the unit rating Laplace noise comes first; after Gaussian noise of another fit it counts for more."""
+    catalogue = dc.synthetic(users=50, items=300, ratings=600, seed=1).catalogue
+    terms = dc.Terms(epsilon=1.0, delta=1e-6)
+    _, first = plan_for(dc.Almanac(), catalogue, terms, 1000, limit=(20.0, 1e-6))
+    ledger = dc.Ledger(1.0, 1e-6)
+    ledger.charge(Spend(what="pairs", mechanism="gaussian", norm="l2", sensitivity=1, scale=6.0))
+    _, second = plan_for(dc.Almanac(), catalogue, terms, 1000, limit=(20.0, 1e-6), spent=[ledger.spends])
+    assert first.next_fit == pytest.approx(1, abs=0.01) and second.next_fit > 1.1
+    assert any("takes epsilon" in sentence for sentence in _nights(second))
+    assert not any("takes epsilon" in sentence for sentence in _nights(first))
+    users = dc.Terms(epsilon=1.0, unit="user", delta=1e-6)
+    _, third = plan_for(dc.Almanac(), catalogue, users, 1000, limit=(20.0, 1e-6), spent=[ledger.spends])
+    assert third.next_fit < 1.01  # squares of mu add up
+
+
 def test_what_cannot_be_planned_is_one_sentence(discreet, table, items, tmp_path):
     for arguments, sentence in (
         ((table, "--scale", "1:5", *PRIVATE), "--items FILE"),
@@ -113,7 +149,7 @@ def test_show_says_what_a_release_holds(discreet, tmp_path):
     ratings = dc.synthetic(users=300, items=80, ratings=9000, seed=1)
     dc.Almanac(items=50).fit(dc.NoPrivacy(ratings)).save(tmp_path / "exact")
     exact = discreet("show", tmp_path / "exact").out
-    assert "over 50 items" in exact and "80 by 40" not in exact
+    assert "of 50 items" in exact and "80 by 40" not in exact
     hidden = dc.Almanac(audience=300).fit(dc.TrustedServer(ratings, dc.Ledger(0.5, 1e-6, dc.User())))
     hidden.save(tmp_path / "hidden")
     assert "item_factors: none above the noise" in discreet("show", tmp_path / "hidden").out

@@ -107,13 +107,13 @@ def test_a_slip_of_the_keyboard_is_named(discreet, tmp_path, monkeypatch, conten
 
 def test_settings_of_a_model_are_a_table(tmp_path):
     (tmp_path / "discreet.toml").write_text("[fit]\nsettings = {neighbours = 50, features = false}\n")
-    assert Project.read(tmp_path / "discreet.toml").fit.settings == ("neighbours=50", "features=false")
+    assert Project.read(tmp_path / "discreet.toml").fit["settings"] == ("neighbours=50", "features=false")
 
 
 def test_addresses_and_names_stay_as_they_are(tmp_path):
     for source in ("ml-100k", "postgresql://db.shop/films?table=ratings", "s3://shop/ratings.parquet"):
         (tmp_path / "discreet.toml").write_text(f'[data]\nsource = "{source}"\n')
-        assert Project.read(tmp_path / "discreet.toml").data.source == source
+        assert Project.read(tmp_path / "discreet.toml").data["source"] == source
 
 
 def test_without_a_file_nothing_changes(discreet, tmp_path, monkeypatch, release):

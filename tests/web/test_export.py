@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shutil
 import subprocess
 
 import numpy as np
@@ -111,18 +112,18 @@ def test_half_precision_is_smaller_and_its_loss_is_measured(name, exported):
 
 
 def test_bytes_keep_a_column_in_half_floats_where_they_would_blur_it(node, tmp_path):
-    """A column of 0 and 1 is exact in bytes; one of many small numbers and a large one is not. node reads the same."""
+    """A column of 0 and 1 is exact in bytes; one with a number far out is not. node reads the same."""
     rng = np.random.default_rng(1)
     values = np.zeros((300, 4), dtype=np.float32)
-    values[:100] = np.c_[rng.integers(0, 2, 100), rng.normal(size=100), 0.01 * rng.normal(size=100), rng.random(100)]
+    values[:100] = np.c_[rng.integers(0, 2, (100, 1)), rng.normal(size=(100, 2)), rng.integers(-1, 2, (100, 1))]
     values[0, 2] = 40.0
     arrays = FileArrays("int8")
     found = arrays.matrix("m", values, closely=True)
     plain = FileArrays("int8").matrix("m", values)
     content = arrays.file({})
     assert read_array(content, "m.fine_columns").tolist() == [1, 2] and read_array(content, "m").shape == (100, 2)
-    assert np.array_equal(found[:, 0], values[:, 0]) and np.array_equal(found[:, 3], plain[:, 3])
-    assert np.abs(found[1:, 2] - values[1:, 2]).max() < 1e-4 < 1e-3 < np.abs(plain[1:, 2] - values[1:, 2]).max()
+    assert np.array_equal(found[:, [0, 3]], values[:, [0, 3]])
+    assert np.abs(found[1:, 2] - values[1:, 2]).max() < 0.002 < 0.1 < np.abs(plain[1:, 2] - values[1:, 2]).max()
     (tmp_path / "m.discreet").write_bytes(content)
     (tmp_path / "format.mjs").write_bytes(site_files()["format.js"])
     program = """
@@ -148,6 +149,39 @@ def test_the_page_asks_for_nothing_from_elsewhere():
     page = site_files()["index.html"].decode()
     assert "default-src 'none'" in page and "form-action 'none'" in page
     assert "<script>" not in page and " style=" not in page and not re.search(r"\son\w+=", page)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ['"./site/release.discreet"', 'new URL("./site/release.discreet", import.meta.url)'],
+)
+def test_the_module_of_the_page_opens_a_file_in_node(source, exported, node, tmp_path):
+    """As docs/device.md has it: copied into an app, or installed as a package."""
+    shutil.copytree(exported("almanac").folder, tmp_path / "site")
+    titles = exported("almanac").release.catalogue.titles.tolist()
+    program = f"""
+        import {{ open }} from "./site/discreet.js";
+        const release = await open({source});
+        console.log(release.recommend({{ {json.dumps(titles[0])}: 5 }}, 3).length);
+        await open("./nowhere.discreet").catch((error) => console.log(error.message));
+    """
+    (tmp_path / "app.mjs").write_text(program)
+    said = subprocess.run([node, "app.mjs"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert said.splitlines() == ["3", "./nowhere.discreet cannot be read: there is no such file"]
+
+
+def test_the_folder_is_a_package(exported, node, tmp_path):
+    (tmp_path / "node_modules").mkdir()
+    shutil.copytree(exported("almanac").folder, tmp_path / "node_modules" / "discreet-release")
+    program = """
+        import { open } from "discreet-release";
+        import { perturb } from "discreet-release/perturb.js";
+        const release = await open(new URL(import.meta.resolve("discreet-release/release.discreet")));
+        console.log(release.model, typeof perturb);
+    """
+    (tmp_path / "app.mjs").write_text(program)
+    said = subprocess.run([node, "app.mjs"], cwd=tmp_path, capture_output=True, text=True)
+    assert said.stdout == "almanac function\n", said.stderr
 
 
 def test_types_name_what_the_modules_export():

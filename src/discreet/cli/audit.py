@@ -31,7 +31,7 @@ def audit(
         float | None, typer.Option(metavar="D", help="Default: 0 for the unit rating, 1e-6 for the unit user.")
     ] = None,
     unit: Annotated[
-        str, typer.Option(metavar="UNIT", help="Whose secret is kept: one rating, or all that one user gave (user).")
+        str, typer.Option(metavar="UNIT", help="What is hidden: one rating, or all ratings of a user (user).")
     ] = "rating",
     trust: Annotated[
         str, typer.Option(metavar="WHO", help="Who may see ratings: one server, or only the users' own devices.")

@@ -33,7 +33,7 @@ def budget(
         float | None, typer.Option(metavar="D", help="Delta of the limit (default: 0 for rating, 1e-6 for user).")
     ] = None,
     unit: Annotated[
-        str | None, typer.Option(metavar="UNIT", help="Whose secret is kept: rating (default) or user.")
+        str | None, typer.Option(metavar="UNIT", help="What is hidden: one rating (default), or all of a user (user).")
     ] = None,
     nights: Annotated[
         int | None,
@@ -102,7 +102,7 @@ def print_account(account: "Account", looks: "tuple[Look, ...]", place: str) -> 
         [
             (
                 spending.reserved_at.removesuffix("+00:00").replace("T", " "),
-                spending.purpose if len(spending.purpose) < 40 else spending.purpose.partition("(")[0],
+                spending.purpose if len(spending.purpose) < 60 else spending.purpose.partition("(")[0],
                 "none" if spending.unit is None else spending.unit.name,
                 "no privacy" if spending.unit is None else f"{spending.epsilon:.4g}",
                 "-" if math.isinf(spending.total) else f"{spending.total:.4g}",

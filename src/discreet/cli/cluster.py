@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from discreet.cli.grouping import option
 from discreet.errors import DataError, InputError, require
 
 if TYPE_CHECKING:
@@ -22,12 +21,9 @@ SPARK = "spark"
 class ClusterOptions:
     """Which cluster, where sums are computed on one."""
 
-    master: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="With --engine spark: which cluster, as spark://host:7077 (default: local[*])."
-        ),
-    ] = None
+    master: str | None = option(
+        metavar="URL", help="With --engine spark: which cluster, as spark://host:7077 (default: local[*])."
+    )
 
     @contextmanager
     def loading(
@@ -46,9 +42,9 @@ class ClusterOptions:
         from discreet.spark.ratings import from_spark
         from discreet.spark.session import read_frame, session_on
 
-        for option, value in (("--path", source.path), ("--users", source.users)):
+        for name, value in (("--path", source.path), ("--users", source.users)):
             require(
-                value is None, f"{option} is for data on this machine, and --engine spark reads a table: leave it out"
+                value is None, f"{name} is for data on this machine, and --engine spark reads a table: leave it out"
             )
         require(
             source.items is not None or not source.items_public, "--items-public goes with --items FILE: name the file"

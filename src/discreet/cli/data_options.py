@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from discreet.cli.grouping import argument, option
 from discreet.cli.tables import note
 from discreet.errors import DataError, UnknownNameError, require
 
@@ -23,79 +22,49 @@ if TYPE_CHECKING:
 class DataOptions:
     """Which ratings to work on: DATA and the options that say how to read it."""
 
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="A data set by name (`discreet data list`), a file or folder, or an address: "
-            "postgresql://…?table=NAME, s3://…, gs://…, hf://….",
-        ),
-    ]
-    path: Annotated[
-        Path | None, typer.Option("--path", metavar="DIR", help="Folder in which to look for a named data set.")
-    ] = None
-    user_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="In a table: column of the users (default: user).")
-    ] = None
-    item_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="In a table: column of the items (default: item).")
-    ] = None
-    rating_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="In a table: column of the ratings (default: rating).")
-    ] = None
-    time_column: Annotated[str | None, typer.Option(metavar="NAME", help="In a table: column of the times.")] = None
-    scale: Annotated[
-        str | None, typer.Option(metavar="LOW:HIGH", help="The rating scale of a table, for example 1:5.")
-    ] = None
-    implicit: Annotated[
-        bool, typer.Option("--implicit", help="There are no ratings, only who used what (clicks, plays): rank by that.")
-    ] = False
-    columns: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Of a table without a header: its columns, as in user,item,rating,time."),
-    ] = None
-    separator: Annotated[
-        str | None,
-        typer.Option(metavar="MARK", help="Between the fields of a table (default: recognised by its first row)."),
-    ] = None
-    encoding: Annotated[
-        str, typer.Option(metavar="NAME", help="How tables of text are written, for example latin-1.")
-    ] = "utf-8"
-    items: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="A second table, of the items, or its address: title, genres, year."),
-    ] = None
-    items_id_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="In that table: the items (default: as in the ratings).")
-    ] = None
-    items_columns: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Of that table, if it has no header: its columns.")
-    ] = None
-    title_column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="In that table: the titles (default: title).")
-    ] = None
-    features: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN,…", help="In that table: columns to use as tags, as in brand,price:number."),
-    ] = None
-    drop_unlisted: Annotated[
-        bool, typer.Option("--drop-unlisted", help="Leave out ratings of items that are not listed, and count them.")
-    ] = False
-    items_public: Annotated[
-        bool,
-        typer.Option("--items-public", help="That table is public: it was made without looking at the ratings."),
-    ] = False
-    users: Annotated[
-        str | None,
-        typer.Option("--users", metavar="FILE", help="A table of the users, or its address: age, gender, occupation."),
-    ] = None
-    repeats: Annotated[
-        str | None,
-        typer.Option(metavar="RULE", help="How to merge several ratings of one item: last, mean or recency."),
-    ] = None
-    query: Annotated[
-        str | None, typer.Option("--query", metavar="SQL", help="In a database: what to ask for, in place of a table.")
-    ] = None
+    data: str = argument(
+        metavar="DATA",
+        help="A data set by name (`discreet data list`), a file or folder, or an address: "
+        "postgresql://…?table=NAME, s3://…, gs://…, hf://….",
+    )
+    path: Path | None = option("--path", metavar="DIR", help="Folder in which to look for a named data set.")
+    user_column: str | None = option(metavar="NAME", help="In a table: column of the users (default: user).")
+    item_column: str | None = option(metavar="NAME", help="In a table: column of the items (default: item).")
+    rating_column: str | None = option(metavar="NAME", help="In a table: column of the ratings (default: rating).")
+    time_column: str | None = option(metavar="NAME", help="In a table: column of the times.")
+    scale: str | None = option(metavar="LOW:HIGH", help="The rating scale of a table, for example 1:5.")
+    implicit: bool = option(
+        "--implicit", help="There are no ratings, only who used what (clicks, plays): rank by that.", default=False
+    )
+    columns: str | None = option(
+        metavar="NAMES", help="Of a table without a header: its columns, as in user,item,rating,time."
+    )
+    separator: str | None = option(
+        metavar="MARK", help="Between the fields of a table (default: recognised by its first row)."
+    )
+    encoding: str = option(metavar="NAME", help="Encoding of text tables, for example latin-1.", default="utf-8")
+    items: str | None = option(
+        metavar="FILE", help="A second table, of the items, or its address: title, genres, year."
+    )
+    items_id_column: str | None = option(metavar="NAME", help="In that table: the items (default: as in the ratings).")
+    items_columns: str | None = option(metavar="NAMES", help="Of that table, if it has no header: its columns.")
+    title_column: str | None = option(metavar="NAME", help="In that table: the titles (default: title).")
+    features: str | None = option(
+        metavar="COLUMN,…", help="In that table: columns to use as tags, as in brand,price:number."
+    )
+    drop_unlisted: bool = option(
+        "--drop-unlisted", help="Leave out ratings of items that are not listed, and count them.", default=False
+    )
+    items_public: bool = option(
+        "--items-public", help="That table is public: it was made without looking at the ratings.", default=False
+    )
+    users: str | None = option(
+        "--users", metavar="FILE", help="A table of the users, or its address: age, gender, occupation."
+    )
+    repeats: str | None = option(
+        metavar="RULE", help="How to merge several ratings of one item: last, mean or recency."
+    )
+    query: str | None = option("--query", metavar="SQL", help="In a database: what to ask for, in place of a table.")
 
     def __post_init__(self) -> None:
         for name in ("items", "users"):
@@ -256,7 +225,7 @@ class DataOptions:
     def check(self) -> None:
         """Raise for an option that says nothing about these data: it was meant to change something."""
         about = {"--rating-column": self.rating_column, "--scale": self.scale, "--repeats": self.repeats}
-        stray = [option for option, value in about.items() if self.implicit and value is not None]
+        stray = [name for name, value in about.items() if self.implicit and value is not None]
         require(not stray, f"{' and '.join(stray)} is about ratings, and --implicit says there are none: leave it out")
         of_items = {
             "--items-id-column": self.items_id_column,
@@ -265,7 +234,7 @@ class DataOptions:
             "--features": self.features,
             "--drop-unlisted": self.drop_unlisted or None,
         }
-        alone = [option for option, value in of_items.items() if value is not None and self.items is None]
+        alone = [name for name, value in of_items.items() if value is not None and self.items is None]
         require(not alone, f"{' and '.join(alone)} goes with --items FILE: name the file")
         from discreet.data.datasets import DATA_SETS
         from discreet.data.reports import holds_reports
@@ -302,7 +271,7 @@ class DataOptions:
             "--columns": self.columns,
             "--separator": self.separator,
         }
-        stray = [option for option, value in given.items() if value is not None and option not in own]
+        stray = [name for name, value in given.items() if value is not None and name not in own]
         require(not stray, f"{self.data} is {kind}, which {' and '.join(stray)} cannot change: leave it out")
 
     @property
@@ -329,10 +298,10 @@ def _in_options(sentence: str) -> str:
     """A sentence of the library, which speaks of arguments, in options of the command line."""
     if sentence.endswith("the first row must name the columns"):
         sentence += ", or --columns must, as in --columns user,item,rating"
-    for argument, option in (
+    for said, typed in (
         ("repeats='last'", "--repeats last"),
         ("drop_unlisted=True", "--drop-unlisted"),
         ("or name its encoding", "or name its encoding, as in --encoding latin-1"),
     ):
-        sentence = sentence.replace(argument, option)
+        sentence = sentence.replace(said, typed)
     return sentence

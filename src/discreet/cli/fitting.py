@@ -12,12 +12,14 @@ from discreet.cli.cluster import ClusterOptions
 from discreet.cli.models import shown
 from discreet.cli.nights import OncePer, run_name
 from discreet.cli.options import (
+    PREVIOUS,
     AccountOption,
     AudienceOption,
     BudgetUrl,
     DataOptions,
     Json,
     OwnModel,
+    PriorOption,
     PrivacyOptions,
     PurposeOption,
     ReleaseFolder,
@@ -29,15 +31,12 @@ from discreet.cli.options import (
     grouped,
 )
 from discreet.cli.progress import bar
-from discreet.cli.settings import AUTO, model_name, own_kind, parse_models, split_name
+from discreet.cli.settings import model_name, own_kind, planned_model
 from discreet.cli.tables import document, facts, note, say
 from discreet.cli.wishes import WishOptions
-from discreet.errors import require
 
 if TYPE_CHECKING:
     from discreet.fitting.fit_and_save import Fitted
-
-PREVIOUS = "previous"
 
 
 @grouped
@@ -65,15 +64,7 @@ def fit(
     budget: BudgetUrl = None,
     replace: Replace = False,
     sign: Sign = None,
-    prior: Annotated[
-        str | None,
-        typer.Option(
-            "--prior",
-            metavar="DIR",
-            help="Another release (public data, last month) whose items are matched; believed as far as noisy sums do. "
-            "'previous': the one that is replaced, if there is one.",
-        ),
-    ] = None,
+    prior: PriorOption = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Only show what would be asked for and its cost: see `discreet plan`."),
@@ -93,36 +84,37 @@ def fit(
     name, terms = model_name(words, model, source.data), privacy.terms(spark=True)
     run_id = run_name(run_id, once_per)
     wished.check(terms)
-    if dry_run:
-        from discreet.cli.planning import show_plan
-        from discreet.privacy.budget import Budget
-
-        show_plan(name, source, terms, settings, audience, account=account, budget=Budget(budget), json=json)
-        if not json:
-            say(f"This was a dry run: nothing was fitted, and {output} was not written.")
-        return
-    from discreet.fitting.audience import audience_of, takes_audience
-    from discreet.fitting.fit_and_save import fit_and_save
-    from discreet.privacy.budget import Budget
-
-    told, chosen, kept = audience_of(source.data, audience), None, Budget(budget)
-    if name == AUTO:
-        require(not settings, "--set is for a model with a name, and auto has not chosen one yet: name the model")
-    else:
-        chosen = parse_models([name], settings, audience=told.users, purpose=purpose)[name]
-        require(
-            purpose is None or hasattr(chosen, "purpose"),
-            f"{split_name(name)[0]} does not plan by what a release is for: leave out --for",
-        )
-        require(
-            audience is None or takes_audience(chosen),
-            f"{split_name(name)[0]} does not plan by the number of users: leave out --audience",
-        )
     known = None
     if prior is not None and (prior != PREVIOUS or output.exists()):
         from discreet.releases.release import Release
 
         known = Release.load(output if prior == PREVIOUS else Path(prior))
+    from discreet.privacy.budget import Budget
+
+    kept = Budget(budget)
+    if dry_run:
+        from discreet.cli.planning import show_plan
+
+        show_plan(
+            name,
+            source,
+            terms,
+            settings,
+            audience,
+            purpose=purpose,
+            prior=known,
+            account=account,
+            budget=kept,
+            json=json,
+        )
+        if not json:
+            say(f"This was a dry run: nothing was fitted, and {output} was not written.")
+        return
+    from discreet.fitting.audience import audience_of, takes_audience
+    from discreet.fitting.fit_and_save import fit_and_save
+
+    told = audience_of(source.data, audience)
+    chosen = planned_model(name, settings, users=told.users, audience=audience, purpose=purpose)
     key = signing_key(sign)  # one that cannot be read is found before anything is spent
     with bar() as progress, cluster.loading(source, privacy.engine, progress) as load:
         done = fit_and_save(

@@ -5,9 +5,9 @@ import shlex
 import sys
 import typing
 from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, field, fields, is_dataclass
 from functools import wraps
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +18,16 @@ def this_command() -> str:
 
     words = [str.__str__(Remote.of(word)) if is_remote(word) else word for word in sys.argv[1:]]
     return shlex.join(["discreet", *words])
+
+
+def option(*names: str, default: Any = None, **how: Any) -> Any:
+    """A field of a group of options: what ``typer.Option`` takes, and the default."""
+    return field(default=default, metadata={"typer": typer.Option(*names, **how)})
+
+
+def argument(**how: Any) -> Any:
+    """The same for an argument, which has no default."""
+    return field(metadata={"typer": typer.Argument(**how)})
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -33,15 +43,15 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         if name not in groups:
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
             continue
-        annotations = typing.get_type_hints(groups[name], include_extras=True)
+        hints = typing.get_type_hints(groups[name], include_extras=True)
         parameters += [
             inspect.Parameter(
-                field.name,
+                one.name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if field.default is MISSING else field.default,
-                annotation=annotations[field.name],
+                default=inspect.Parameter.empty if one.default is MISSING else one.default,
+                annotation=Annotated[hints[one.name], one.metadata["typer"]] if one.metadata else hints[one.name],
             )
-            for field in fields(groups[name])
+            for one in fields(groups[name])
         ]
 
     if "ctx" not in own:
@@ -53,7 +63,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         if "ctx" not in own:
             del given["ctx"]
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+            given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
         command(**given)
 
     expanded.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

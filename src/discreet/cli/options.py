@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli.data_options import DataOptions as DataOptions
 from discreet.cli.grouping import grouped as grouped
+from discreet.cli.grouping import option
 from discreet.cli.grouping import this_command as this_command
 from discreet.cli.grouping import typed as typed
 from discreet.errors import InputError, require
@@ -70,39 +71,39 @@ PurposeOption = Annotated[
     ),
 ]
 
+PREVIOUS = "previous"
+PriorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--prior",
+        metavar="DIR",
+        help="A public release to start from; believed as far as the noisy sums agree with it. "
+        f"'{PREVIOUS}': the one that a fit replaces, if there is one.",
+    ),
+]
+
 
 @dataclass(frozen=True)
 class SplitOptions:
     """How the ratings are divided: one of five ways, and a seed."""
 
-    folds: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Cross-validate: every rating is held out once (default: 5)."),
-    ] = None
-    test: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Hold out a share of all ratings, for example 0.2.")
-    ] = None
-    each_user: Annotated[
-        bool, typer.Option("--each-user", help="Divide each user's ratings 8:1:1 and measure rankings.")
-    ] = False
-    held_out_users: Annotated[
-        bool, typer.Option("--held-out-users", help="Hold out a tenth of the users; 80% of their ratings are history.")
-    ] = False
-    split: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WAY",
-            help="time: hold out the last tenth (or --test) of all ratings; last: those of each user. Rankings.",
-        ),
-    ] = None
-    published: Annotated[
-        str | None,
-        typer.Option(metavar="TABLE", help="The split of the published tables: ml-10m (ratings) or ml-20m (ranking)."),
-    ] = None
-    seed: Annotated[int, typer.Option(metavar="SEED", help="Which random split.")] = 0
-    seeds: Annotated[
-        int, typer.Option(metavar="N", help="How many splits, with seeds from SEED on (not with folds).")
-    ] = 1
+    folds: int | None = option(metavar="N", help="Cross-validate: every rating is held out once (default: 5).")
+    test: float | None = option(metavar="SHARE", help="Hold out a share of all ratings, for example 0.2.")
+    each_user: bool = option(
+        "--each-user", help="Divide each user's ratings 8:1:1 and measure rankings.", default=False
+    )
+    held_out_users: bool = option(
+        "--held-out-users", help="Hold out a tenth of the users; 80% of their ratings are history.", default=False
+    )
+    split: str | None = option(
+        metavar="WAY",
+        help="time: hold out the last tenth (or --test) of all ratings; last: those of each user. Rankings.",
+    )
+    published: str | None = option(
+        metavar="TABLE", help="The split of the published tables: ml-10m (ratings) or ml-20m (ranking)."
+    )
+    seed: int = option(metavar="SEED", help="Which random split.", default=0)
+    seeds: int = option(metavar="N", help="How many splits, with seeds from SEED on (not with folds).", default=1)
 
     def protocol(self, *, ranking: bool = False) -> "SplitProtocol":
         """The protocol that the options name; settings out of range are refused here, before any work.
@@ -153,7 +154,7 @@ UnitOption = Annotated[
     str | None,
     typer.Option(
         metavar="UNIT",
-        help="Whose secret is kept: one rating (default), all of one user (user), or only a value (value).",
+        help="What is hidden: one rating (default), all ratings of a user (user), or only values (value).",
     ),
 ]
 Trust = Annotated[
@@ -171,20 +172,16 @@ NoiseSeed = Annotated[
 class PrivacyOptions:
     """How much privacy a fit must give; without ``--epsilon`` there is none."""
 
-    epsilon: Annotated[
-        float | None, typer.Option(metavar="E", help="The privacy budget; without it there is no privacy.")
-    ] = None
+    epsilon: float | None = option(metavar="E", help="The privacy budget; without it there is no privacy.")
     delta: Delta = None
     unit: UnitOption = None
     trust: Trust = None
     noise_seed: NoiseSeed = None
-    engine: Annotated[
-        str,
-        typer.Option(
-            metavar="ENGINE",
-            help="What computes sums: numba (default); torch, on a GPU if there is one; spark, a cluster (only fit).",
-        ),
-    ] = "numba"
+    engine: str = option(
+        metavar="ENGINE",
+        help="What computes sums: numba (default); torch, on a GPU if there is one; spark, a cluster (only fit).",
+        default="numba",
+    )
 
     def terms(self, *, spark: bool = False) -> "Terms":
         """The terms that the options name; what is out of range is refused here, before any work."""
@@ -198,10 +195,9 @@ class PrivacyOptions:
 class SeveralPrivacyOptions:
     """The same with one epsilon or several, to be compared."""
 
-    epsilon: Annotated[
-        str | None,
-        typer.Option(metavar="E,…", help="One privacy budget or several, for example .1,1,10; without it, no privacy."),
-    ] = None
+    epsilon: str | None = option(
+        metavar="E,…", help="One privacy budget or several, for example .1,1,10; without it, no privacy."
+    )
     delta: Delta = None
     unit: UnitOption = None
     trust: Trust = None

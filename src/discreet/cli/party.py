@@ -93,7 +93,7 @@ def recommender(
     state: State,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write the release to.")],
     delta: Delta = 1e-6,
-    unit: Annotated[str, typer.Option(metavar="UNIT", help="Whose secret is kept: user (default) or rating.")] = "user",
+    unit: Annotated[str, typer.Option(metavar="UNIT", help="What is hidden: user (default) or rating.")] = "user",
     model: Annotated[str, typer.Option(metavar="NAME", help="A model by name (`discreet models`).")] = "almanac",
     settings: Settings = [],  # noqa: B006 (typer copies it)
     audience: Annotated[
@@ -228,9 +228,7 @@ def user(
         float, typer.Option(metavar="E", help="Epsilon that either server may learn at most, over all runs.")
     ] = 1.0,
     delta: Delta = 1e-6,
-    unit: Annotated[
-        str, typer.Option(metavar="UNIT", help="Whose secret must be kept: user (default) or rating.")
-    ] = "user",
+    unit: Annotated[str, typer.Option(metavar="UNIT", help="What must be hidden: user (default) or rating.")] = "user",
     users_at_least: UsersAtLeast = 20,
     rounds: Rounds = 20,
     patience: Annotated[

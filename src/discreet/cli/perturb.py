@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.grouping import option
 from discreet.cli.options import Json, grouped
 from discreet.cli.progress import bar
 from discreet.cli.tables import document, facts, note, say
@@ -30,19 +31,10 @@ SHOWN = 20  # rejected reports that are named one by one
 class MechanismOptions:
     """How ratings are perturbed."""
 
-    gamma: Annotated[
-        float | None, typer.Option(metavar="G", help="Uniform noise on [-G, G]. Promises nothing: see the output.")
-    ] = None
-    epsilon: Annotated[float | None, typer.Option(metavar="E", help="Local differential privacy for each rating.")] = (
-        None
-    )
-    mechanism: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help=f"One of {', '.join(NAMES)}; default: uniform or response."),
-    ] = None
-    step: Annotated[
-        float, typer.Option(metavar="S", help="Distance of two levels of the scale (response, hidden-items).")
-    ] = 1.0
+    gamma: float | None = option(metavar="G", help="Uniform noise on [-G, G]. Promises nothing: see the output.")
+    epsilon: float | None = option(metavar="E", help="Local differential privacy for each rating.")
+    mechanism: str | None = option(metavar="NAME", help=f"One of {', '.join(NAMES)}; default: uniform or response.")
+    step: float = option(metavar="S", help="Distance of two levels of the scale (response, hidden-items).", default=1.0)
 
     def chosen(self) -> "UniformNoise | RandomisedResponse | Piecewise | HiddenItems":
         """The mechanism that the options name; what is out of range is refused here, before any work."""

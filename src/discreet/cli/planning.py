@@ -1,35 +1,44 @@
 """``discreet plan``: what a fit would ask for, buy and cost, before anything is spent and any rating is read."""
 
+import math
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.options import (
+    PREVIOUS,
     AccountOption,
     AudienceOption,
     BudgetUrl,
     DataOptions,
     Json,
+    PriorOption,
     PrivacyOptions,
+    PurposeOption,
     Settings,
     grouped,
 )
 from discreet.cli.progress import bar
-from discreet.cli.settings import AUTO, model_name, parse_models
+from discreet.cli.settings import model_name, planned_model
 from discreet.cli.tables import document, facts, say, table
 from discreet.errors import require
 
 if TYPE_CHECKING:
     from discreet.evaluation.made_up import Trial
     from discreet.fitting.planning import Plan
+    from discreet.models.sums.almanac_plan import Purpose
     from discreet.populations.terms import Terms
     from discreet.privacy.budget import Budget
+    from discreet.releases.release import Release
 
 PUBLIC = (
     "Nothing was spent. This rests on public facts alone: the list of items, the announced audience and the settings; "
     "no rating was read."
 )
+DEARER = 1.01
+"""From how many times its epsilon on it is said that a fit takes more of the limit."""
 MADE_UP = (
     "Tried on made-up ratings, 60 of each user: yours may differ, and how many there are is private. Compare rows, "
     "not digits."
@@ -48,6 +57,8 @@ def plan(
     model: Annotated[str | None, typer.Option(metavar="NAME", help="The same as MODEL.")] = None,
     settings: Settings = [],  # noqa: B006 (typer copies it)
     audience: AudienceOption = None,
+    purpose: PurposeOption = None,
+    prior: PriorOption = None,
     limit: Annotated[
         float | None,
         typer.Option(metavar="E", help="A limit for many fits (default: what is declared in the budget of DATA)."),
@@ -64,7 +75,12 @@ def plan(
     announced.
     """
     name, terms = model_name(words, model, source.data), privacy.terms()
+    require(
+        prior != PREVIOUS,
+        f"a plan does not know what a fit replaces: name the release, or `fit --dry-run --prior {PREVIOUS}`",
+    )
     from discreet.privacy.budget import Budget
+    from discreet.releases.release import Release
 
     show_plan(
         name,
@@ -72,6 +88,8 @@ def plan(
         terms,
         settings,
         audience,
+        purpose=purpose,
+        prior=None if prior is None else Release.load(Path(prior)),
         limit=limit,
         fast=fast,
         account=account,
@@ -87,6 +105,8 @@ def show_plan(
     settings: list[str],
     audience: int | None,
     *,
+    purpose: "Purpose | None" = None,
+    prior: "Release | None" = None,
     limit: float | None = None,
     fast: bool = False,
     account: str | None,
@@ -96,14 +116,13 @@ def show_plan(
     """Print the plan of a fit."""
     require(terms.epsilon is not None, "a plan is about what privacy costs: give --epsilon")
     require(limit is None or limit > 0, f"--limit must be positive, got {limit}")
-    require(name != AUTO or not settings, "--set is for a model with a name: name the model")
     from discreet.evaluation.made_up import begins_in, trials_on_made_up_data
     from discreet.fitting.accounts import account_name
     from discreet.fitting.audience import audience_of
     from discreet.fitting.planning import plan_for
 
     told = audience_of(source.data, audience)
-    chosen = None if name == AUTO else parse_models([name], settings, audience=told.users)[name]
+    chosen = planned_model(name, settings, users=told.users, audience=audience, purpose=purpose)
     catalogue = source.public_catalogue()
     kept = budget.account(account or account_name(source.data))
     ledger, within, spent = terms.ledger(), None, []
@@ -112,7 +131,9 @@ def show_plan(
     elif kept.epsilon is not None:
         within = (kept.epsilon, kept.accounting_delta)
         spent = [batch for line in kept.spendings for batch in line.batches]
-    model, found = plan_for(chosen, catalogue, terms, told.users, limit=within, spent=spent)
+    model, found = plan_for(
+        chosen, catalogue, terms, told.users, purpose=purpose or "both", prior=prior, limit=within, spent=spent
+    )
     trials: list[Trial] = []
     if not fast and (found.looks or found.on_the_way):
         with bar() as progress:
@@ -135,6 +156,7 @@ def print_plan(found: "Plan", trials: "list[Trial]", audience: str) -> None:
         *([("chosen", f"{found.reason}.")] if found.reason else []),
         ("promises", f"epsilon {found.epsilon:g}, delta {found.delta:g}, for {found.unit}"),
         ("rests on", f"{audience}, {found.items:,} items, {found.features} columns of public features"),
+        *([("prior", found.prior)] if found.prior else []),
     ]
     if found.on_the_way:
         rows.append(("asks for", "a first look; its noisy answers decide what is asked next, within the same epsilon"))
@@ -169,5 +191,12 @@ def _nights(found: "Plan") -> list[str]:
     if found.fits is not None and found.limit is not None:
         often = f"more than {MOST_FITS:,}" if found.fits >= MOST_FITS else f"{found.fits:,}"
         sentences.append(f"A limit of epsilon {found.limit:g} allows {often} such fits.")
+    if found.next_fit is not None and found.next_fit > found.epsilon * DEARER:
+        sentences.append(
+            f"The next one takes epsilon {found.next_fit:.3g} of it, not {found.epsilon:g}: after the Gaussian noise "
+            "of an earlier fit, Laplace noise counts for more."
+            if math.isfinite(found.next_fit)
+            else "It does not allow the next one, whatever its epsilon."
+        )
     sentences += [f"{many} such fits cost epsilon {cost:.3g} together." for many, cost in found.nights.items()]
     return sentences

@@ -25,11 +25,12 @@ options that it names; what is typed wins. Paths in it are relative to its own f
 """
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
+from discreet.cli.data_options import DataOptions
 from discreet.errors import InputError, UnknownNameError
 
 NAME = "discreet.toml"
@@ -37,72 +38,33 @@ PLACES = ("source", "url", "items", "users", "exclude", "only", "prior")
 """Keys that name a file beside it, or something with an address."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DataSection:
-    """``[data]``: where the ratings are and how to read them."""
-
-    source: str | None = None
-    query: str | None = None
-    user_column: str | None = None
-    item_column: str | None = None
-    rating_column: str | None = None
-    time_column: str | None = None
-    scale: str | None = None
-    implicit: bool | None = None
-    columns: str | None = None
-    separator: str | None = None
-    encoding: str | None = None
-    items: str | None = None
-    items_public: bool | None = None
-    items_id_column: str | None = None
-    items_columns: str | None = None
-    title_column: str | None = None
-    features: str | None = None
-    drop_unlisted: bool | None = None
-    users: str | None = None
-    repeats: str | None = None
+def _kinds(group: type, leaving_out: Collection[str]) -> dict[str, Any]:
+    """The kind of value of each option of a group, by name."""
+    hints = {name: hint for name, hint in get_type_hints(group).items() if name not in leaving_out}
+    return {name: (get_args(hint) or (hint,))[0] for name, hint in hints.items()}
 
 
-@dataclass(frozen=True, kw_only=True)
-class FitSection:
-    """``[fit]``: the model, its privacy, and where its release is."""
-
-    model: str | None = None
-    settings: tuple[str, ...] | None = None
-    epsilon: float | None = None
-    delta: float | None = None
-    unit: str | None = None
-    trust: str | None = None
-    audience: int | None = None
-    tuned_on: str | None = None
-    release: Path | None = None
-    sign: Path | None = None
-    once_per: str | None = None
-    purpose: str | None = None
-    prior: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class BudgetSection:
-    """``[budget]``: who pays, and what may be spent in all."""
-
-    account: str | None = None
-    url: str | None = None
-    limit: float | None = None
-    delta: float | None = None
-    unit: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecommendSection:
-    """``[recommend]``: what is recommended to everybody, and where it is written."""
-
-    output: Path | None = None
-    k: int | None = None
-    exclude: str | None = None
-    only: str | None = None
-    chunk: int | None = None
-    titles: bool | None = None
+SECTIONS: dict[str, dict[str, Any]] = {
+    "data": {"source": str} | _kinds(DataOptions, leaving_out=("data", "path")),
+    "fit": {
+        "model": str,
+        "settings": tuple,
+        "epsilon": float,
+        "delta": float,
+        "unit": str,
+        "trust": str,
+        "audience": int,
+        "tuned_on": str,
+        "release": Path,
+        "sign": Path,
+        "once_per": str,
+        "purpose": str,
+        "prior": str,
+    },
+    "budget": {"account": str, "url": str, "limit": float, "delta": float, "unit": str},
+    "recommend": {"output": Path, "k": int, "exclude": str, "only": str, "chunk": int, "titles": bool},
+}
+"""What may be said in each section, and what kind of value it is; ``[data]`` takes the options of the same names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,10 +79,10 @@ class Project:
     """
 
     path: Path
-    data: DataSection = field(default_factory=DataSection)
-    fit: FitSection = field(default_factory=FitSection)
-    budget: BudgetSection = field(default_factory=BudgetSection)
-    recommend: RecommendSection = field(default_factory=RecommendSection)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    fit: Mapping[str, Any] = field(default_factory=dict)
+    budget: Mapping[str, Any] = field(default_factory=dict)
+    recommend: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> "Project":
@@ -135,33 +97,30 @@ class Project:
             ) from None
         except tomllib.TOMLDecodeError as error:
             raise InputError.at(str(path), f"this is not TOML: {str(error)[:1].lower()}{str(error)[1:]}") from None
-        sections = {found.name: found.type for found in fields(cls) if found.name != "path"}
         made: dict[str, Any] = {}
         for name, values in content.items():
-            if name not in sections:
-                raise _unknown(path, "section", name, list(sections))
+            if name not in SECTIONS:
+                raise _unknown(path, "section", name, list(SECTIONS))
             if not isinstance(values, Mapping):
                 raise InputError.at(str(path), f"{name} is a section: write [{name}] on a line of its own")
-            kind: Any = get_type_hints(cls)[name]
-            made[name] = _section(path, name, kind, values)
+            made[name] = _section(path, name, values)
         return cls(path=path, **made)
 
     def defaults(self) -> dict[str, dict[str, Any]]:
         """For each command the defaults of its options, by the names of its parameters."""
-        data = _given(self.data)
+        data = dict(self.data)
         if "source" in data:
             data["data"] = data.pop("source")
-        fit = _given(self.fit)
+        fit = dict(self.fit)
         release = {"release": fit.pop("release")} if "release" in fit else {}
         privacy = {name: fit[name] for name in ("epsilon", "delta", "unit", "trust") if name in fit}
-        account = {name: value for name, value in _given(self.budget).items() if name == "account"}
-        paying = account | ({"budget": self.budget.url} if self.budget.url is not None else {})
+        account = {name: value for name, value in self.budget.items() if name == "account"}
+        paying = account | ({"budget": self.budget["url"]} if "url" in self.budget else {})
         model = [fit["model"]] if "model" in fit else []
         settings = {name: fit[name] for name in ("settings", "audience") if name in fit}
         written = {"output": release["release"]} if release else {}
         several = {name: f"{value:g}" if name == "epsilon" else value for name, value in privacy.items()}
-        night = _given(self.recommend)
-        limits = _given(self.budget)
+        limits = dict(self.budget)
         if "limit" in limits:
             limits["epsilon"] = limits.pop("limit")
         owner = {} if account or "data" not in data else {"data": data["data"]}
@@ -171,7 +130,7 @@ class Project:
             "search": data | privacy | paying,
             "evaluate": data | privacy | settings | paying | ({"models": model} if model else {}),
             "compare": data | several | settings | paying,
-            "recommend": {**data, **release, **night},
+            "recommend": {**data, **release, **self.recommend},
             "show": release,
             "serve": release,
             "export": release,
@@ -191,26 +150,24 @@ def find(folder: Path) -> Path | None:
     return Path(NAME) if found == Path.cwd() / NAME else found
 
 
-def _section(path: Path, name: str, kind: Any, values: Mapping[str, Any]) -> Any:
-    hints = get_type_hints(kind)
-    known = {hint.replace("_", "-"): hint for hint in hints}
+def _section(path: Path, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    kinds = {option.replace("_", "-"): (option, kind) for option, kind in SECTIONS[name].items()}
     made = {}
     for key, value in values.items():
-        if key.replace("_", "-") not in known:
-            raise _unknown(path, f"key in [{name}]", key, list(known))
-        hint = known[key.replace("_", "-")]
-        made[hint] = _value(path, f"{key} in [{name}]", hints[hint], value)
-    return kind(**made)
+        if key.replace("_", "-") not in kinds:
+            raise _unknown(path, f"key in [{name}]", key, list(kinds))
+        option, kind = kinds[key.replace("_", "-")]
+        made[option] = _value(path, f"{key} in [{name}]", kind, value)
+    return made
 
 
-def _value(path: Path, what: str, hint: Any, value: Any) -> Any:
+def _value(path: Path, what: str, kind: Any, value: Any) -> Any:
     """A value of the kind that the key has; a path is relative to the file."""
-    kind = next(one for one in hint.__args__ if one is not type(None))
     if kind is float and type(value) is int:
         value = float(value)
     if kind is Path and isinstance(value, str):
         return _beside(path, value)
-    if kind == tuple[str, ...]:
+    if kind is tuple:
         if isinstance(value, Mapping):
             value = [f"{name}={_spelled(one)}" for name, one in value.items()]
         if isinstance(value, list) and all(isinstance(one, str) for one in value):
@@ -245,10 +202,6 @@ def _place(path: Path, value: str) -> str:
 def _beside(path: Path, value: str) -> Path:
     place = Path(value).expanduser()
     return place if place.is_absolute() or path.parent == Path() else path.parent / place
-
-
-def _given(section: Any) -> dict[str, Any]:
-    return {one.name: value for one in fields(section) if (value := getattr(section, one.name)) is not None}
 
 
 def _unknown(path: Path, what: str, name: str, known: list[str]) -> InputError:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.data_options import shown_place
+from discreet.cli.grouping import option
 from discreet.cli.options import DataOptions, Json, OwnModel, grouped, typed
 from discreet.cli.progress import bar
 from discreet.cli.settings import own_kind
@@ -39,31 +40,25 @@ Only = Annotated[
 class NightOptions:
     """What goes with ``--all``: how the ratings are read, and where the table is written."""
 
-    data: Annotated[
-        str | None, typer.Option("--data", metavar="DATA", help="With --all: the ratings, as after --all.")
-    ] = None
-    query: Annotated[
-        str | None, typer.Option("--query", metavar="SQL", help="With --all: what to ask a database for.")
-    ] = None
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="With --all: .parquet, .csv or .jsonl."),
-    ] = None
-    user_column: Annotated[str | None, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = None
-    item_column: Annotated[str | None, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = None
-    rating_column: Annotated[str | None, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = None
-    time_column: Annotated[str | None, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = None
-    columns: Annotated[str | None, typer.Option(metavar="NAMES", help="With --all: as for `discreet fit`.")] = None
-    separator: Annotated[str | None, typer.Option(metavar="MARK", help="With --all: as for `discreet fit`.")] = None
-    encoding: Annotated[str, typer.Option(metavar="NAME", help="With --all: as for `discreet fit`.")] = "utf-8"
-    repeats: Annotated[str | None, typer.Option(metavar="RULE", help="With --all: as for `discreet fit`.")] = None
-    users: Annotated[str | None, typer.Option("--users", metavar="FILE", help="With --all: as for `discreet fit`.")] = (
-        None
+    data: str | None = option("--data", metavar="DATA", help="With --all: the ratings, as after --all.")
+    query: str | None = option("--query", metavar="SQL", help="With --all: what to ask a database for.")
+    output: Path | None = option("-o", "--output", metavar="FILE", help="With --all: .parquet, .csv or .jsonl.")
+    user_column: str | None = option(metavar="NAME", help="With --all: as for `discreet fit`.")
+    item_column: str | None = option(metavar="NAME", help="With --all: as for `discreet fit`.")
+    rating_column: str | None = option(metavar="NAME", help="With --all: as for `discreet fit`.")
+    time_column: str | None = option(metavar="NAME", help="With --all: as for `discreet fit`.")
+    columns: str | None = option(metavar="NAMES", help="With --all: as for `discreet fit`.")
+    separator: str | None = option(metavar="MARK", help="With --all: as for `discreet fit`.")
+    encoding: str = option(metavar="NAME", help="With --all: as for `discreet fit`.", default="utf-8")
+    repeats: str | None = option(metavar="RULE", help="With --all: as for `discreet fit`.")
+    users: str | None = option("--users", metavar="FILE", help="With --all: as for `discreet fit`.")
+    chunk: int | None = option("--chunk", metavar="N", help="With --all: users that are worked on at a time.")
+    engine: str = option(
+        metavar="ENGINE",
+        help="With --all: what ranks, numba (default) or torch, on a GPU if there is one.",
+        default="numba",
     )
-    chunk: Annotated[
-        int | None, typer.Option("--chunk", metavar="N", help="With --all: users that are worked on at a time.")
-    ] = None
-    titles: Annotated[bool, typer.Option("--titles", help="With --all: a column of titles too.")] = False
+    titles: bool = option("--titles", help="With --all: a column of titles too.", default=False)
 
 
 @grouped
@@ -205,6 +200,7 @@ def recommend_to_all(
             users=options.facts(),
             titles=night.titles,
             chunk=CHUNK if night.chunk is None else night.chunk,
+            engine=night.engine,
             progress=progress,
         )
     if as_json:

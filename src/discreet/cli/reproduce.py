@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.grouping import option
 from discreet.cli.options import DataOptions, Json, grouped, this_command
 from discreet.cli.progress import bar
 from discreet.cli.tables import document, note, say, table
@@ -38,29 +39,19 @@ app = typer.Typer(
 class PaperData(DataOptions):
     """The data of an experiment: the paper's own unless another is named."""
 
-    data: Annotated[
-        str,
-        typer.Option(
-            "--data",
-            metavar="DATA",
-            help="A data set by name (`discreet data list`), or a file or folder (default: the paper's).",
-        ),
-    ] = ""
-    test: Annotated[
-        str | None,
-        typer.Option(
-            "--test", metavar="FILE", help="A given test set, as DATA is; `probe` for the one that Netflix came with."
-        ),
-    ] = None
-    most_rated: Annotated[
-        int | None, typer.Option("--most-rated", metavar="N", help="Keep only the N items with the most ratings.")
-    ] = None
-    called: Annotated[
-        str | None,
-        typer.Option(
-            "--called", metavar="NAME", help="Which of the paper's data these are, where their file does not say so."
-        ),
-    ] = None
+    data: str = option(
+        "--data",
+        metavar="DATA",
+        help="A data set by name (`discreet data list`), or a file or folder (default: the paper's).",
+        default="",
+    )
+    test: str | None = option(
+        "--test", metavar="FILE", help="A given test set, as DATA is; `probe` for the one that Netflix came with."
+    )
+    most_rated: int | None = option("--most-rated", metavar="N", help="Keep only the N items with the most ratings.")
+    called: str | None = option(
+        "--called", metavar="NAME", help="Which of the paper's data these are, where their file does not say so."
+    )
 
     def sets(self, progress: "Progress") -> "Sets":
         """The ratings, with the test set that is given with them, if one is."""

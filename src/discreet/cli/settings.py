@@ -19,6 +19,31 @@ from discreet.names import MODELS
 AUTO = "auto"
 
 
+def planned_model(
+    name: str, settings: Sequence[str], *, users: int, audience: int | None, purpose: str | None
+) -> Any | None:
+    """The model of a fit or of its plan, told about how many ``users`` there are; None where a rule will choose.
+
+    What was announced in vain is refused: ``audience`` and ``purpose`` are what was asked for, None for nothing.
+    """
+    from discreet.fitting.audience import takes_audience
+
+    if name == AUTO:
+        require(not settings, "--set is for a model with a name, and auto has not chosen one yet: name the model")
+        return None
+    chosen = parse_models([name], settings, audience=users, purpose=purpose)[name]
+    own = split_name(name)[0]
+    require(
+        purpose is None or hasattr(chosen, "purpose"),
+        f"{own} does not plan by what a release is for: leave out --for",
+    )
+    require(
+        audience is None or takes_audience(chosen),
+        f"{own} does not plan by the number of users: leave out --audience",
+    )
+    return chosen
+
+
 def parse_models(
     texts: Sequence[str],
     settings: Sequence[str] = (),

@@ -1,10 +1,9 @@
 """Options that say what privacy users wish for."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from discreet.cli.grouping import option
 from discreet.errors import InputError, require
 
 if TYPE_CHECKING:
@@ -20,23 +19,15 @@ SURVEY = "survey"
 class WishOptions:
     """Whose privacy is to be how strong, where users may choose."""
 
-    epsilon_column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Column of the table with the epsilon, or privacy level, that users wish for."
-        ),
-    ] = None
-    wishes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="A table with the columns user, perhaps item, and epsilon; or survey, for made-up wishes.",
-        ),
-    ] = None
-    levels: Annotated[
-        str | None,
-        typer.Option(metavar="E,…", help="The levels on offer, as .1,.2,1 or strict=.1,normal=1. They are public."),
-    ] = None
+    epsilon_column: str | None = option(
+        metavar="NAME", help="Column of the table with the epsilon, or privacy level, that users wish for."
+    )
+    wishes: str | None = option(
+        metavar="FILE", help="A table with the columns user, perhaps item, and epsilon; or survey, for made-up wishes."
+    )
+    levels: str | None = option(
+        metavar="E,…", help="The levels on offer, as .1,.2,1 or strict=.1,normal=1. They are public."
+    )
 
     def check(self, terms: "Terms") -> None:
         """Raise for what does not fit together, before any work."""

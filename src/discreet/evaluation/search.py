@@ -180,7 +180,7 @@ class Search:
         return on_lattice(clip_rows(indptr, scores.ravel(), LONGEST, "l2").reshape(scores.shape))
 
     def _score(self, release: Release, known: Ratings, held: Ratings) -> float:
-        """The score of one user; the worst where the model fails for them: a refusal would tell of their ratings."""
+        """The score of one user, the worst if the model fails on their ratings: a refusal would reveal something."""
         try:
             return float(self._scores(release, known, held)[0])
         except InputError as error:

@@ -20,7 +20,9 @@ from discreet.fitting.choosing import choose_for
 from discreet.fitting.private_forms import check_private
 from discreet.models.almanac import Almanac
 from discreet.models.own_taste import OwnTaste
+from discreet.models.sums.almanac_plan import Purpose
 from discreet.models.sums.almanac_queries import queries_for
+from discreet.models.sums.rating_plan import CONSTANTS as PAIRS
 from discreet.populations.asking import check_takes
 from discreet.populations.population import Population
 from discreet.populations.rehearsal import rehearse
@@ -28,6 +30,8 @@ from discreet.populations.terms import Terms
 from discreet.privacy.composition import Filter
 from discreet.privacy.spend import Spend
 from discreet.releases.contract import ChoosingModel
+from discreet.releases.priors import check_takes_prior, prior_of
+from discreet.releases.release import Release
 
 MOST_FITS = 1000
 """More are not counted."""
@@ -58,6 +62,8 @@ class Plan:
         The public facts that it rests on: announced users, items, columns of public features.
     epsilon, delta, unit
         What is promised.
+    prior
+        What another release knows of these items, a sentence; empty without one.
     looks
         What is asked; empty where the model decides that on the way.
     on_the_way
@@ -68,6 +74,8 @@ class Plan:
         How many such fits the limit allows, None without a limit.
     limit
         That limit.
+    next_fit
+        How much of the limit the next such fit takes after what was spent before; None without a limit.
     nights
         What 30 and 365 of them cost together: epsilon by how many.
     """
@@ -80,11 +88,13 @@ class Plan:
     epsilon: float
     delta: float
     unit: str
+    prior: str
     looks: tuple[Look, ...]
     on_the_way: bool
     begins: tuple[str, ...]
     fits: int | None
     limit: float | None
+    next_fit: float | None
     nights: dict[int, float]
 
     def to_json(self) -> dict[str, Any]:
@@ -98,12 +108,15 @@ def plan_for(
     terms: Terms,
     audience: int,
     *,
+    purpose: Purpose = "both",
+    prior: Release | None = None,
     limit: tuple[float, float] | None = None,
     spent: Sequence[Sequence[Spend]] = (),
 ) -> tuple[Any, Plan]:
     """The model that would be fitted (None lets the rule choose), and what it would do.
 
-    ``limit`` is an epsilon and a delta, of which ``spent`` was spent before.
+    ``purpose`` is for the rule, ``prior`` as in a fit; ``limit`` is an epsilon and a delta, of which ``spent`` was
+    spent before.
 
     Examples
     --------
@@ -116,8 +129,11 @@ def plan_for(
     require(terms.epsilon is not None, "a plan is about what privacy costs: give --epsilon")
     assert terms.epsilon is not None
     reason = ""
+    if prior is not None:
+        check_takes_prior(model, catalogue)
+        catalogue = replace(catalogue, prior=prior_of(prior, catalogue))
     if model is None:
-        model, reason = choose_for(catalogue, audience, terms)
+        model, reason = choose_for(catalogue, audience, terms, purpose)
     check_takes(model, catalogue)
     check_private(model, terms)
     population = population_of_nobody(catalogue, terms)
@@ -127,7 +143,7 @@ def plan_for(
         spends: tuple[Spend, ...] = ()
     else:
         spends = rehearse(model, population).spends
-    batch = spends if spends else _whole(terms)
+    batch, asks = spends if spends else _whole(terms), bool(spends) or on_the_way
     return model, Plan(
         model=repr(model),
         reason=reason,
@@ -137,12 +153,24 @@ def plan_for(
         epsilon=terms.epsilon,
         delta=ledger.delta,
         unit=str(ledger.unit),
+        prior=_known(catalogue),
         looks=_looks(spends),
         on_the_way=on_the_way,
         begins=() if on_the_way else patterns_begin(model, catalogue, terms, audience),
-        fits=None if limit is None or not (spends or on_the_way) else fits_within(limit, batch, spent),
+        fits=None if limit is None or not asks else fits_within(limit, batch, spent),
         limit=None if limit is None else limit[0],
-        nights={} if not (spends or on_the_way) else {many: _together(batch, many, ledger.delta) for many in NIGHTS},
+        next_fit=None if limit is None or not asks else cost_after(limit, batch, spent),
+        nights={} if not asks else {many: _together(batch, many, ledger.delta) for many in NIGHTS},
+    )
+
+
+def _known(catalogue: Catalogue) -> str:
+    if catalogue.prior is None:
+        return ""
+    matched = int(catalogue.prior.matched.sum())
+    return (
+        f"knows {matched:,} of {len(catalogue):,} items, and costs nothing; how far it is believed, noisy sums decide. "
+        "What is tried on made-up ratings does without it."
     )
 
 
@@ -244,14 +272,36 @@ def _looks(spends: Sequence[Spend]) -> tuple[Look, ...]:
 
 
 def _whole(terms: Terms) -> tuple[Spend, ...]:
-    """One look that takes all of the budget, in place of those that are chosen on the way."""
+    """Looks that take all of the budget, in place of those that are chosen on the way.
+
+    With the unit rating they begin with Laplace noise and, where pairs pay, end with Gaussian noise: after Gaussian
+    noise of an earlier fit the former counts for more (:mod:`discreet.privacy.composition`).
+    """
     from discreet.privacy.gaussian import mu_of
 
     ledger = terms.ledger()
-    if ledger.delta == 0:
-        return (Spend(what="all", mechanism="pure", norm="l1", sensitivity=1, scale=1 / ledger.epsilon),)
-    scale = 1 / mu_of(ledger.epsilon, ledger.delta)
-    return (Spend(what="all", mechanism="gaussian", norm="l2", sensitivity=1, scale=scale),)
+    pure = PAIRS.laplace_beside_pairs if ledger.unit.name == "rating" and ledger.delta > 0 else float(ledger.delta == 0)
+    spends = []
+    if pure > 0:
+        scale = 1 / (pure * ledger.epsilon)
+        spends.append(Spend(what="first", mechanism="laplace", norm="l1", sensitivity=1, scale=scale))
+    if pure < 1:
+        scale = 1 / mu_of((1 - pure) * ledger.epsilon, ledger.delta)
+        spends.append(Spend(what="then", mechanism="gaussian", norm="l2", sensitivity=1, scale=scale))
+    return tuple(spends)
+
+
+def cost_after(limit: tuple[float, float], batch: Sequence[Spend], spent: Sequence[Sequence[Spend]] = ()) -> float:
+    """How much more of a limit is used up by one more batch.
+
+    >>> once = Spend(what="a", mechanism="laplace", norm="l1", sensitivity=1, scale=1.0)
+    >>> cost_after((3.5, 0.0), [once], [[once]])
+    1.0
+    """
+    counted = Filter(epsilon=limit[0], delta=limit[1])
+    for before in spent:
+        counted = counted.after(before)
+    return counted.after(batch).spent - counted.spent
 
 
 def _together(batch: Sequence[Spend], many: int, delta: float) -> float:

@@ -3,7 +3,7 @@
     length 1, 2, 3, 4, 6, 8, 12, 16, 24, …        what a row is filled up to: at most half of it is filling
 
 The ratings of users, or of items, come one row after the other. A block names some rows and, for each, which ratings it
-has; where it has none the place is ``past``, one beyond the last rating.
+has; where it has none stands a place beyond all ratings.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class Block:
     places: Any
 
 
-def blocks(starts: Any, lengths: AnyArray, cells: int, most_rows: int) -> Iterator[Block]:
+def blocks(starts: Any, lengths: AnyArray, cells: int, most_rows: int, past: int) -> Iterator[Block]:
     """All rows, those without ratings too.
 
     Parameters
@@ -35,11 +35,13 @@ def blocks(starts: Any, lengths: AnyArray, cells: int, most_rows: int) -> Iterat
         Of each row, in memory.
     cells, most_rows
         About how many places, and at most how many rows, a block has.
+    past
+        Stands where a row has no more ratings.
 
     Examples
     --------
     >>> import torch
-    >>> for block in blocks(torch.tensor([0, 3, 3, 4]), np.array([3, 0, 1]), 8, 8):
+    >>> for block in blocks(torch.tensor([0, 3, 3, 4]), np.array([3, 0, 1]), 8, 8, past=4):
     ...     print(block.rows.tolist(), block.places.tolist())
     [1] [[]]
     [2] [[3]]
@@ -58,7 +60,7 @@ def blocks(starts: Any, lengths: AnyArray, cells: int, most_rows: int) -> Iterat
         for begin in range(first, end, step):
             rows = there[begin : min(begin + step, end)]
             places = starts[rows, None] + along
-            yield Block(rows, torch.where(places < starts[rows + 1, None], places, starts[-1]))
+            yield Block(rows, torch.where(places < starts[rows + 1, None], places, past))
         first = end
 
 

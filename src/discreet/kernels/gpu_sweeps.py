@@ -44,8 +44,9 @@ class Sweep:
             return torch.tensor(array, device=device)
 
         fitted, plain = question.fitted.rows, question.plain.rows
-        nothing = np.zeros((1, fitted.shape[1] + plain.shape[1]))
-        self._rows = there(np.concatenate([np.concatenate([fitted, plain], axis=1), nothing]))  # the last for no item
+        between = np.zeros((len(fitted), 1))  # where t comes to stand
+        rows = np.concatenate([fitted, between, plain], axis=1)
+        self._rows = there(np.concatenate([rows, np.zeros((1, rows.shape[1]))]))  # the last for no item
         self._centre, self._roots, self._base = there(question.centre), there(question.roots), there(question.base)
         self._position, self._weights = there(question.position).long(), there(question.weights)
         self._scales = there(question.square_scales)
@@ -62,7 +63,7 @@ class Sweep:
         """At least: every matrix is written and read once."""
 
     def total(self) -> Doubles:
-        """The sums, as :func:`discreet.kernels.statistics.add_bounded_statistics` adds them up."""
+        """The sums, out of the steps that :func:`discreet.kernels.statistics.add_bounded_statistics` counts."""
         found: Doubles = (self.sums / LATTICE).cpu().numpy()
         return found
 
@@ -75,7 +76,7 @@ class Sweep:
         place = self._position[items]
         kept = (place >= 0) if kept is None else (place >= 0) & kept
         lengths = (indptr[1:] - indptr[:-1]).cpu().numpy()
-        wide, users = self._rows.shape[1] + 1, len(lengths)
+        wide, users = self._rows.shape[1], len(lengths)
         values = values.double()
         # One more of each, for places past the last rating: no item, and nothing to say.
         of_fit = (values - self._centre[items]) * self._roots[items] * (1 / self.question.target_unit)
@@ -86,51 +87,53 @@ class Sweep:
         more = (_longer(torch, items, len(self._rows) - 1), *(_longer(torch, x, 0) for x in (of_fit, left, c * c)))
         targets = torch.zeros(len(items) + 1, dtype=torch.float64, device=self.device)
         answers = torch.zeros((users + 1, self.sums.shape[1]), dtype=torch.float64, device=self.device)
-        at_once = max(1, self._bytes // (8 * wide * wide))
-        for block in blocks(indptr, lengths, self._bytes // (8 * wide), at_once):
-            self._answer(torch, block, *more, targets, answers)
+        at_once = max(1, self._bytes // (8 * (self.d + 1) ** 2))
+        for first in range(0, users, at_once):
+            own = slice(first, min(first + at_once, users))
+            grams = torch.zeros((own.stop - first, self.d + 1, self.d + 1), dtype=torch.float64, device=self.device)
+            starts = indptr[first : own.stop + 1]
+            taken = list(blocks(starts, lengths[own], self._bytes // (8 * wide), at_once, past=len(items)))
+            for block in taken:
+                self._gather(torch, block, *more[:2], grams)
+            z, cells, known = self._fit(torch, grams.permute(1, 2, 0).contiguous()[: self.d])
+            del grams
+            of_squares, of_factors = _in_order(cells * cells), _in_order(z * z)
+            weights = torch.zeros_like(of_squares)
+            for block in taken:
+                self._weigh(torch, block, more, (of_squares, of_factors, known), targets, weights)
+            answers[own] = torch.cat([cells * weights, z]).T
         self._add_up(torch, indptr, place, kept, targets, answers)
 
-    def _answer(
-        self, torch: Any, block: Block, items: Any, of_fit: Any, left: Any, squared: Any, targets: Any, answers: Any
-    ) -> None:
-        """Fill in what users of a block say: w y of their ratings, w κ M and z of their own."""
-        question, d = self.question, self.d
+    def _gather(self, torch: Any, block: Block, items: Any, of_fit: Any, grams: Any) -> None:
+        """Σ (v, t)(v, t)ᵀ of every user of a block: exact, as these are whole numbers."""
         users, longest = block.places.shape
-        rows = self._rows[items[block.places]]  # users, ratings, both kinds of rows
-        matrix = torch.zeros((users, d + 1, d + 1), dtype=torch.float64, device=self.device)
         if longest:
-            both = torch.cat([rows[:, :, :d], of_fit[block.places][:, :, None]], dim=2)
-            torch.bmm(both.transpose(1, 2), both, out=matrix)
-            del both
-        matrix = matrix.permute(1, 2, 0).contiguous()  # a cell of all users side by side
-        own, corner = self._fit(torch, matrix[:d])
-        z = torch.cat([torch.full_like(own[:1], question.constant), own[d - self.f + 1 :] * OWN_UNIT])
-        upper, lower = self._lower
-        cells = z[upper] * z[lower]
-        inner = lower > 0
-        unknown = corner[upper[inner] - 1, lower[inner] - 1] * question.whole_penalty
-        unknown = torch.nan_to_num(unknown, nan=0.0, posinf=0.0, neginf=0.0)
-        cells[inner] = cells[inner] + unknown * question.covariance_weight
-        cells = cells * self._scales[:, None]
-        of_squares, of_factors = _in_order(cells * cells), _in_order(z * z)
-        self.operations += 2 * users * longest * (d + 1) ** 2 + users * d**3 // 3
-        self.bytes_moved += 16 * users * (longest * rows.shape[2] + d**3 // 3)
-        weight = torch.zeros(users, dtype=torch.float64, device=self.device)
-        if longest:
-            known = torch.bmm(rows[:, :, d:], own[: d - self.f + 1].T[:, :, None])[:, :, 0]
-            y = left[block.places] - known * (question.plain.unit * OWN_UNIT)
-            y = torch.nan_to_num(y.clamp_(-question.clip, question.clip), nan=0.0)
-            share = (y * y * of_factors[:, None] + of_squares[:, None]) * squared[block.places]
-            largest = share.amax(dim=1)
-            whole = torch.ceil(share / torch.where(largest > 0, largest, 1.0)[:, None] / SHARE_UNIT).sum(dim=1)
-            length = torch.sqrt(largest * (whole * SHARE_UNIT))
-            weight = torch.where(whole > 0, LENGTH / torch.where(whole > 0, length, 1.0), 0.0)
-            targets[block.places] = y * weight[:, None]
-        answers[block.rows] = torch.cat([cells * weight, z]).T
+            rows = self._rows[items[block.places], : self.d + 1]
+            rows[:, :, self.d] = of_fit[block.places]
+            grams[block.rows] = torch.bmm(rows.transpose(1, 2), rows)
+        self.operations += 2 * users * longest * (self.d + 1) ** 2
+        self.bytes_moved += 16 * users * (longest + self.d + 1) * (self.d + 1)
 
-    def _fit(self, torch: Any, matrix: Any) -> tuple[Any, Any]:
-        """The coefficients, and the last corner of the inverse, of all users: users are the last dimension."""
+    def _weigh(self, torch: Any, block: Block, columns: Any, own: Any, targets: Any, weights: Any) -> None:
+        """Fill in what users of a block weigh, and w y of their ratings."""
+        question, (items, _, left, squared), (of_squares, of_factors, known) = self.question, columns, own
+        if block.places.shape[1] == 0:
+            return
+        rows = self._rows[items[block.places], self.d + 1 :]
+        expected = torch.bmm(rows, known[:, block.rows].T[:, :, None])[:, :, 0] * (question.plain.unit * OWN_UNIT)
+        y = torch.nan_to_num((left[block.places] - expected).clamp_(-question.clip, question.clip), nan=0.0)
+        share = (y * y * of_factors[block.rows, None] + of_squares[block.rows, None]) * squared[block.places]
+        largest = share.amax(dim=1)
+        whole = torch.ceil(share / torch.where(largest > 0, largest, 1.0)[:, None] / SHARE_UNIT).sum(dim=1)
+        length = torch.sqrt(largest * (whole * SHARE_UNIT))
+        weight = torch.where(whole > 0, LENGTH / torch.where(whole > 0, length, 1.0), 0.0)
+        weights[block.rows] = weight
+        targets[block.places] = y * weight[:, None]
+        self.operations += 2 * rows.numel()
+        self.bytes_moved += 16 * rows.numel() + 100 * y.numel()
+
+    def _fit(self, torch: Any, matrix: Any) -> tuple[Any, Any, Any]:
+        """z, κ M and the other coefficients of users, which are the last dimension."""
         question, d, f = self.question, self.d, self.f
         penalty = question.whole_penalty
         inverse = torch.empty_like(matrix[:, 0])
@@ -155,7 +158,18 @@ class Sweep:
         for k in range(f - 1):
             turned[k] *= inverse[first + k]
             turned[k + 1 :] -= matrix[first + k, first + k + 1 : d, None] * turned[k]
-        return found, _in_order(turned[:, :, None] * turned[:, None])
+        corner = torch.zeros((f - 1, f - 1, matrix.shape[2]), dtype=torch.float64, device=self.device)
+        for row in turned:
+            corner += row[:, None] * row
+        z = torch.cat([torch.full_like(found[:1], question.constant), found[first:] * OWN_UNIT])
+        upper, lower = self._lower
+        cells, inner = z[upper] * z[lower], lower > 0
+        unknown = corner[upper[inner] - 1, lower[inner] - 1] * penalty
+        unknown = torch.nan_to_num(unknown, nan=0.0, posinf=0.0, neginf=0.0)
+        cells[inner] = cells[inner] + unknown * question.covariance_weight
+        self.operations += matrix.shape[2] * d**3 // 3
+        self.bytes_moved += 32 * matrix.shape[2] * d**3 // 3
+        return z, cells * self._scales[:, None], found[:first]
 
     def _add_up(self, torch: Any, indptr: Any, place: Any, kept: Any, targets: Any, answers: Any) -> None:
         """Add what is said of items; sums of whole numbers, exact in any order."""
@@ -165,12 +179,13 @@ class Sweep:
         here = torch.nonzero(kept)[:, 0]
         place, order = torch.sort(place[here].to(torch.int32))
         here = here[order]
-        lengths = torch.bincount(place, minlength=len(self.sums))
-        starts = torch.cat([torch.zeros_like(lengths[:1]), torch.cumsum(lengths, 0)])
+        every = torch.arange(len(self.sums) + 1, device=self.device, dtype=torch.int32)
+        starts = torch.searchsorted(place, every)
+        lengths = starts[1:] - starts[:-1]
         # One more of each, for places past the last: nobody, who says nothing.
         of_user, targets = _longer(torch, users[here], len(answers) - 1), _longer(torch, targets[here], 0.0)
         packed, at_once = len(self._scales), self._bytes // (8 * self.sums.shape[1])
-        for block in blocks(starts, lengths.cpu().numpy(), at_once, at_once):
+        for block in blocks(starts, lengths.cpu().numpy(), at_once, at_once, past=len(here)):
             if block.places.shape[1] == 0:
                 continue
             said = answers[of_user[block.places]]

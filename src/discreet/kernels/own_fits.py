@@ -34,8 +34,10 @@ SHARE_UNIT = 2.0**-40
 """Of a rating's share in the squared length of what its user says."""
 LENGTH = 1 - 2.0**-30
 """The norm of a user's answer: a little below 1, as rounding in doubles must not lengthen it."""
-AT_ONCE = 4
+AT_ONCE = 8
 """Ratings that are gathered at once."""
+REGISTER = 4
+"""Doubles in a vector register."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,11 +155,15 @@ def own_answers(
 
 
 @njit(cache=True, fastmath=REORDER)
-def _gather(first: int, last: int, items: Indices, targets: Doubles, rows: Doubles, sums: Doubles) -> None:
-    """The lower triangle of Σ (v, t)(v, t)ᵀ. All sums are exact, so they may be taken in any order."""
+def _gather(first: int, last: int, items: Indices, targets: Doubles, rows: Doubles) -> Doubles:
+    """The lower triangle of Σ (v, t)(v, t)ᵀ. All sums are exact, so they may be taken in any order.
+
+    Rows are whole vector registers long, so that no cell is left to be added up by itself.
+    """
     d = rows.shape[1]
-    own = np.zeros((AT_ONCE, d + 1))
-    v0, v1, v2, v3 = own[0], own[1], own[2], own[3]
+    width = d // REGISTER * REGISTER + REGISTER
+    sums, own = np.zeros((d + 1, width)), np.zeros((AT_ONCE, width))
+    v0, v1, v2, v3, v4, v5, v6, v7 = own[0], own[1], own[2], own[3], own[4], own[5], own[6], own[7]
     for start in range(first, last, AT_ONCE):
         count = min(AT_ONCE, last - start)
         for row in range(count):
@@ -168,10 +174,14 @@ def _gather(first: int, last: int, items: Indices, targets: Doubles, rows: Doubl
         for row in range(count, AT_ONCE):
             own[row, :] = 0
         for a in range(d + 1):
-            c0, c1, c2, c3 = v0[a], v1[a], v2[a], v3[a]
+            c0, c1, c2, c3, c4, c5, c6, c7 = v0[a], v1[a], v2[a], v3[a], v4[a], v5[a], v6[a], v7[a]
             cells = sums[a]
-            for b in range(a + 1):
-                cells[b] += (c0 * v0[b] + c1 * v1[b]) + (c2 * v2[b] + c3 * v3[b])
+            for b in range((a // REGISTER + 1) * REGISTER):
+                cells[b] += (
+                    (c0 * v0[b] + c1 * v1[b] + c2 * v2[b] + c3 * v3[b])
+                    + (c4 * v4[b] + c5 * v5[b] + c6 * v6[b] + c7 * v7[b])
+                )  # fmt: skip
+    return sums
 
 
 @njit(cache=True, fastmath=REORDER)
@@ -238,8 +248,7 @@ def _own_answers(ratings, listed, public, constants, square_scales, out) -> None
             if not t >= -most_target:
                 t = -most_target if t < 0 else 0.0
             own_targets[at - first] = min(t, most_target)
-        sums = np.zeros((d + 1, d + 1))
-        _gather(first, last, items, own_targets, fitted, sums)
+        sums = _gather(first, last, items, own_targets, fitted)
         upper, inverse = np.zeros((d, d + 1)), np.empty(d)
         for a in range(d):
             for b in range(a, d + 1):

@@ -43,6 +43,8 @@ from discreet.data.features import AGES, item_features
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number, require_whole
+from discreet.kernels.gpu_logit import LogitOnDevice
+from discreet.kernels.gpu_pairs import best_device
 from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.item_biases import denoised
 from discreet.models.denoise.pair_factors import PairFactors
@@ -50,11 +52,12 @@ from discreet.models.denoise.prior import informed
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
 from discreet.models.denoise.private_als import ALSQueries, Averages, refined
 from discreet.models.denoise.seen_items import SeenItems
+from discreet.models.denoise.seen_pairs import SeenPairs
 from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
 from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, SUMS, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums import almanac_plan, rating_plan
-from discreet.models.sums.almanac_plan import PURPOSES, Purpose, co_occurrence, next_looks
+from discreet.models.sums.almanac_plan import PURPOSES, Purpose, next_looks
 from discreet.models.sums.almanac_queries import queries_for
 from discreet.models.sums.census import Census, census_of_users, trace_of_users
 from discreet.models.sums.pair_sums import PairSums
@@ -177,9 +180,14 @@ class Almanac:
         seen = SeenItems.ask(sums, population, plan.first_share)
         progress(1, 3, "item sums")
         averages = seen.averages(features, SWEEPS.most_items)
-        looks = next_looks(purpose, census, averages.counts * sums.typical_weight, population)
+        known = purpose, census, averages.counts * sums.typical_weight, population
+        looks, tried = next_looks(*known), None
+        if looks.pairs > 0:
+            tried = SeenPairs.ask(seen.listed(looks.items), population, plan.tried_share * looks.pairs)
+            if tried.patterns(averages.counts, sums.typical_weight, seen.deviation) < plan.least_patterns:
+                looks, tried = next_looks(*known, tried=plan.tried_share * looks.pairs), None
         if looks.again > 0:
-            seen = seen.again(population, looks.again)
+            seen = seen.again(population, looks.again, looks.sums_again)
             averages = seen.averages(features, SWEEPS.most_items)
         base, unknown, counts = averages.base, averages.unknown, averages.counts
         factors, every = np.zeros((size, 0)), np.arange(size, dtype=np.int32)
@@ -190,17 +198,15 @@ class Almanac:
             counts = seen.counts_with(said, averages)
         progress(2, 3, "what own fits leave")
         rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
-        if looks.pairs > 0:
-            rows = np.sort(np.argsort(-counts, kind="stable")[: looks.items]).astype(np.int32)
-            pairs, asked = co_occurrence(population, rows, base)
-            found = self._seen_in_pairs(
-                pairs, asked, looks.pairs, population, counts[rows] * sums.typical_weight, seen.deviation
-            )
+        if tried is not None:
+            rows = tried.pairs.listed
+            more = tried.again(population, (1 - plan.tried_share) * looks.pairs)
+            found = more.factors(counts, sums.typical_weight, seen.deviation, self.taste_factors)
             counts[rows] = found.counts / sums.typical_weight
         progress(3, 3, "pairs of items")
         averages = replace(averages, base=base, unknown=unknown, counts=counts)
         arrays = self._averages(averages) | self._padded(size, every, factors, rows, found.tastes)
-        return informed(arrays, population, sums, seen.answer, seen.deviation, features)
+        return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
 
     def _fit_for_ratings_hidden(
         self, population: Population, purpose: Purpose, progress: Progress
@@ -338,6 +344,10 @@ class Almanac:
         """How likely each item is to be the next that the user rates, as a logarithm."""
         return prepared.ranking.scores(histories)
 
+    def ranks_by_torch(self, prepared: "Prepared") -> LogitOnDevice:
+        """The same for very many users by torch, on a GPU where there is one."""
+        return prepared.ranking_by_torch
+
     def explain(self, prepared: "Prepared", history: History, item: int) -> Floats:
         """What each rating of the history adds to the score of ``item``."""
         added: Floats = self.explain_many(prepared, history, np.array([item], dtype=np.int32))[0]
@@ -362,6 +372,11 @@ class Prepared:
         liked = (arrays["item_bias"] * (4 / catalogue.scale.width)).astype(np.float32)
         features = self.model._features(catalogue, ages=CONSTANTS.ages_for_ranking)
         return ConditionalLogit.of(InteractionModel.of(arrays["counts"], arrays["taste_factors"]), liked, features)
+
+    @cached_property
+    def ranking_by_torch(self) -> LogitOnDevice:
+        """For rankings of very many users."""
+        return self.ranking.on_device(best_device())
 
     @cached_property
     def regression(self) -> UserRegression:

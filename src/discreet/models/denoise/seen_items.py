@@ -17,7 +17,8 @@ class SeenItems:
     """Noisy counts and sums, from one look or several, and the deviation of the noise on every number.
 
     Looks at the same sums are averaged by their noise. Gaussian looks then have the noise of one look with the shares
-    of all of them; Laplace looks have a little more.
+    of all of them; Laplace looks have a little more. Where looks weigh sums beside counts differently, each row is
+    averaged by its own noise, and ``sums`` has the relative weight with which one look would have had these noises.
     """
 
     sums: ItemStatistics
@@ -37,12 +38,24 @@ class SeenItems:
         asked = replace(sums.contribution, noise="gaussian") if noise == "gaussian" else sums.contribution
         return cls(sums, population.sum(asked, share), population.deviation(asked, share), noise)
 
-    def again(self, population: Population, share: float) -> "SeenItems":
-        """One more."""
-        other = SeenItems.ask(self.sums, population, share, self.noise)
-        here, there = self.deviation**-2, other.deviation**-2
-        answer = (self.answer * here + other.answer * there) / (here + there)
-        return replace(self, answer=answer, deviation=float((here + there) ** -0.5))
+    def again(self, population: Population, share: float, relative_weight: float | None = None) -> "SeenItems":
+        """One more, with the same weight of sums beside counts or another one."""
+        here = self.sums.relative_weight
+        there = here if relative_weight is None else relative_weight
+        other = SeenItems.ask(replace(self.sums, relative_weight=there), population, share, self.noise)
+        longer = self.sums.typical_length(there) / self.sums.typical_length(here)  # the other's users weigh less
+        units = np.array([1.0, here]), np.array([1.0, there]) / longer
+        precisions = [(unit / look.deviation) ** 2 for unit, look in zip(units, (self, other), strict=True)]
+        deviations = (precisions[0] + precisions[1]) ** -0.5
+        answer = sum(
+            look.answer * (precision / unit)[:, None]
+            for look, precision, unit in zip((self, other), precisions, units, strict=True)
+        )
+        weight = here if here == there else float(deviations[0] / deviations[1])
+        answer = answer * (deviations**2 * [1.0, weight])[:, None]
+        return replace(
+            self, sums=replace(self.sums, relative_weight=weight), answer=answer, deviation=float(deviations[0])
+        )
 
     def averages(self, features: Floats, most: int) -> Averages:
         """What it says of every item, of which the ``most`` most rated are listed."""

@@ -14,7 +14,8 @@ pays. With n_i the denoised counts of items:
     sweeps            S ≥ 4: what everyone's own fit leaves of the item biases, which spreads less than ratings do; from
                       S ≥ 25 with factors, S/15 of them (:mod:`~discreet.models.denoise.private_als`)
     pairs             for rankings, co-occurrence among the K most rated items: as many as have 80% of the ratings, or
-                      fewer where R would fall below 28; none if these have less than 40% of the ratings
+                      fewer where R would fall below 35; none if these have less than 40% of the ratings, or users fewer
+                      than 10. A part is asked for first: if no pattern but popularity stands out in it, no more is
 
 ``purpose`` says what the release is for. For ratings alone there are no pairs; for ranking alone there are no sweeps,
 and sums of ratings get a small part beside counts.
@@ -42,21 +43,27 @@ PURPOSES: tuple[Purpose, ...] = ("both", "ratings", "ranking")
 
 @dataclass(frozen=True)
 class _Constants:
-    """Chosen on splits with the seeds 511 to 516 of MovieLens 100K, 1M and latest-small, FilmTrust and MovieTweetings.
+    """Chosen on splits with the seeds 501 to 516 of MovieLens 100K, 1M and latest-small, FilmTrust and MovieTweetings.
 
     Those of ``benchmarks/robust.py`` are others. Shares are of μ².
     """
 
-    census_share: float = 0.02
+    census_share: float = 0.01
     """For how many users rate how much."""
     first_share: float = 0.2
     """For the first look at item sums."""
     sums_for_ratings: float = 1.5
     """The relative weight of sums beside counts, if the release is for ratings."""
-    sums_for_both: float = 0.8
-    """The same if it is for both."""
-    sums_for_ranking: float = 0.3
+    sums_for_both: float = 0.5
+    """The same if it is for both: where noise hides most, counts are what is worth having."""
+    sums_for_both_if_clear: float = 1.5
+    """The same when item sums are asked for again, if S is at least ``clear_for_sums``."""
+    clear_for_sums: float = 0.6
+    """The least S for which sums are worth as much as for ratings."""
+    sums_for_ranking: float = 0.2
     """The same if it is for rankings, which need sums only to tell what is liked."""
+    sums_for_ranking_if_clear: float = 0.6
+    """The same when item sums are asked for again, if S is at least ``clear``."""
     clear: float = 4.0
     """The least S for which sweeps pay."""
     clear_for_factors: float = 25.0
@@ -77,13 +84,19 @@ class _Constants:
     """If it is for both."""
     counts_in_sweeps: float = 0.5
     """The relative weight of counts in a sweep without factors, if the release is for both: rankings get them too."""
+    tried_share: float = 0.38
+    """The part of what pairs get that is asked for first, to see whether patterns stand out."""
+    least_patterns: int = 2
+    """How many must, popularity among them; otherwise the rest goes elsewhere."""
     pair_share: float = 0.4
     """For pairs, if the release is for both."""
     covered: float = 0.8
     """The share of ratings beyond which more items are not worth their noise."""
     least_covered: float = 0.4
     """The least share of ratings that pairs must be about."""
-    least_ratio: float = 28.0
+    ratings_of_a_pattern: float = 10.0
+    """How many ratings a user must have on average for pairs to be worth anything to them."""
+    least_ratio: float = 35.0
     """The least R."""
     fewest_items: int = 20
     """K at least."""
@@ -123,6 +136,8 @@ class NextLooks:
     pairs: float
     items: int
     """Among how many items pairs are asked for."""
+    sums_again: float | None = None
+    """The relative weight of sums when item sums are asked for again; None for that of the first look."""
 
 
 def item_sums(population: Population, purpose: Purpose) -> ItemStatistics:
@@ -131,17 +146,21 @@ def item_sums(population: Population, purpose: Purpose) -> ItemStatistics:
     return replace(about, relative_weight=CONSTANTS.relative_weight(purpose))
 
 
-def next_looks(purpose: Purpose, census: Census, counts: Doubles, population: Population) -> NextLooks:
-    """What to ask for next."""
-    left = 1 - CONSTANTS.census_share - CONSTANTS.first_share
-    items = 0 if purpose == "ratings" else items_in_pairs(census, counts, population, left)
+def next_looks(
+    purpose: Purpose, census: Census, counts: Doubles, population: Population, tried: float = 0.0
+) -> NextLooks:
+    """What to ask for next; with ``tried``, what went to pairs in which nothing stood out, no more pairs."""
+    left = 1 - CONSTANTS.census_share - CONSTANTS.first_share - tried
+    without = purpose == "ratings" or tried > 0
+    items = 0 if without else items_in_pairs(census, counts, population, left)
+    clearness = clearness_of(counts, population)
+    sums_again = sums_beside_counts(purpose, clearness)
     if purpose == "ranking":
-        return NextLooks(0.0, None, left, items) if items else NextLooks(left, None, 0.0, 0)
+        return NextLooks(0.0, None, left, items) if items else NextLooks(left, None, 0.0, 0, sums_again)
     pairs = CONSTANTS.pair_share if items else 0.0
     left -= pairs
-    clearness = clearness_of(counts, population)
     if clearness < CONSTANTS.clear:
-        return NextLooks(left, None, pairs, items)
+        return NextLooks(left, None, pairs, items, sums_again)
     factors = factors_for(clearness, census)
     if factors:
         beside = purpose == "both"
@@ -151,7 +170,16 @@ def next_looks(purpose: Purpose, census: Census, counts: Doubles, population: Po
     sweeps = Sweeps(0, CONSTANTS.sweeps, left - again)
     if purpose == "both":
         sweeps = Sweeps(0, 1, left - again, CONSTANTS.counts_in_sweeps)
-    return NextLooks(again, sweeps, pairs, items)
+    return NextLooks(again, sweeps, pairs, items, sums_again)
+
+
+def sums_beside_counts(purpose: Purpose, clearness: float) -> float | None:
+    """The relative weight of sums in a second look; None for that of the first."""
+    if purpose == "both" and clearness >= CONSTANTS.clear_for_sums:
+        return CONSTANTS.sums_for_both_if_clear
+    if purpose == "ranking" and clearness >= CONSTANTS.clear:
+        return CONSTANTS.sums_for_ranking_if_clear
+    return None
 
 
 def clearness_of(counts: Doubles, population: Population) -> float:
@@ -171,6 +199,8 @@ def factors_for(clearness: float, census: Census) -> int:
 
 def items_in_pairs(census: Census, counts: Doubles, population: Population, share: float) -> int:
     """K above; 0 where pairs are not worth asking for."""
+    if census.ratings_of_a_user < CONSTANTS.ratings_of_a_pattern:
+        return 0
     falling = np.sort(counts)[::-1]
     covered = np.cumsum(falling) / max(float(falling.sum()), 1e-9)
     most = min(len(counts), CONSTANTS.most_items, int(np.searchsorted(covered, CONSTANTS.covered)) + 1)
@@ -186,7 +216,7 @@ def items_in_pairs(census: Census, counts: Doubles, population: Population, shar
     return items
 
 
-def co_occurrence(population: Population, rows: Indices, base: Floats) -> tuple[PairSums, Contribution]:
+def co_occurrence(rows: Indices, base: Floats) -> tuple[PairSums, Contribution]:
     """Co-occurrence counts of the listed items alone: with an infinite clip all residuals are 0."""
     pairs = PairSums(rows, base, math.inf, 1.0, None, "user, l2")
     return pairs, replace(pairs.contribution, noise="gaussian")
@@ -195,5 +225,5 @@ def co_occurrence(population: Population, rows: Indices, base: Floats) -> tuple[
 def co_occurrence_noise(population: Population, items: int, share: float) -> float:
     """The deviation of the noise on a co-occurrence count off the diagonal."""
     base = np.zeros(len(population.catalogue), dtype=np.float32)
-    pairs, asked = co_occurrence(population, np.arange(items, dtype=np.int32), base)
+    pairs, asked = co_occurrence(np.arange(items, dtype=np.int32), base)
     return pairs.deviations(population.deviation(asked, share))[1]

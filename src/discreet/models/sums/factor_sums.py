@@ -48,7 +48,6 @@ from discreet.data.ratings import Ratings
 from discreet.kernels.gpu_sweeps import sweep_total
 from discreet.kernels.own_fits import SweepQuestion, WholeRows, bits_for, own_answers, unit_for
 from discreet.kernels.statistics import LATTICE, add_bounded_statistics, by_place
-from discreet.models.home.fold_in import fixed
 from discreet.models.home.user_regression import UserRegression
 from discreet.populations.bounded import tags_of
 from discreet.populations.contribution import Contribution
@@ -69,7 +68,7 @@ class _Constants:
     widest: float = 16.0
     """In users' own fits residuals are clipped at so many of their standard deviations, several widths of a scale."""
     users_at_once: int = 2048
-    """So many users' own squares stay in the cache of a processor while they are added up."""
+    """What so many users say stays in the cache of a processor while it is added up."""
 
 
 CONSTANTS = _Constants()
@@ -99,6 +98,9 @@ class FactorSums:
         The B, the κ and the a above.
     draw
         Which random ratings are kept.
+    planned
+        For how many factors cells are asked for, if more than there are: the others are 0 for everybody. So what is
+        asked costs what was planned before it was known how many factors there would be.
     """
 
     known: UserRegression
@@ -114,11 +116,12 @@ class FactorSums:
     relative_weight: float
     covariance_weight: float
     draw: tuple[int, int] = (0, 0)
+    planned: int = 0
 
     @property
     def contribution(self) -> Contribution:
         """The sum, for a population: one row for each listed item."""
-        d = self.factors + 1
+        d = max(self.factors, self.planned) + 1
         shape = (len(self.listed), d * (d + 1) // 2 + d)
         bounds = (Bound("user", "l2", 1.0), Bound("rating", "l2", 2.0, replace=2.0))
         name, most = "what users' own factors say about each item", most_on_lattice(1.0)
@@ -136,13 +139,23 @@ class FactorSums:
 
     def normal_equations(self, sums: AnyArray) -> tuple[Doubles, Doubles]:
         """The (noisy) left and right sides ``(items × d × d, items × d)`` of a total, without the factors κ and c."""
-        d = self.factors + 1
-        packed = sums[:, :-d] / self.relative_weight
+        d, wide = self.factors + 1, max(self.factors, self.planned) + 1
+        packed, moments = sums[:, : d * (d + 1) // 2] / self.relative_weight, sums[:, -wide:][:, :d]
         rows, columns = np.tril_indices(d)
         packed = packed / np.where(rows == columns, 1.0, np.sqrt(2))
         grams = np.empty((len(sums), d, d))
         grams[:, rows, columns] = grams[:, columns, rows] = packed
-        return grams, np.asarray(sums[:, -d:])
+        return grams, np.asarray(moments)
+
+    def _as_planned(self, statistics: Doubles) -> Doubles:
+        """With the cells of factors that there are not: a packed triangle begins with that of fewer rows."""
+        d, shape = self.factors + 1, self.contribution.shape
+        if statistics.shape == shape:
+            return statistics
+        wide, packed = np.zeros(shape), d * (d + 1) // 2
+        first = shape[1] - max(self.factors, self.planned) - 1
+        wide[:, :packed], wide[:, first : first + d] = statistics[:, :packed], statistics[:, packed:]
+        return wide
 
     @property
     def question(self) -> SweepQuestion:
@@ -170,18 +183,22 @@ class FactorSums:
 
     def _total(self, ratings: Ratings) -> Doubles:
         question, indptr = self.question, ratings.indptr
-        kept = self._keeps(ratings, question.position)
-        steps = np.zeros(self.contribution.shape)
+        places = question.position[ratings.item_index]
+        if self.weighting != "adaptive":
+            places[~self._keeps(ratings, question.position)] = -1
+        d = self.factors + 1
+        statistics = np.zeros((len(self.listed), d * (d + 1) // 2 + d))
         for first in range(0, ratings.n_users, CONSTANTS.users_at_once):
-            last = min(first + CONSTANTS.users_at_once, ratings.n_users)
-            own, starts = slice(indptr[first], indptr[last]), indptr[first : last + 1] - indptr[first]
-            items, values = fixed(ratings.item_index[own]), fixed(ratings.values[own])
+            starts = indptr[first : first + CONSTANTS.users_at_once + 1]
+            own = slice(starts[0], starts[-1])
+            starts, there = starts - starts[0], places[own]
             # From all own ratings, whatever is kept.
-            targets, factors, squares = own_answers(question, starts, items, values, fixed(kept[own]))
-            places = np.where(kept[own], question.position[items], -1)
-            said = by_place(starts, places, targets, len(self.listed))
-            add_bounded_statistics(steps, *said, factors, squares, question.weights)
-        return np.asarray(steps / LATTICE)
+            targets, factors, squares = own_answers(
+                question, starts, ratings.item_index[own], ratings.values[own], there >= 0
+            )
+            by_item = by_place(starts, there, targets, len(self.listed))
+            add_bounded_statistics(statistics, *by_item, factors, squares, question.weights)
+        return self._as_planned(statistics / LATTICE)
 
     def _total_by_torch(self, parts: Iterable[Ratings]) -> Doubles:
         question, all_listed = self.question, self.weighting == "adaptive"
@@ -191,7 +208,7 @@ class FactorSums:
                 own = part.indptr, part.item_index, part.values
                 yield own if all_listed else (*own, self._keeps(part, question.position))
 
-        return sweep_total(question, columns())
+        return self._as_planned(sweep_total(question, columns()))
 
     def _keeps(self, ratings: Ratings, position: Indices) -> Booleans:
         """Which ratings a user's answer is about: a function of the user's own ratings and of public facts."""

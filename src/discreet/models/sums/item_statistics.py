@@ -62,6 +62,8 @@ class _Constants:
     """The c above: noise on sums costs more accuracy than noise on counts."""
     typical_weight: float = 0.1
     """What a rating of a user with some 60 ratings weighs where users are scaled."""
+    mean_square: float = 0.25
+    """The mean of y², about."""
     expected_rating: float = 0.625
     """The prior mean of a rating, in widths of the scale from its low end: people choose what they rate."""
 
@@ -106,6 +108,12 @@ class ItemStatistics:
     def typical_weight(self) -> float:
         """What a rating weighs, about."""
         return 1.0 if self.scaling == "rating" else CONSTANTS.typical_weight
+
+    def typical_length(self, relative_weight: float) -> float:
+        """√(1 + c² E y²), by which a user's weight falls with the weight of sums; 1 where users are not scaled."""
+        if self.scaling == "rating":
+            return 1.0
+        return math.sqrt(1 + relative_weight**2 * CONSTANTS.mean_square)
 
     @property
     def points(self) -> float:

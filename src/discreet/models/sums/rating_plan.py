@@ -13,12 +13,16 @@ With n_i the denoised counts of items:
     R(K)  =  √q(K) Σ_u √(n_u − 1), over the spectral threshold 2 s √K of noise on pairs of these items: about the trace
              of their co-occurrence against its noise
 
-    for ratings   products and counts of pairs, with little weight on counts: the most items up to q = 95% for which
-                  R ≥ 45, if q ≥ 60% and S ≥ 120
+    C(a)  =  what is left of the variance of an item's bias, for the item of a rating, if item sums get the share a of
+             epsilon and not all that is left: by the known noise, as in :mod:`~discreet.models.denoise.item_biases`
+
+    for ratings   item sums get the least share for which C is small, and pairs the rest: products and counts, with
+                  little weight on counts, of the most items up to q = 95% for which R ≥ 45, if q ≥ 60% and S ≥ 120
     for ranking   counts alone: the items for which q √R is largest, of those with R ≥ 24 and q ≥ 40%, if S ≥ 25
-    for both      products and counts with equal weights where the rule for ratings asks for them, among as many items
-                  as the geometric mean of both rules; else counts, with a smaller share, where R ≥ 45
-    otherwise     item sums with all that is left
+    for both      likewise, with twice the C: products and counts with equal weights where the rule for ratings asks for
+                  them, among as many items as the geometric mean of both rules; else counts, where R ≥ 45
+    otherwise     item sums with all that is left; so too where pairs would get less than 30% of epsilon, or users have
+                  few ratings
 
 **Guarantee.** All Laplace looks come before the only one with Gaussian noise, and each is charged when it is asked: the
 two phases of the ledger's filter (:mod:`~discreet.privacy.composition`).
@@ -39,7 +43,7 @@ from discreet.types import Doubles, Floats, Indices
 
 @dataclass(frozen=True)
 class _Constants:
-    """Chosen on splits with the seeds 501 to 503 of MovieLens 100K and FilmTrust, and 501 of latest-small.
+    """Chosen on splits with the seeds 501 to 503 of all data of ``benchmarks/robust.py`` but MovieLens 1M.
 
     Shares are of epsilon.
     """
@@ -48,10 +52,25 @@ class _Constants:
     """For how many pairs users rate."""
     first_share: float = 0.03
     """For the first look at item sums."""
+    sums_for_ratings: float = 1.2
+    """The relative weight of sums beside counts, if the release is for ratings."""
+    sums_for_both: float = 1.0
+    """The same if it is for both."""
     again_beside_pairs: float = 0.25
-    """For item sums again, where pairs are asked for."""
-    again_beside_counts: float = 0.55
-    """The same where only rankings get anything out of pairs, and the release is for both."""
+    """For item sums again, at least, where pairs are asked for."""
+    cost: float = 4e-4
+    """What pairs may cost item sums at most: the variance that is left of an item's bias, in squared widths."""
+    cost_for_both: float = 8e-4
+    """The same if the release is for both."""
+    ratings_of_a_user: float = 22.0
+    """The least number of ratings that the user of a rating has, about: the square of Σ n_i over the trace. With fewer,
+    nobody gets much out of pairs."""
+    least_pair_share: float = 0.3
+    """With less, pairs are not worth asking for."""
+    bias_deviation: float = 0.12
+    """Of items, in widths of the scale."""
+    residual_deviation: float = 0.2
+    """Of ratings about what is expected, in widths of the scale."""
     clear_for_products: float = 120.0
     """The least S for products."""
     clear_for_counts: float = 25.0
@@ -74,6 +93,11 @@ class _Constants:
     """κ² of :mod:`~discreet.models.sums.pair_sums`: the weight of counts relative to products."""
     relative_weight_for_both: float = 1.0
     """The same if the release is for both."""
+
+    @property
+    def laplace_beside_pairs(self) -> float:
+        """What looks with Laplace noise take where pairs are asked for."""
+        return self.trace_share + self.first_share + self.again_beside_pairs
 
 
 CONSTANTS = _Constants()
@@ -98,7 +122,12 @@ class NextLooks:
 def item_sums(population: Population, purpose: Purpose) -> ItemStatistics:
     """The first look at items."""
     about = ItemStatistics.of(population.catalogue, "rating")
-    return replace(about, relative_weight=PLAN.relative_weight(purpose))
+    weights = {
+        "ratings": CONSTANTS.sums_for_ratings,
+        "both": CONSTANTS.sums_for_both,
+        "ranking": PLAN.sums_for_ranking,
+    }
+    return replace(about, relative_weight=weights[purpose])
 
 
 def check(population: Population) -> None:
@@ -111,7 +140,14 @@ def check(population: Population) -> None:
 def next_looks(purpose: Purpose, trace: float, counts: Doubles, population: Population) -> NextLooks:
     """What to ask for next."""
     left = 1 - CONSTANTS.trace_share - CONSTANTS.first_share
-    pairs, clearness = left - CONSTANTS.again_beside_pairs, clearness_of(counts, population)
+    clearness = clearness_of(counts, population)
+    again = CONSTANTS.again_beside_pairs
+    if purpose != "ranking":
+        again = least_share(counts, population, CONSTANTS.cost_for_both if purpose == "both" else CONSTANTS.cost)
+    pairs = left - again
+    many = float(counts.sum()) ** 2 >= CONSTANTS.ratings_of_a_user * trace**2
+    if clearness < CONSTANTS.clear_for_counts or pairs < CONSTANTS.least_pair_share or not many:
+        return NextLooks(left)
     covered, ratios = shares_and_ratios(trace, counts, population, pairs)
     fewer = items_for_counts(covered, ratios, CONSTANTS.ratio_for_counts)
     if purpose != "ranking" and clearness >= CONSTANTS.clear_for_products:
@@ -119,14 +155,30 @@ def next_looks(purpose: Purpose, trace: float, counts: Doubles, population: Popu
         if purpose == "both":
             items, weight = round(math.sqrt(items * fewer)), CONSTANTS.relative_weight_for_both
         if items:
-            return NextLooks(left - pairs, pairs, items, products=True, relative_weight=weight)
-    if purpose == "ratings" or clearness < CONSTANTS.clear_for_counts:
-        return NextLooks(left)
+            return NextLooks(again, pairs, items, products=True, relative_weight=weight)
     if purpose == "both":
-        pairs = left - CONSTANTS.again_beside_counts
-        covered, ratios = shares_and_ratios(trace, counts, population, pairs)
         fewer = items_for_counts(covered, ratios, CONSTANTS.ratio_for_counts_beside)
-    return NextLooks(left - pairs, pairs, fewer) if fewer else NextLooks(left)
+    return NextLooks(again, pairs, fewer) if fewer and purpose != "ratings" else NextLooks(left)
+
+
+def least_share(counts: Doubles, population: Population, most: float) -> float:
+    """The least share of epsilon with which item sums cost at most so much accuracy, against all that is left."""
+    left = 1 - CONSTANTS.trace_share - CONSTANTS.first_share
+    shares = np.arange(CONSTANTS.again_beside_pairs, left, 0.05)
+    best = uncertainty_of(counts, population, left)
+    for share in shares:
+        if uncertainty_of(counts, population, float(share)) - best <= most:
+            return float(share)
+    return left
+
+
+def uncertainty_of(counts: Doubles, population: Population, share: float) -> float:
+    """The variance of an item's bias once its sums are known, of the item of a rating, in squared widths."""
+    asked = ItemStatistics.of(population.catalogue, "rating")
+    noise = population.deviation(asked.contribution, share) * asked.points / asked.scale.width
+    own = CONSTANTS.bias_deviation**2
+    error = CONSTANTS.residual_deviation**2 * counts + noise**2
+    return float(counts @ (own * error / (own * counts**2 + error))) / max(float(counts.sum()), 1e-9)
 
 
 def clearness_of(counts: Doubles, population: Population) -> float:

@@ -13,16 +13,25 @@ import { Catalogue } from "./catalogue.js";
 
 const MOST_REASONS = 3;
 
-/** Open a release: the address of its file, or its bytes. */
+/** Open a release: the address of its file (in node also its path), or its bytes. */
 export async function open(source) {
-  let content = source;
-  if (typeof source === "string" || source instanceof URL) {
-    const answer = await fetch(source);
-    if (!answer.ok) throw new Error(`${source} cannot be read: the server says ${answer.status}`);
-    content = await answer.arrayBuffer();
-  }
+  const content = typeof source === "string" || source instanceof URL ? await read(source) : source;
   const { header, arrays } = await decode(content);
   return new Release(header, arrays);
+}
+
+async function read(source) {
+  const path = String(source);
+  if (globalThis.process?.versions?.node && !globalThis.document && !/^https?:/i.test(path)) {
+    const files = "node:fs/promises"; // not written into the import, or bundlers would look for it
+    const { readFile } = await import(/* webpackIgnore: true */ /* @vite-ignore */ files);
+    return readFile(path.startsWith("file:") ? new URL(path) : path).catch(() => {
+      throw new Error(`${path} cannot be read: there is no such file`);
+    });
+  }
+  const answer = await fetch(source);
+  if (!answer.ok) throw new Error(`${source} cannot be read: the server says ${answer.status}`);
+  return answer.arrayBuffer();
 }
 
 /** A release: everything about a user is computed from that user's own history. */

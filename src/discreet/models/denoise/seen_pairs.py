@@ -1,0 +1,47 @@
+"""Co-occurrence counts of listed items that are asked for in two looks, averaged; and the patterns in them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.models.denoise.pair_factors import PairFactors
+from discreet.models.sums.almanac_plan import co_occurrence
+from discreet.models.sums.pair_sums import PairSums
+from discreet.populations.contribution import Contribution
+from discreet.populations.population import Population
+from discreet.types import Doubles, Indices
+
+MOST_PATTERNS = 4
+"""How many are looked for where it only matters whether there are any."""
+
+
+@dataclass(frozen=True, eq=False)
+class SeenPairs:
+    """Noisy co-occurrence counts, from one look or two, and the deviation of the noise on every number."""
+
+    pairs: PairSums
+    asked: Contribution
+    answer: Doubles
+    deviation: float
+
+    @classmethod
+    def ask(cls, listed: Indices, population: Population, share: float) -> "SeenPairs":
+        """The first look."""
+        pairs, asked = co_occurrence(listed, np.zeros(len(population.catalogue), dtype=np.float32))
+        return cls(pairs, asked, population.sum(asked, share), population.deviation(asked, share))
+
+    def again(self, population: Population, share: float) -> "SeenPairs":
+        """One more: together they have the noise of one look with the shares of both."""
+        answer, deviation = population.sum(self.asked, share), population.deviation(self.asked, share)
+        here, there = self.deviation**-2, deviation**-2
+        together = (self.answer * here + answer * there) / (here + there)
+        return replace(self, answer=together, deviation=float((here + there) ** -0.5))
+
+    def factors(self, counts: Doubles, weight: float, count_noise: float, most: int) -> PairFactors:
+        """Patterns and better counts of the listed items; ``counts`` are of all items, ``weight`` a rating's."""
+        own = counts[self.pairs.listed] * weight
+        return PairFactors.of(self.pairs, self.answer, self.deviation, own, count_noise, most=0, most_tastes=most)
+
+    def patterns(self, counts: Doubles, weight: float, count_noise: float) -> int:
+        """How many stand out, popularity among them."""
+        return int(self.factors(counts, weight, count_noise, MOST_PATTERNS).tastes.shape[1])
