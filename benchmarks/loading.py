@@ -8,8 +8,8 @@ Every line is measured in a process of its own: seconds, and the peak of its mem
 Parquet is written in order of users; CSV and the Netflix format film by film, so that loading them must sort.
 
 With ``--names`` files have so many users with random names of 30 bytes in random order, and one with a name of 1 MB.
-The peak is above that of the same process after it has read a small file of each kind, so that libraries, their threads
-and compiled kernels do not count. Compressed Parquet holds less than the names in it: its ratio says less.
+The peak is above what the same process has after it read a small file of each kind, so that libraries, their threads
+and compiled kernels do not count (Linux only). Compressed Parquet holds less than the names in it: its ratio says less.
 """
 
 import argparse
@@ -87,7 +87,7 @@ def stage(name: str, folder: Path, ratings: int) -> None:
     print(middle - begin, loaded, time.perf_counter() - middle, peak())
 
 
-def write_names(path: Path, users: int, each: int) -> None:
+def write_names(path: Path, users: int, each: int, long: int = 10**6) -> None:
     """A file of users with long random names, each with so many ratings, and one with a very long one."""
     import numpy as np
     import polars as pl
@@ -97,7 +97,7 @@ def write_names(path: Path, users: int, each: int) -> None:
     items = rng.permutation(50)[np.argsort(np.argsort(order, kind="stable"), kind="stable") % 50]
     names = pl.Series([number.to_bytes(4).hex() + rng.bytes(11).hex() for number in range(users)])
     frame = pl.DataFrame({"user": names.gather(order), "item": items.astype(str), "rating": order % 5 + 1})
-    frame = pl.concat([frame, pl.DataFrame({"user": ["x" * 10**6], "item": ["1"], "rating": [5]}, schema=frame.schema)])
+    frame = pl.concat([frame, pl.DataFrame({"user": ["x" * long], "item": ["1"], "rating": [5]}, schema=frame.schema)])
     if path.suffix == ".csv":
         frame.write_csv(path)
     else:
@@ -110,11 +110,16 @@ def names_stage(path: Path) -> None:
 
     for small in sorted(path.parent.glob("small*")):
         dc.load(small, scale=(1, 5))
-    before = peak()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
+    before = memory("VmRSS")
     held = dc.load(path, scale=(1, 5))
     columns = (held.user_index, held.item_index, held.values)
-    kept = held.users.names.nbytes + sum(column.nbytes for column in columns)
-    print((peak() - before) * 1e9, kept)
+    print(memory("VmHWM") - before, held.users.names.nbytes + sum(column.nbytes for column in columns))
+
+
+def memory(what: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(what)) * 1024
 
 
 def names_table(users: int) -> None:
@@ -122,7 +127,7 @@ def names_table(users: int) -> None:
     print(f"{'':28}{'file (MB)':>10}{'held / file':>12}{'peak / file':>12}")
     with tempfile.TemporaryDirectory() as folder:
         for small in ("small.csv", "small.parquet"):
-            write_names(Path(folder) / small, 30_000, 5)
+            write_names(Path(folder) / small, 10_000, 15, long=2 * 10**6)
         for each in (1, 10):
             for name in ("names.csv", "names.parquet", "packed.parquet"):
                 path = Path(folder) / name

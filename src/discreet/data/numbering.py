@@ -13,6 +13,8 @@ from discreet.processes import require_threads
 from discreet.strings import Strings
 from discreet.types import Booleans, Indices
 
+NAMED = 8  # a name weighs as much as so many rows: tables of polars take much memory for each
+
 
 class Numbering:
     """Give every name a number on first sight; names known beforehand keep their places at the front.
@@ -45,7 +47,7 @@ class Numbering:
     def encode(self, names: pl.Series) -> Indices:
         """The number of each name."""
         self._rows += len(names)
-        if self._many is None and may_compile(self._rows):
+        if self._many is None and may_compile(max(self._rows, NAMED * self._few.height)):
             self._many = NameTable()
             self._many.encode(self._few["name"])
             self._few = self._few.clear()

@@ -21,7 +21,7 @@ FEW_USERS = 16
 """Up to so many users are served by numpy: loading a compiled kernel takes longer than that."""
 
 FEW_ROWS = 2**17
-"""So many rows of a table are read without kernels: a small file need not wait for them."""
+"""Fewer rows of a table are read without kernels: a small file need not wait for them."""
 
 _ALWAYS_COMPILED: ContextVar[bool] = ContextVar("always_compiled", default=False)
 
@@ -56,7 +56,7 @@ def may_compile(rows: int) -> bool:
         require_threads("numba")
     except (InputError, ForkedProcessError):
         return False
-    return rows > FEW_ROWS and not by_numpy(rows)
+    return rows >= FEW_ROWS and not by_numpy(rows)
 
 
 @contextmanager
