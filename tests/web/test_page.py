@@ -167,6 +167,7 @@ UNNAMED = """() => [...document.querySelectorAll("button, input, a, summary")].f
 
 def test_on_a_phone_nothing_is_cut_off_and_whatever_can_be_pressed_has_the_name_that_is_seen(page, exported):
     """Who speaks to a phone says what is written; who listens to it hears what is written."""
+    page.set_viewport_size({"width": 1280, "height": 850})
     type_and_take(page, title_of(exported("almanac").release, 3))
     playwright.expect(page.locator("#jump")).to_be_hidden()
     page.set_viewport_size({"width": 360, "height": 740})
