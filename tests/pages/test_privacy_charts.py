@@ -164,7 +164,7 @@ def test_results_of_a_sweep_is_a_page(tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     for words in ("What privacy costs on films", "6 models", "almanac (proven)"):
         assert words in page
-    assert page.count("almanac: proven it is") == 1
+    assert page.count("almanac, popularity, own-taste: proven it is") == 1
     assert [path.name for path in pictures] == ["privacy.png"]
 
 

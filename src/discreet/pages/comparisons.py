@@ -56,7 +56,7 @@ def promise(results: Results) -> str:
     for row in results.rows:
         sentence = row.guarantee or (NOTHING_PROMISED if row.epsilon else EXACT)
         models.setdefault(sentence, []).append(row.model)
-    lines = [f"{', '.join(names)}: {sentence}" for sentence, names in models.items()]
+    lines = [f"{', '.join(dict.fromkeys(names))}: {sentence}" for sentence, names in models.items()]
     if len(models) == 1:
         lines = list(models)
     if any(row.promise == "proven" for row in results.rows):
