@@ -8,8 +8,8 @@ import pytest
 import discreet as dc
 from discreet.pages import drawing
 from discreet.pages.charts import pictures_of
+from discreet.pages.comparisons import write_comparison
 from discreet.pages.drawing import check_picture
-from discreet.pages.summary import save_pictures, write_results
 from discreet.privacy.accounting import delta_of, epsilon_of, sampled_noise_multiplier
 from discreet.privacy.spend import Spend
 
@@ -58,13 +58,14 @@ def test_pure_and_gaussian_spends_need_nothing(without):
 def test_pages_without_pictures_say_how_to_get_them(without, tmp_path, missing):
     report = dc.compare({"bias": dc.Bias(), "popularity": dc.Popularity()}, RATINGS, dc.evaluation.HoldOut())
     without(missing)
-    page = write_results(tmp_path / "page.html", report, ratings=RATINGS).read_text(encoding="utf-8")
+    write_comparison(report, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<figure" not in page and "pip install &#39;discreet[pictures]&#39;" in page
     assert 'data-model="bias"' in page  # the table has all numbers
     assert not any(picture.drawn for picture in pictures_of(report))
     command = r"^a picture needs .*: pip install 'discreet\[pictures\]'$"
     with pytest.raises(dc.errors.MissingLibraryError, match=command):
-        save_pictures(tmp_path / "pictures", report)
+        pictures_of(report)[0].save(tmp_path / "pictures" / "rmse.png")
     assert not (tmp_path / "pictures").exists()
     with pytest.raises(dc.errors.MissingLibraryError, match=command):  # before the work starts
         check_picture()

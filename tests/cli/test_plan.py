@@ -149,7 +149,7 @@ def test_show_says_what_a_release_holds(discreet, tmp_path):
     ratings = dc.synthetic(users=300, items=80, ratings=9000, seed=1)
     dc.Almanac(items=50).fit(dc.NoPrivacy(ratings)).save(tmp_path / "exact")
     exact = discreet("show", tmp_path / "exact").out
-    assert "over 50 items" in exact and "80 by 40" not in exact
+    assert "of 50 items" in exact and "80 by 40" not in exact
     hidden = dc.Almanac(audience=300).fit(dc.TrustedServer(ratings, dc.Ledger(0.5, 1e-6, dc.User())))
     hidden.save(tmp_path / "hidden")
     assert "item_factors: none above the noise" in discreet("show", tmp_path / "hidden").out

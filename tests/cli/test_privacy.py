@@ -61,7 +61,9 @@ def test_what_is_measured_is_not_called_private(tmp_path):
     page = tmp_path / "page.html"
     command = ["evaluate", "popularity", *DATA, "--each-user", "--html", str(page)]
     assert "comes from held-out ratings" not in run(app, command).stdout
-    for text in (run(app, [*command, "--epsilon", "1"]).stdout, page.read_text(encoding="utf-8")):
+    printed = run(app, [*command, "--epsilon", "1"]).stdout
+    assert "\nWhat is measured here comes from" in printed  # on a line of its own
+    for text in (printed, page.read_text(encoding="utf-8")):
         assert "Proven: " in text and "comes from held-out ratings and is not private" in " ".join(text.split())
 
 

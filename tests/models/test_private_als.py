@@ -315,6 +315,30 @@ def test_every_look_is_booked_before_it_is_taken():
     assert release.guarantee.proven.epsilon <= 5
 
 
+def test_there_are_no_more_factors_than_users_have_ratings_for():
+    """And what is booked is what was planned, however many there are."""
+    few, many = (dc.synthetic(users=2000, items=60, ratings=count, seed=3) for count in (13_000, 50_000))
+    model, found = dc.ALS(audience=10**7, sweeps=1), []
+    for ratings in (few, many):
+        population = private(ratings)
+        plan = rehearse(model, population)
+        found.append(model.fit(population).arrays["item_factors"].shape[1])
+        assert population.spends == plan.spends and population.spends[1].what == "how many users rated how much"
+    assert found[0] <= 13_000 / 2000 / 2 < 6 <= found[1] <= 16
+
+
+def test_cells_of_factors_that_there_are_not_are_empty():
+    sums = asked("adaptive", size=40)
+    wide = replace(sums, planned=5)
+    total = wide.contribution.total(RATINGS)
+    assert total.shape == wide.contribution.shape == (40, 21 + 6)
+    for one, other in zip(
+        wide.normal_equations(total), sums.normal_equations(sums.contribution.total(RATINGS)), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+    assert np.count_nonzero(total.any(axis=0)) == 6 + 3
+
+
 def test_a_rating_costs_as_much_as_a_user_who_is_replaced():
     population = private(unit=dc.Rating())
     release = dc.ALS(factors=2, sweeps=2).fit(population)

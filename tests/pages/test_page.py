@@ -12,10 +12,12 @@ from discreet import files
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.errors import InputError
 from discreet.evaluation.results import Estimate, Results, Row
-from discreet.pages.page import Facts, Suggestions, Table, Text, render_page, write_page
+from discreet.pages.charts import pictures_of
+from discreet.pages.comparisons import promise, write_comparison
+from discreet.pages.data_charts import popularity_chart, values_chart
+from discreet.pages.page import Facts, Pictures, Suggestions, Table, Text, render_page, write_page
 from discreet.pages.pictures import inline
 from discreet.pages.style import IN_PICTURES, ROLES, style_sheet
-from discreet.pages.summary import save_pictures, write_results
 from discreet.releases.release import Reason, Recommendations, Suggestion
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -77,15 +79,16 @@ def page(results, ratings, tmp_path_factory):
     own = int(history.items[0])
     because = (Reason(ratings.catalogue.items[own], str(ratings.catalogue.titles[own]), 0.6),)
     path = tmp_path_factory.mktemp("page") / "page.html"
-    return write_results(
-        path,
-        results,
-        ratings=ratings,
-        recommendations=Recommendations([Suggestion("7", "Seven & a half", 4.5, because), Suggestion("8", "Eight", 4)]),
-        history=history,
-        recommended_by="cosine",
-        command="discreet demo",
-    )
+    suggested = Recommendations([Suggestion("7", "Seven & a half", 4.5, because), Suggestion("8", "Eight", 4)])
+    sections = [
+        Facts(facts={"users": f"{ratings.n_users:,}"}),
+        Pictures(title="How good they are", pictures=pictures_of(results), lead=True),
+        Suggestions(recommendations=suggested, history=history, text="By cosine."),
+        Table(results=results),
+        Pictures(title="The ratings themselves", pictures=[values_chart(ratings), popularity_chart(ratings)]),
+        Text(title="What is promised to the users", note=promise(results), code="discreet demo"),
+    ]
+    return write_page(path, title="Three recommenders on made-up ratings", sections=sections)
 
 
 def test_the_page_is_well_formed_and_has_everything(page):
@@ -94,7 +97,7 @@ def test_the_page_is_well_formed_and_has_everything(page):
     assert "Seven & a half" in checker.text
     assert "60%" in checker.text
     assert "95 % intervals over 2 folds (Student t)" in checker.text
-    assert "every model here was fitted without privacy" in checker.text
+    assert "the models were fitted on exact ratings" in checker.text
     assert "discreet demo" in checker.text
     assert sum(tag == "figure" for tag, _ in checker.tags) == 8  # ratings 3, rankings 3, data 2
 
@@ -195,8 +198,9 @@ def test_ratings_on_another_scale_are_numbers():
 def test_one_model_alone(tmp_path, ratings):
     train, test = ratings.split(test=0.2, seed=1)
     results = dc.evaluate(dc.Bias().fit(dc.NoPrivacy(train)), train, test)
-    checker = check(write_results(tmp_path / "one.html", results).read_text(encoding="utf-8"))
-    assert "How bias does on ratings" in checker.text
+    write_comparison(results, tmp_path / "one.html")
+    checker = check((tmp_path / "one.html").read_text(encoding="utf-8"))
+    assert "bias on ratings" in checker.text
 
 
 def test_a_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -262,8 +266,10 @@ def test_letters_and_dots_stand_out(mode):
 
 
 def test_pictures_of_results_are_saved(results, tmp_path):
-    paths = save_pictures(tmp_path / "new", results, "svg")
-    assert [path.name for path in paths] == [
+    pictures = {tmp_path / "new" / f"{picture.name}.svg": picture for picture in pictures_of(results)}
+    for path, picture in pictures.items():
+        picture.save(path)
+    assert [path.name for path in pictures] == [
         "rmse.svg",
         "rmse-and-time.svg",
         "errors.svg",
@@ -271,7 +277,7 @@ def test_pictures_of_results_are_saved(results, tmp_path):
         "ndcg-100-and-time.svg",
         "recall-20.svg",
     ]
-    assert all(path.read_text(encoding="utf-8").startswith("<svg") for path in paths)
+    assert all(path.read_text(encoding="utf-8").startswith("<svg") for path in pictures)
 
 
 # ── In a browser, where there is one ──

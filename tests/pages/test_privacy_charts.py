@@ -10,9 +10,9 @@ import discreet as dc
 from discreet.errors import InputError
 from discreet.evaluation.results import Estimate, Results, Row
 from discreet.pages.charts import pictures_of
+from discreet.pages.comparisons import write_comparison
 from discreet.pages.page import Table, render_page
 from discreet.pages.privacy_charts import Panel, is_sweep, legend_names, privacy_chart
-from discreet.pages.summary import save_pictures, write_results
 from discreet.pages.sweeps import grid_of, sweep_sections
 
 
@@ -154,16 +154,18 @@ def test_the_table_of_a_sweep_has_epsilons_and_one_colour_a_model():
 @pytest.mark.parametrize(("promise", "said"), [("proven", True), (None, False)])
 def test_a_page_with_a_promise_says_that_its_numbers_are_not_private(tmp_path, promise, said):
     results = Results("films", "", (row("bias", 1.0, 0.9, promise=promise), row("bias", None, 0.8, promise=None)))
-    page = write_results(tmp_path / "page.html", results).read_text(encoding="utf-8")
+    write_comparison(results, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert ("comes from held-out ratings and is not private" in page) is said
 
 
 def test_results_of_a_sweep_is_a_page(tmp_path):
-    page = write_results(tmp_path / "page.html", RESULTS).read_text(encoding="utf-8")
-    for words in ("What privacy costs on films", "6 models, with and without privacy", "almanac (proven)"):
+    pictures = write_comparison(RESULTS, tmp_path / "page.html", pictures_too=True)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for words in ("What privacy costs on films", "6 models", "almanac (proven)"):
         assert words in page
     assert page.count("almanac: proven it is") == 1
-    assert [path.name for path in save_pictures(tmp_path, RESULTS)] == ["privacy.png"]
+    assert [path.name for path in pictures] == ["privacy.png"]
 
 
 # ── In a browser, where there is one ──

@@ -112,18 +112,18 @@ def test_half_precision_is_smaller_and_its_loss_is_measured(name, exported):
 
 
 def test_bytes_keep_a_column_in_half_floats_where_they_would_blur_it(node, tmp_path):
-    """A column of 0 and 1 is exact in bytes; one of many small numbers and a large one is not. node reads the same."""
+    """A column of 0 and 1 is exact in bytes; one with a number far out is not. node reads the same."""
     rng = np.random.default_rng(1)
     values = np.zeros((300, 4), dtype=np.float32)
-    values[:100] = np.c_[rng.integers(0, 2, 100), rng.normal(size=100), 0.01 * rng.normal(size=100), rng.random(100)]
+    values[:100] = np.c_[rng.integers(0, 2, (100, 1)), rng.normal(size=(100, 2)), rng.integers(-1, 2, (100, 1))]
     values[0, 2] = 40.0
     arrays = FileArrays("int8")
     found = arrays.matrix("m", values, closely=True)
     plain = FileArrays("int8").matrix("m", values)
     content = arrays.file({})
     assert read_array(content, "m.fine_columns").tolist() == [1, 2] and read_array(content, "m").shape == (100, 2)
-    assert np.array_equal(found[:, 0], values[:, 0]) and np.array_equal(found[:, 3], plain[:, 3])
-    assert np.abs(found[1:, 2] - values[1:, 2]).max() < 1e-4 < 1e-3 < np.abs(plain[1:, 2] - values[1:, 2]).max()
+    assert np.array_equal(found[:, [0, 3]], values[:, [0, 3]])
+    assert np.abs(found[1:, 2] - values[1:, 2]).max() < 0.002 < 0.1 < np.abs(plain[1:, 2] - values[1:, 2]).max()
     (tmp_path / "m.discreet").write_bytes(content)
     (tmp_path / "format.mjs").write_bytes(site_files()["format.js"])
     program = """

@@ -130,7 +130,7 @@ def test_type_rate_read_reasons_go_offline_reload_and_delete(page, site, exporte
         said = page.locator("#list li").nth(row).locator(".because").inner_text()
         assert all(f"{why.title} {round(100 * why.share)} %" in said for why in one.because), said
     # Refuse one.
-    page.get_by_role("button", name=f"Do not show {wanted[0].title}").click()
+    page.get_by_role("button", name=f"Not for me: {wanted[0].title}").click()
     page.locator(f'#list li:first-child[data-item="{wanted[1].item}"]').wait_for()
 
     # Nothing came to the server since.
@@ -157,6 +157,25 @@ def test_type_rate_read_reasons_go_offline_reload_and_delete(page, site, exporte
     page.reload()
     page.wait_for_selector(READY)
     expect_titles(page, "#own", [])
+
+
+UNNAMED = """() => [...document.querySelectorAll("button, input, a, summary")].filter((one) => {
+  const seen = one.textContent.trim(), said = one.getAttribute("aria-label");
+  return !(said ? said.includes(seen) : seen || one.labels?.length);
+}).map((one) => one.outerHTML)"""
+
+
+def test_on_a_phone_nothing_is_cut_off_and_whatever_can_be_pressed_has_the_name_that_is_seen(page, exported):
+    """Who speaks to a phone says what is written; who listens to it hears what is written."""
+    page.set_viewport_size({"width": 1280, "height": 850})
+    type_and_take(page, title_of(exported("almanac").release, 3))
+    playwright.expect(page.locator("#jump")).to_be_hidden()
+    page.set_viewport_size({"width": 360, "height": 740})
+    playwright.expect(page.locator("#jump")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert page.evaluate(UNNAMED) == []
+    page.locator("#jump").click()
+    assert page.evaluate("document.activeElement.id") in ("results", "") and "#results" in page.url
 
 
 SENDING = (

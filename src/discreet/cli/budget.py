@@ -102,7 +102,7 @@ def print_account(account: "Account", looks: "tuple[Look, ...]", place: str) -> 
         [
             (
                 spending.reserved_at.removesuffix("+00:00").replace("T", " "),
-                spending.purpose if len(spending.purpose) < 40 else spending.purpose.partition("(")[0],
+                spending.purpose if len(spending.purpose) < 60 else spending.purpose.partition("(")[0],
                 "none" if spending.unit is None else spending.unit.name,
                 "no privacy" if spending.unit is None else f"{spending.epsilon:.4g}",
                 "-" if math.isinf(spending.total) else f"{spending.total:.4g}",

@@ -53,6 +53,11 @@ class NightOptions:
     repeats: str | None = option(metavar="RULE", help="With --all: as for `discreet fit`.")
     users: str | None = option("--users", metavar="FILE", help="With --all: as for `discreet fit`.")
     chunk: int | None = option("--chunk", metavar="N", help="With --all: users that are worked on at a time.")
+    engine: str = option(
+        metavar="ENGINE",
+        help="With --all: what ranks, numba (default) or torch, on a GPU if there is one.",
+        default="numba",
+    )
     titles: bool = option("--titles", help="With --all: a column of titles too.", default=False)
 
 
@@ -195,6 +200,7 @@ def recommend_to_all(
             users=options.facts(),
             titles=night.titles,
             chunk=CHUNK if night.chunk is None else night.chunk,
+            engine=night.engine,
             progress=progress,
         )
     if as_json:

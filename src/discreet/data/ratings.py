@@ -182,7 +182,8 @@ class Ratings:
     @cached_property
     def indptr(self) -> Offsets:
         """Where each user's ratings begin: user ``u`` owns rows ``indptr[u]`` to ``indptr[u + 1]``."""
-        return np.searchsorted(self.user_index, np.arange(self.n_users + 1)).astype(np.int64)
+        users = np.arange(self.n_users + 1, dtype=self.user_index.dtype)  # of another type the column would be copied
+        return np.searchsorted(self.user_index, users).astype(np.int64)
 
     @cached_property
     def csr(self) -> "sp.csr_array[Any, tuple[int, int]]":

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from discreet.extras import load_extra
-from discreet.types import AnyArray, Floats, Indices, Offsets
+from discreet.types import AnyArray, Booleans, Floats, Indices, Offsets
 
 CELLS = 1 << 27
 """Scores of a block: 512 MB, of which a few are held."""
@@ -119,17 +119,22 @@ class LogitOnDevice:
             eta += step / (length / many).sqrt().clamp(min=1)
         logs.addmm_(eta * (n > 0)[:, None], self.features.T)
 
-    def best(self, indptr: Offsets, items: Indices, k: int) -> Iterator[tuple[int, Indices, Floats]]:
-        """The k best items of each user that they did not rate, best first, with scores; −1 where there are fewer.
+    def best(
+        self, indptr: Offsets, items: Indices, k: int, allowed: Booleans | None = None
+    ) -> Iterator[tuple[int, Indices, Floats]]:
+        """The k best allowed items of each user that they did not rate, best first, with scores; −1 for no more.
 
         A block of users at a time, with the position of its first.
         """
         torch = load_extra("torch", "torch", "rankings on a GPU")
         size = max(1, CELLS // self.items)
+        refused = None if allowed is None else torch.tensor(~allowed, device=self.device)
         for first in range(0, len(indptr) - 1, size):
             own = np.asarray(indptr[first : first + size + 1])
             scores, cells = self.scores(own, items[int(own[0]) : int(own[-1])])
             scores.view(-1)[cells] = -float("inf")
+            if refused is not None:
+                scores.masked_fill_(refused, -float("inf"))
             found = torch.topk(scores, min(k, self.items), dim=1)
             places = torch.where(found.values > -float("inf"), found.indices, -1)
             yield first, places.to(torch.int32).cpu().numpy(), found.values.cpu().numpy()

@@ -8,11 +8,15 @@ Whoever writes a file chooses its names. The hash is SipHash-1-3 with a key that
 choose names that meet in one slot; the pivots of the sort are drawn too. Neither changes a number or an order.
 """
 
+from typing import Any, TypeAlias
+
 import numpy as np
 
 from discreet.kernels.compiling import njit
 from discreet.types import AnyArray, Indices, Offsets
 
+Word: TypeAlias = Any
+"""64 bits without a sign: ``np.uint64``, which numba has for them where Python has ``int``."""
 GONE = -(2**63)
 """In place of where a name begins: it was taken out, and its bytes are overwritten."""
 LETTERS = 7  # bytes of a name in one key of the sort; the eighth says whether the name ends there
@@ -23,7 +27,7 @@ FEW = 24  # so many keys are sorted by insertion
 
 
 @njit(cache=True)
-def _round(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
+def _round(a: Word, b: Word, c: Word, d: Word) -> tuple[Word, Word, Word, Word]:
     a += b
     b = ((b << np.uint64(13)) | (b >> np.uint64(51))) ^ a
     a = (a << np.uint64(32)) | (a >> np.uint64(32))
@@ -38,7 +42,7 @@ def _round(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
 
 
 @njit(cache=True)
-def siphash(content: AnyArray, first: int, end: int, key: AnyArray) -> int:
+def siphash(content: AnyArray, first: int, end: int, key: AnyArray) -> Word:
     """SipHash-1-3 of some bytes, with a key of two words.
 
     >>> hex(siphash(np.arange(15, dtype=np.uint8), 0, 15, np.arange(16, dtype=np.uint8).view(np.uint64)))
@@ -197,7 +201,7 @@ def digits_before_zeros(content: AnyArray, starts: Offsets, size: int, found: In
 
 
 @njit(cache=True)
-def _value(content: AnyArray, first: int, end: int) -> int:
+def _value(content: AnyArray, first: int, end: int) -> Word:
     value = np.uint64(0)
     for place in range(first, end):
         value = value * np.uint64(10) + np.uint64(content[place] - 48)
@@ -205,7 +209,7 @@ def _value(content: AnyArray, first: int, end: int) -> int:
 
 
 @njit(cache=True)
-def _letters(content: AnyArray, first: int, end: int) -> int:
+def _letters(content: AnyArray, first: int, end: int) -> Word:
     """The next bytes of a name as a number that sorts alike; its last byte is how many there are, 8 for more than 7."""
     key = np.uint64(0)
     for place in range(LETTERS):

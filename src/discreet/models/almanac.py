@@ -43,6 +43,8 @@ from discreet.data.features import AGES, item_features
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_number, require_whole
+from discreet.kernels.gpu_logit import LogitOnDevice
+from discreet.kernels.gpu_pairs import best_device
 from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.item_biases import denoised
 from discreet.models.denoise.pair_factors import PairFactors
@@ -342,6 +344,10 @@ class Almanac:
         """How likely each item is to be the next that the user rates, as a logarithm."""
         return prepared.ranking.scores(histories)
 
+    def ranks_by_torch(self, prepared: "Prepared") -> LogitOnDevice:
+        """The same for very many users by torch, on a GPU where there is one."""
+        return prepared.ranking_by_torch
+
     def explain(self, prepared: "Prepared", history: History, item: int) -> Floats:
         """What each rating of the history adds to the score of ``item``."""
         added: Floats = self.explain_many(prepared, history, np.array([item], dtype=np.int32))[0]
@@ -366,6 +372,11 @@ class Prepared:
         liked = (arrays["item_bias"] * (4 / catalogue.scale.width)).astype(np.float32)
         features = self.model._features(catalogue, ages=CONSTANTS.ages_for_ranking)
         return ConditionalLogit.of(InteractionModel.of(arrays["counts"], arrays["taste_factors"]), liked, features)
+
+    @cached_property
+    def ranking_by_torch(self) -> LogitOnDevice:
+        """For rankings of very many users."""
+        return self.ranking.on_device(best_device())
 
     @cached_property
     def regression(self) -> UserRegression:

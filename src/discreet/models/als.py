@@ -16,11 +16,14 @@ for then follows from public facts, with the signal-to-noise ratio c = audience 
 
     factors  c^0.7  (1 to 16)        sweeps  4 + 2 log₂ c  (1 to 12)        share of the item sums  0.2/√c  (15% to 50%)
 
+and there are at most half as many factors as a user has ratings, on average. How many that are, a noisy look says, with
+2% of what item sums leave.
+
 **Guarantee.** At user level, for everyone but whoever sums: the release is made of noisy sums alone, each booked, and
 what a user computes at home from the release and their own ratings says nothing about anybody else (joint privacy).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,6 +32,7 @@ from discreet.data.features import item_features
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
+from discreet.kernels.gpu_als import als_sums
 from discreet.kernels.statistics import normal_equation_sums, packed_width, solve_items
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.denoise.private_als import CONSTANTS as PRIVATE
@@ -65,6 +69,8 @@ class _Constants:
     """What item sums get of the budget at c = 1."""
     item_share_range: tuple[float, float] = (0.15, 0.5)
     """Within which it stays."""
+    census_share: float = 0.02
+    """For how many users rate how much, of what item sums leave; where the public rule says how many factors."""
 
 
 CONSTANTS = _Constants()
@@ -78,7 +84,8 @@ class ALS:
     Parameters
     ----------
     factors
-        Length of the factor vectors. None for 10 without privacy, and a public rule with it.
+        Length of the factor vectors. None for 10 without privacy, and a public rule with it, capped by how much users
+        rate.
     regularisation
         λ above: how strongly factors and biases are pulled to 0, for each rating. Without privacy; with it, empirical
         Bayes takes its place.
@@ -198,8 +205,14 @@ class ALS:
                 own[:, -1] = 1
             return np.asarray(normal_equation_sums(by_item.indptr, by_item.users, targets, fixed(own)))
 
+        def by_torch(parts: Iterable[Ratings]) -> Doubles:
+            columns = ((part.indptr, part.item_index, part.values) for part in parts)
+            offsets = np.asarray(mean + item_bias, dtype=np.float32)
+            return als_sums(columns, design, offsets, self._penalty(factors), FAINT_PENALTY, float(mean), self.biased)
+
         shape = (len(item_bias), packed_width(factors + self.biased))
-        return Contribution(name="what users' own factors say about each item", shape=shape, total=total)
+        name = "what users' own factors say about each item"
+        return Contribution(name=name, shape=shape, total=total, on_torch=by_torch)
 
     # ── With privacy ──
 
@@ -222,6 +235,7 @@ class ALS:
         share = float(np.clip(CONSTANTS.item_share / signal_to_noise**0.5, *CONSTANTS.item_share_range))
         return replace(
             queries,
+            census_share=0.0 if self.factors else CONSTANTS.census_share * (1 - (self.item_sums_share or share)),
             factors=self.factors
             or int(np.clip(round(signal_to_noise**CONSTANTS.factor_exponent), 1, CONSTANTS.most_factors)),
             sweeps=self.sweeps or int(np.clip(round(4 + 2 * np.log2(signal_to_noise)), 1, CONSTANTS.most_sweeps)),

@@ -12,20 +12,15 @@ sensitivities that :mod:`~discreet.models.sums.item_statistics` and :mod:`~discr
 user computes at home from the release and their own ratings says nothing about anybody else.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
-from discreet.data.history import History
-from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number
 from discreet.models.denoise.item_lists import ask_for_lists, check_lists, list_queries, list_width
-from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, LISTS, MEAN, UNKNOWN
-from discreet.models.home.lists import ListedNeighbours
+from discreet.models.home import lists
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
-from discreet.releases.declared import Array
 from discreet.releases.release import Release
-from discreet.types import Floats, Indices, Progress, no_progress
+from discreet.types import Progress, no_progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,22 +82,5 @@ class NeighbourList:
         progress(1, 1, "similar items")
         return Release.of(self, population, found.released(found.similarities))
 
-    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
-        """The arrays of a release."""
-        return (MEAN, ITEM_BIAS, UNKNOWN, COUNTS, *LISTS)
-
-    def prepare(self, release: Release) -> ListedNeighbours:
-        """What does not depend on a user."""
-        return ListedNeighbours.of(release, self.floor, self.features)
-
-    def predict(self, prepared: ListedNeighbours, histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """The user's own expectation, plus the mean residual over the item's neighbours that the user rated."""
-        return prepared.predict(histories, users, items)
-
-    def score(self, prepared: ListedNeighbours, histories: Ratings) -> Floats:
-        """How much each user has rated, and liked, near each item."""
-        return prepared.lists.scores(histories)
-
-    def explain(self, prepared: ListedNeighbours, history: History, item: int) -> Floats:
-        """What each rating of the history adds to the score of ``item``."""
-        return prepared.lists.shares(history, item)
+    declared, prepare = lists.declared, lists.prepare
+    predict, score, explain = lists.predict, lists.score, lists.explain

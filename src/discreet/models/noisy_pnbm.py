@@ -23,25 +23,20 @@ of which a private one cannot afford.
 **Guarantee.** The release is a function of the noisy sums, which are booked, and of public facts.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from discreet.data.history import History
-from discreet.data.ratings import Ratings
 from discreet.doors import checked
 from discreet.errors import require, require_number, require_whole
 from discreet.models.denoise.item_lists import Lists, ask_for_start, check_lists
-from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, LISTS, MEAN, UNKNOWN
-from discreet.models.home.lists import ListedNeighbours
+from discreet.models.home import lists
 from discreet.models.sums.similarity_gradient import SimilarityGradient
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
-from discreet.releases.declared import Array
 from discreet.releases.release import Release
-from discreet.types import Floats, Indices, Progress, no_progress
+from discreet.types import Floats, Progress, no_progress
 
 LEAST = 1e-6
 """Similarities that are learned stay above this: one of 0 would be no neighbour."""
@@ -138,22 +133,5 @@ class NoisyPNBM:
             progress(number + 1, self.steps, "learning similarities")
         return similarities
 
-    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
-        """The arrays of a release."""
-        return (MEAN, ITEM_BIAS, UNKNOWN, COUNTS, *LISTS)
-
-    def prepare(self, release: Release) -> ListedNeighbours:
-        """What does not depend on a user."""
-        return ListedNeighbours.of(release, self.floor, self.features)
-
-    def predict(self, prepared: ListedNeighbours, histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """The user's own expectation, plus the mean residual over the item's neighbours that the user rated."""
-        return prepared.predict(histories, users, items)
-
-    def score(self, prepared: ListedNeighbours, histories: Ratings) -> Floats:
-        """How much each user has rated, and liked, near each item."""
-        return prepared.lists.scores(histories)
-
-    def explain(self, prepared: ListedNeighbours, history: History, item: int) -> Floats:
-        """What each rating of the history adds to the score of ``item``."""
-        return prepared.lists.shares(history, item)
+    declared, prepare = lists.declared, lists.prepare
+    predict, score, explain = lists.predict, lists.score, lists.explain

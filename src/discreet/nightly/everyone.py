@@ -94,6 +94,7 @@ def recommend_all(
     users: UserFacts | None = None,
     titles: bool = False,
     chunk: int = CHUNK,
+    engine: str = "numba",
     progress: Progress = no_progress,
 ) -> Night:
     """Write the ``k`` best new items of every user into a table.
@@ -118,6 +119,8 @@ def recommend_all(
         What is known of the users besides (:func:`discreet.data.read_users`), for models that use it.
     chunk
         How many users are worked on at a time.
+    engine
+        What ranks: ``numba``, or ``torch``, on a GPU where there is one; the lists are the same.
     progress
         Called as it goes on.
 
@@ -136,6 +139,7 @@ def recommend_all(
     output = Path(output)
     require_whole("k", k, least=1)
     require_chunk(chunk)
+    require(engine in ("numba", "torch"), f"engine must be 'numba' or 'torch', got {engine!r}")
     require(
         output.suffix.lower() in FORMATS and output.suffix.islower(),
         f"recommendations are written as {', '.join(FORMATS)}: {output} should end in one of these",
@@ -160,6 +164,7 @@ def recommend_all(
         users=users,
         titles=titles,
         chunk=int(chunk),
+        engine=engine,
         progress=progress,
     )
     with parts_of(output) as folder:
@@ -174,6 +179,7 @@ class _Work:
     output: Path
     k: int
     allowed: Booleans | None
+    engine: str
     repeats: Repeats
     users: UserFacts | None
     titles: bool
@@ -261,7 +267,7 @@ class _Work:
             if number not in there:
                 own = histories.chunk(number)
                 own = own if self.users is None else self.users.of(own)
-                table = recommend_many(scorer, own, self.k, self.allowed)
+                table = recommend_many(scorer, own, self.k, self.allowed, self.engine)
                 columns = ["user", "rank", "item", *(["title"] if self.titles else []), "score"]
                 write_part(self._part(folder, number), table.select(columns), header=number == 0)
             done = min((number + 1) * self.chunk, histories.n_users)

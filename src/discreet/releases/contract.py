@@ -20,12 +20,13 @@ checks the arguments and prepares once.
 
 import dataclasses
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.types import Floats, Indices
+from discreet.types import Booleans, Floats, Indices, Offsets
 
 if TYPE_CHECKING:
     from discreet.releases.release import Release
@@ -64,6 +65,28 @@ class ExplainingManyModel(ExplainingModel, Protocol):
 
     def explain_many(self, prepared: Any, history: History, items: Indices, /) -> Floats:
         """What each rating of the history added to the score of each of ``items``: items by ratings."""
+        ...
+
+
+class Ranks(Protocol):
+    """The best items of very many users, by another engine."""
+
+    def best(
+        self, indptr: Offsets, items: Indices, k: int, allowed: Booleans | None = None
+    ) -> Iterator[tuple[int, Indices, Floats]]:
+        """The ``k`` best allowed items of each user that they did not rate, and scores: −1 where there are fewer.
+
+        A block of users at a time, with the position of its first; ``indptr`` says where each user's items start.
+        """
+        ...
+
+
+@runtime_checkable
+class TorchRankingModel(Model, Protocol):
+    """A model that ranks by torch too, on a GPU where there is one."""
+
+    def ranks_by_torch(self, prepared: Any, /) -> Ranks:
+        """Scores of :meth:`score` up to rounding."""
         ...
 
 

@@ -9,9 +9,10 @@ from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, UnknownNameError, require, require_whole
 from discreet.processes import require_threads
-from discreet.releases.recommendations import best_items
+from discreet.releases.contract import TorchRankingModel
+from discreet.releases.many import best_by_torch, best_of_many
 from discreet.releases.scorer import Scorer
-from discreet.types import Booleans, Indices
+from discreet.types import Booleans, Floats, Indices
 
 
 def predict_frame(scorer: Scorer, histories: Ratings, pairs: Any, user: str, item: str) -> pl.DataFrame:
@@ -29,9 +30,12 @@ def predict_frame(scorer: Scorer, histories: Ratings, pairs: Any, user: str, ite
     return frame.with_columns(pl.Series("predicted", scorer.predict(histories, users, items)))
 
 
-def recommend_many(scorer: Scorer, histories: Ratings, k: int, allowed: Booleans | None = None) -> pl.DataFrame:
+def recommend_many(
+    scorer: Scorer, histories: Ratings, k: int, allowed: Booleans | None = None, engine: str = "numba"
+) -> pl.DataFrame:
     """See :meth:`discreet.Release.recommend_many`."""
     require_threads("polars")
+    require(engine in ("numba", "torch"), f"engine must be 'numba' or 'torch', got {engine!r}")
     require_whole("k", k, least=1)
     scorer.check_histories(histories)
     require(not histories.has_repeats, "some pairs are rated more than once: call ratings.merge('last') first")
@@ -39,7 +43,7 @@ def recommend_many(scorer: Scorer, histories: Ratings, k: int, allowed: Booleans
     item_names = pl.Series("item", scorer.catalogue.items.names.tolist(), dtype=pl.String)
     titles = pl.Series("title", scorer.catalogue.titles.tolist(), dtype=pl.String)
 
-    def rows(first: int, best: Indices, scores: Any) -> pl.DataFrame:
+    def rows(first: int, best: Indices, scores: Floats) -> pl.DataFrame:
         user, place = np.nonzero(best >= 0)
         item = best[user, place]
         return pl.DataFrame(
@@ -48,16 +52,15 @@ def recommend_many(scorer: Scorer, histories: Ratings, k: int, allowed: Booleans
                 pl.Series("rank", (place + 1).astype(np.int32)),
                 item_names.gather(item),
                 titles.gather(item),
-                pl.Series("score", scores[user, item].astype(np.float32)),
+                pl.Series("score", scores[user, place].astype(np.float32)),
             ]
         )
 
-    none = np.zeros((0, 1))
-    blocks = [rows(0, none.astype(np.int32), none)]
-    for first, scores in scorer.batches(histories):
-        block = histories.select_users(np.arange(first, first + len(scores)))
-        blocks.append(rows(first, best_items(scores, [block], k, allowed), scores))
-    return pl.concat(blocks)
+    none = np.zeros((0, 1), dtype=np.float32)
+    best = best_by_torch if engine == "torch" and isinstance(scorer.model, TorchRankingModel) else best_of_many
+    return pl.concat(
+        [rows(0, none.astype(np.int32), none), *(rows(*block) for block in best(scorer, histories, k, allowed))]
+    )
 
 
 def _positions_of(frame: pl.DataFrame, column: str, labels: Labels) -> Indices:

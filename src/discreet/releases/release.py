@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from discreet import markup
 from discreet.collect.promise import promise_of, spends_of
@@ -300,6 +300,7 @@ class Release:
         *,
         exclude: Iterable[str] | None = None,
         only: Iterable[str] | None = None,
+        engine: Literal["numba", "torch"] = "numba",
     ) -> "pl.DataFrame":
         """The ``k`` best new items of every user, as a table.
 
@@ -311,6 +312,8 @@ class Release:
             How many each.
         exclude, only
             Items that are recommended to nobody, and the only ones that are, by identifier or title.
+        engine
+            What ranks: ``numba``, or ``torch``, on a GPU where there is one, if the model can; the lists are the same.
 
         Returns
         -------
@@ -326,7 +329,7 @@ class Release:
         >>> table.columns, table.height
         (['user', 'rank', 'item', 'title', 'score'], 150)
         """
-        return self.scorer().recommend_many(histories, k, exclude=exclude, only=only)
+        return self.scorer().recommend_many(histories, k, exclude=exclude, only=only, engine=engine)
 
     def save(self, folder: str | Path, *, sign: "SigningKey | str | Path | None" = None, replace: bool = False) -> None:
         """Write the release into a folder, whole or not at all; a release that is there is kept, unless ``replace``.

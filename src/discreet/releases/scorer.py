@@ -202,12 +202,13 @@ class Scorer:
         *,
         exclude: Iterable[str] | None = None,
         only: Iterable[str] | None = None,
+        engine: str = "numba",
     ) -> "pl.DataFrame":
         """The ``k`` best new items of every user, as a table: see :meth:`discreet.Release.recommend_many`."""
         with library_for("tables"):
             from discreet.releases.frames import recommend_many
 
-        return recommend_many(self, histories, k, allowed_items(self.catalogue, exclude, only))
+        return recommend_many(self, histories, k, allowed_items(self.catalogue, exclude, only), engine)
 
     def predict_frame(
         self, histories: Ratings, pairs: Any, *, user: str = "user", item: str = "item"

@@ -9,7 +9,8 @@
        (:mod:`~discreet.models.denoise.normal_equations`); items that are rated less have W f_i alone
 
 Every sum is booked: the first with one share of the budget, the sweeps with equal shares of the rest. The rest is
-post-processing.
+post-processing. Where a public rule says how many factors there are, a small look at how much users rate follows the
+first (:mod:`~discreet.models.sums.census`): users have two ratings for each factor, on average, or there are fewer.
 
 **Discounted sums.** Once factors have converged, the sums of two sweeps differ in little but their noise. So sweep t
 of T counts with weight discount^(T−t): the equations stay those of a least-squares problem, in which every user
@@ -29,6 +30,7 @@ from discreet.models.denoise.item_biases import denoised, posterior_counts
 from discreet.models.denoise.normal_equations import NoisyEquations, NormalEquations
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.almanac_plan import Sweeps
+from discreet.models.sums.census import Census, census_of_users
 from discreet.models.sums.factor_sums import FactorSums, Weighting
 from discreet.models.sums.item_statistics import ItemStatistics, scaling_for
 from discreet.populations.contribution import Contribution
@@ -64,6 +66,8 @@ class _Constants:
     """In the weighting ``adaptive``, items count in proportion to count to the power of minus this."""
     most_items: int = 20_000
     """How many items have normal equations at most: they must fit into memory."""
+    ratings_of_a_factor: float = 2.0
+    """A user must have so many ratings for each factor, on average, where a public rule says how many there are."""
     tiny: float = 1e-9
     """Keeps divisions possible where nothing was counted."""
 
@@ -75,7 +79,8 @@ CONSTANTS = _Constants()
 class ALSQueries:
     """What will be asked for. With no factors, each sweep asks for the item biases that users' own fits leave over.
 
-    ``relative_weight`` is the κ of :mod:`~discreet.models.sums.factor_sums`.
+    ``relative_weight`` is the κ of :mod:`~discreet.models.sums.factor_sums`. With a ``census_share``, factors are at
+    most as many as users have ratings for; ``planned`` is then how many there were going to be.
     """
 
     factors: int
@@ -89,6 +94,8 @@ class ALSQueries:
     free: bool
     seed: int
     relative_weight: float = CONSTANTS.relative_weight
+    census_share: float = 0.0
+    planned: int = 0
 
     @classmethod
     def of(cls, asked: Sweeps, items: int, features: bool, most_factors: int) -> "ALSQueries":
@@ -110,7 +117,17 @@ class ALSQueries:
     @property
     def sweep_share(self) -> float:
         """Of the budget, for each sweep."""
-        return (1 - self.item_sums_share) / self.sweeps
+        return (1 - self.item_sums_share - self.census_share) / self.sweeps
+
+    def capped(self, population: Population) -> "ALSQueries":
+        """With no more factors than users have ratings for, by a noisy look at how much they rate."""
+        if self.census_share == 0:
+            return self
+        asked = census_of_users()
+        answer = population.sum(asked, self.census_share)
+        rated = Census.of(answer, population.deviation(asked, self.census_share)).ratings_of_a_user
+        most = max(1, int(rated / CONSTANTS.ratings_of_a_factor))
+        return replace(self, factors=min(self.factors, most), planned=self.factors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +172,7 @@ def fit_private(queries: ALSQueries, population: Population, progress: Progress)
     """The released arrays."""
     check_answers(queries, population)
     averages = ask_for_averages(queries, population)
+    queries = queries.capped(population)
     progress(1, queries.sweeps + 1, "item sums")
     side, _ = refined(queries, population, averages, progress)
     mean = float(averages.share @ side.base)
@@ -239,6 +257,7 @@ def step(
         relative_weight=queries.relative_weight,
         covariance_weight=CONSTANTS.covariance_weight * (sweep + 1) / queries.sweeps,
         draw=(queries.seed, sweep),
+        planned=queries.planned,
     )
 
 

@@ -8,13 +8,15 @@
 Ranking and explanations are those of :mod:`~discreet.models.home.neighbourhood`: every rating adds its own term.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
+from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import require
 from discreet.kernels import few_pairs
@@ -22,7 +24,9 @@ from discreet.kernels.compiling import chosen
 from discreet.kernels.pnbm import list_means
 from discreet.models.home import neighbourhood
 from discreet.models.home.fold_in import fixed, predict_pairs
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, LISTS, MEAN, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
+from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Floats, Indices
 
@@ -69,6 +73,45 @@ class ListedNeighbours:
         lists = self.lists.neighbours, self.lists.similarities
         none = np.zeros(histories.n_users, dtype=np.float32)
         return expected + means_over_lists(histories, residuals, users, items, *lists, self.floor, none)
+
+
+class ListModel(Protocol):
+    """A model whose release is such lists."""
+
+    @property
+    def floor(self) -> float:
+        """Least sum of similarities to divide by."""
+        ...
+
+    @property
+    def features(self) -> bool:
+        """Whether genres and years are used."""
+        ...
+
+
+def declared(model: ListModel, names: Collection[str]) -> tuple[Array, ...]:
+    """The arrays of a release."""
+    return (MEAN, ITEM_BIAS, UNKNOWN, COUNTS, *LISTS)
+
+
+def prepare(model: ListModel, release: Release) -> ListedNeighbours:
+    """What does not depend on a user."""
+    return ListedNeighbours.of(release, model.floor, model.features)
+
+
+def predict(model: ListModel, prepared: ListedNeighbours, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    """The user's own expectation, plus the mean residual over the item's neighbours that the user rated."""
+    return prepared.predict(histories, users, items)
+
+
+def score(model: ListModel, prepared: ListedNeighbours, histories: Ratings) -> Floats:
+    """How much each user has rated, and liked, near each item."""
+    return prepared.lists.scores(histories)
+
+
+def explain(model: ListModel, prepared: ListedNeighbours, history: History, item: int) -> Floats:
+    """What each rating of the history adds to the score of ``item``."""
+    return prepared.lists.shares(history, item)
 
 
 def means_over_lists(

@@ -98,6 +98,9 @@ class FactorSums:
         The B, the κ and the a above.
     draw
         Which random ratings are kept.
+    planned
+        For how many factors cells are asked for, if more than there are: the others are 0 for everybody. So what is
+        asked costs what was planned before it was known how many factors there would be.
     """
 
     known: UserRegression
@@ -113,11 +116,12 @@ class FactorSums:
     relative_weight: float
     covariance_weight: float
     draw: tuple[int, int] = (0, 0)
+    planned: int = 0
 
     @property
     def contribution(self) -> Contribution:
         """The sum, for a population: one row for each listed item."""
-        d = self.factors + 1
+        d = max(self.factors, self.planned) + 1
         shape = (len(self.listed), d * (d + 1) // 2 + d)
         bounds = (Bound("user", "l2", 1.0), Bound("rating", "l2", 2.0, replace=2.0))
         name, most = "what users' own factors say about each item", most_on_lattice(1.0)
@@ -135,13 +139,23 @@ class FactorSums:
 
     def normal_equations(self, sums: AnyArray) -> tuple[Doubles, Doubles]:
         """The (noisy) left and right sides ``(items × d × d, items × d)`` of a total, without the factors κ and c."""
-        d = self.factors + 1
-        packed = sums[:, :-d] / self.relative_weight
+        d, wide = self.factors + 1, max(self.factors, self.planned) + 1
+        packed, moments = sums[:, : d * (d + 1) // 2] / self.relative_weight, sums[:, -wide:][:, :d]
         rows, columns = np.tril_indices(d)
         packed = packed / np.where(rows == columns, 1.0, np.sqrt(2))
         grams = np.empty((len(sums), d, d))
         grams[:, rows, columns] = grams[:, columns, rows] = packed
-        return grams, np.asarray(sums[:, -d:])
+        return grams, np.asarray(moments)
+
+    def _as_planned(self, statistics: Doubles) -> Doubles:
+        """With the cells of factors that there are not: a packed triangle begins with that of fewer rows."""
+        d, shape = self.factors + 1, self.contribution.shape
+        if statistics.shape == shape:
+            return statistics
+        wide, packed = np.zeros(shape), d * (d + 1) // 2
+        first = shape[1] - max(self.factors, self.planned) - 1
+        wide[:, :packed], wide[:, first : first + d] = statistics[:, :packed], statistics[:, packed:]
+        return wide
 
     @property
     def question(self) -> SweepQuestion:
@@ -172,7 +186,8 @@ class FactorSums:
         places = question.position[ratings.item_index]
         if self.weighting != "adaptive":
             places[~self._keeps(ratings, question.position)] = -1
-        statistics = np.zeros(self.contribution.shape)
+        d = self.factors + 1
+        statistics = np.zeros((len(self.listed), d * (d + 1) // 2 + d))
         for first in range(0, ratings.n_users, CONSTANTS.users_at_once):
             starts = indptr[first : first + CONSTANTS.users_at_once + 1]
             own = slice(starts[0], starts[-1])
@@ -183,7 +198,7 @@ class FactorSums:
             )
             by_item = by_place(starts, there, targets, len(self.listed))
             add_bounded_statistics(statistics, *by_item, factors, squares, question.weights)
-        return np.asarray(statistics / LATTICE)
+        return self._as_planned(statistics / LATTICE)
 
     def _total_by_torch(self, parts: Iterable[Ratings]) -> Doubles:
         question, all_listed = self.question, self.weighting == "adaptive"
@@ -193,7 +208,7 @@ class FactorSums:
                 own = part.indptr, part.item_index, part.values
                 yield own if all_listed else (*own, self._keeps(part, question.position))
 
-        return sweep_total(question, columns())
+        return self._as_planned(sweep_total(question, columns()))
 
     def _keeps(self, ratings: Ratings, position: Indices) -> Booleans:
         """Which ratings a user's answer is about: a function of the user's own ratings and of public facts."""

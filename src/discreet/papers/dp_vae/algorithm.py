@@ -28,12 +28,13 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.data.word_vectors import WordVectors, embed_facts, word_vectors
 from discreet.doors import checked
-from discreet.errors import require, require_number, require_seed, require_whole
+from discreet.errors import require_number, require_seed, require_whole
 from discreet.models.home.user_prior import UserPriors
 from discreet.papers.dp_vae.network import Gradients, Network
 from discreet.papers.dp_vae.priors import exact_means, published_priors
 from discreet.papers.dp_vae.privacy import guarantee
 from discreet.papers.dp_vae.rounds import Rounds, draw_levels, fast_generator
+from discreet.papers.frame.checks import check_readings
 from discreet.populations.asking import check_ratings
 from discreet.privacy.randomness import Randomness
 from discreet.releases.declared import Array
@@ -100,13 +101,8 @@ class DPVAE:
     raw_ratings: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        require(
-            self.epsilon is None or 0 < self.epsilon < float("inf"),
-            f"epsilon must be positive and finite, or None for no noise, got {self.epsilon}",
-        )
+        check_readings(self, {"levels": LEVELS, "clipping": CLIPPING})
         require_number("delta", self.delta, above=0, below=1)
-        require(self.levels in LEVELS, f"levels must be one of {', '.join(LEVELS)}, got {self.levels!r}")
-        require(self.clipping in CLIPPING, f"clipping must be one of {', '.join(CLIPPING)}, got {self.clipping!r}")
         require_number("clip", self.clip, above=0)
         for name in ("hidden", "latent", "batch"):
             require_whole(name, getattr(self, name), least=1)
@@ -160,11 +156,16 @@ class DPVAE:
         )
 
     def observe(self, ratings: Ratings, randomness: Randomness) -> "tuple[Release, tuple[Look, ...]]":
-        """A fit as an audit sees it: the release, whose weights are no sum with noise on it."""
-        from discreet.papers.dp_vae.looks import looks_at
+        """A fit as an audit sees it: of the last constants Theorem 4 claims noise of deviation √(2 ln(1.25/δ)) S/ε."""
+        from discreet.papers.dp_vae.privacy import multiplier
+        from discreet.papers.frame.looks import look_at
 
         release = self.fit(ratings, randomness=randomness)
-        return release, looks_at(release.arrays["decoder_out_bias"], self.epsilon, self.delta, self.clip)
+        if self.epsilon is None:
+            return release, ()
+        scale = multiplier(self.delta) * self.clip / self.epsilon
+        weights, what = release.arrays["decoder_out_bias"], "weights trained with noise"
+        return release, look_at(weights, what, sensitivity=self.clip, scale=scale, mechanism="gaussian")
 
     def network(self, items: int) -> Network:
         """Of this size."""

@@ -55,6 +55,7 @@ from discreet.kernels import few_pairs
 from discreet.kernels.compiling import chosen
 from discreet.kernels.gram import gram_rows
 from discreet.kernels.rated_neighbours import jointly_weighted, rated_neighbour_means
+from discreet.papers.frame.checks import check_readings
 from discreet.papers.hybrid_knn.prepared import Prepared
 from discreet.papers.hybrid_knn.privacy import SHARES, Sensitivities, guarantee
 from discreet.populations.asking import check_ratings
@@ -150,10 +151,7 @@ class HybridKNN:
     raw_ratings: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        require(
-            self.epsilon is None or 0 < self.epsilon < float("inf"),
-            f"epsilon must be positive and finite, or None for no noise, got {self.epsilon}",
-        )
+        check_readings(self, {"prediction": FORMS})
         require(0 <= self.gamma < float("inf"), f"gamma must not be negative, got {self.gamma}")
         require(self.neighbours >= 1, f"neighbours must be at least 1, got {self.neighbours}")
         require(0 < self.bound < float("inf"), f"bound must be positive and finite, got {self.bound}")
@@ -161,7 +159,6 @@ class HybridKNN:
             self.centring in ("corrected", "literal"),
             f"centring must be 'corrected' or 'literal', got {self.centring!r}",
         )
-        require(self.prediction in FORMS, f"prediction must be one of {', '.join(FORMS)}, got {self.prediction!r}")
         for name in ("item_damping", "user_damping"):
             value = getattr(self, name)
             require(value is None or value >= 0, f"{name} must not be negative, got {value}")

@@ -48,6 +48,7 @@ from discreet.errors import InputError, require, require_number, require_seed, r
 from discreet.kernels import few_users, objective_perturbation_torch
 from discreet.kernels.compiling import chosen
 from discreet.kernels.objective_perturbation import minimise_rows, residual_pulls, step_through
+from discreet.papers.frame.checks import check_readings
 from discreet.papers.objective_perturbation.privacy import guarantee, noise_scale
 from discreet.populations.asking import check_ratings
 from discreet.populations.engine import Engine, check_engine
@@ -134,19 +135,13 @@ class ObjectivePerturbedMF:
     raw_ratings: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        require(
-            self.epsilon is None or 0 < self.epsilon < float("inf"),
-            f"epsilon must be positive and finite, or None for no noise, got {self.epsilon}",
-        )
+        check_readings(self, CHOICES)
         require_whole("factors", self.factors, least=1)
         require_whole("iterations", self.iterations, least=0)
         require_number("learning_rate", self.learning_rate, above=0)
         require_number("user_penalty", self.user_penalty, above=0)
         require_number("item_penalty", self.item_penalty, above=0)
         require_seed(self.seed)
-        for name, known in CHOICES.items():
-            value = getattr(self, name)
-            require(value in known, f"{name} must be one of {', '.join(known)}, got {value!r}")
         require(
             self.training != "rating" or self.divisor == "row",
             f"a step for each rating takes the penalty once a rating: divisor must be 'row', got {self.divisor!r}",
@@ -180,13 +175,15 @@ class ObjectivePerturbedMF:
         return Release(self, {"item_factors": items.astype(np.float32)}, ratings.catalogue, promise), trained
 
     def observe(self, ratings: Ratings, randomness: Randomness) -> "tuple[Release, tuple[Look, ...]]":
-        """A fit as an audit sees it: the release, whose item factors are no sum with noise on it."""
-        from discreet.papers.objective_perturbation.looks import look_at
+        """A fit as an audit sees it: Theorem 1 claims that a value moves the noise by 2Δ, of scale 2Δ/ε."""
+        from discreet.papers.frame.looks import look_at
 
         release, _ = self.released(ratings, randomness)
         if self.epsilon is None:
             return release, ()
-        return release, (look_at(release.arrays["item_factors"], self.epsilon, ratings.catalogue.scale.width),)
+        factors, moved = release.arrays["item_factors"], 2 * ratings.catalogue.scale.width
+        what = "item factors of a noisy objective"
+        return release, look_at(factors, what, sensitivity=moved, scale=moved / self.epsilon)
 
     def train(self, ratings: Ratings, progress: Progress = no_progress) -> Trained:
         """Minimise (1) on the raw ratings."""

@@ -43,10 +43,10 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
 from discreet.errors import InputError, require, require_number, require_seed, require_whole
-from discreet.kernels import few_users
-from discreet.kernels.compiling import chosen
 from discreet.kernels.objective_perturbation import minimise_rows, residual_pulls
 from discreet.models.pmf import largest_singular_value
+from discreet.papers.frame.checks import check_readings
+from discreet.papers.objective_perturbation.algorithm import own_vectors
 from discreet.papers.personalised.levels import Levels, draw_levels, threshold_of
 from discreet.papers.personalised.privacy import guarantee_of_levels, guarantee_of_one
 from discreet.populations.asking import check_ratings
@@ -121,10 +121,7 @@ class DPPMF:
     raw_ratings: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        require(
-            self.epsilon is None or 0 < self.epsilon < float("inf"),
-            f"epsilon must be positive and finite, or None for no noise, got {self.epsilon}",
-        )
+        check_readings(self, CHOICES)
         require_whole("factors", self.factors, least=1)
         require_whole("iterations", self.iterations, least=0)
         require_whole("private_iterations", self.private_iterations, least=0)
@@ -133,9 +130,6 @@ class DPPMF:
         require_number("user_penalty", self.user_penalty, above=0)
         require_number("item_penalty", self.item_penalty, above=0)
         require_seed(self.seed)
-        for name, known in CHOICES.items():
-            value = getattr(self, name)
-            require(value in known, f"{name} must be one of {', '.join(known)}, got {value!r}")
 
     # ── The two stages ──
 
@@ -151,11 +145,15 @@ class DPPMF:
         return Release(self, {"item_factors": items.astype(np.float32)}, ratings.catalogue, promise)
 
     def observe(self, ratings: Ratings, randomness: Randomness) -> "tuple[Release, tuple[Look, ...]]":
-        """A fit as an audit sees it: the release, whose item factors are no sum with noise on it."""
-        from discreet.papers.personalised.looks import looks_at
+        """A fit as an audit sees it: Theorem 4 claims that a rating moves the noise by Δ, of scale Δ/ε."""
+        from discreet.papers.frame.looks import look_at
 
         release = self.fit(ratings, randomness=randomness)
-        return release, looks_at(release.arrays["item_factors"], self.epsilon, ratings.catalogue.scale.high)
+        if self.epsilon is None:
+            return release, ()
+        factors, moved = release.arrays["item_factors"], ratings.catalogue.scale.high
+        what = "item factors of a noisy objective"
+        return release, look_at(factors, what, sensitivity=moved, scale=moved / self.epsilon)
 
     def train(self, ratings: Ratings, progress: Progress = no_progress, *, of: int | None = None) -> Trained:
         """Minimise (1) by k₁ steps from a random start; ``of`` is how many ratings there were before sampling."""
@@ -219,20 +217,13 @@ class DPPMF:
 
     def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
         """u_iᵀv̄_j, the user's own vector solved from their own ratings."""
-        own, factors = self._at_home(release, histories)
+        own, factors = own_vectors(release, histories, self.user_penalty, "none")
         return np.asarray((own[users] * factors[items]).sum(axis=1), dtype=np.float32)
 
     def score(self, release: Release, histories: Ratings) -> Floats:
         """The same for all items."""
-        own, factors = self._at_home(release, histories)
+        own, factors = own_vectors(release, histories, self.user_penalty, "none")
         return np.asarray(own @ factors.T, dtype=np.float32)
-
-    def _at_home(self, release: Release, histories: Ratings) -> tuple[Doubles, Doubles]:
-        factors = release.arrays["item_factors"].astype(np.float64)
-        ridge, nothing = np.full(histories.n_users, self.user_penalty), np.zeros((histories.n_users, self.factors))
-        columns = histories.indptr, histories.item_index, histories.values
-        solve = chosen(histories.n_users, few_users.minimise_rows, minimise_rows)
-        return np.asarray(solve(*columns, factors, ridge, nothing)), factors
 
 
 @checked

@@ -43,6 +43,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
 from discreet.errors import require, require_number, require_seed, require_whole
+from discreet.papers.frame.checks import check_readings
 from discreet.papers.objective_perturbation.algorithm import own_vectors
 from discreet.papers.untrusted.privacy import guarantee
 from discreet.populations.asking import check_ratings
@@ -117,10 +118,7 @@ class UntrustedMF:
     raw_ratings: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        require(
-            self.epsilon is None or 0 < self.epsilon < float("inf"),
-            f"epsilon must be positive and finite, or None for no noise, got {self.epsilon}",
-        )
+        check_readings(self, CHOICES)
         for name in ("factors", "at_most"):
             require_whole(name, getattr(self, name), least=1)
         require_whole("iterations", self.iterations, least=0)
@@ -136,9 +134,6 @@ class UntrustedMF:
             f"fraction_bits must leave at least 8 of {self.bits} bits before the point, got {self.fraction_bits}",
         )
         require_seed(self.seed)
-        for name, known in CHOICES.items():
-            value = getattr(self, name)
-            require(value in known, f"{name} must be one of {', '.join(known)}, got {value!r}")
 
     def fit(
         self, ratings: Ratings, progress: Progress = no_progress, *, randomness: Randomness | None = None
@@ -156,13 +151,15 @@ class UntrustedMF:
         return Release(self, {"item_factors": found.items.astype(np.float32)}, ratings.catalogue, promise)
 
     def observe(self, ratings: Ratings, randomness: Randomness) -> "tuple[Release, tuple[Look, ...]]":
-        """A fit as an audit sees it: the release, whose item factors are no sum with noise on it."""
-        from discreet.papers.objective_perturbation.looks import look_at
+        """A fit as an audit sees it: Theorem 1 claims that a value moves the noise by 2Δ, of scale 2Δ/ε."""
+        from discreet.papers.frame.looks import look_at
 
         release = self.fit(ratings, randomness=randomness)
         if self.epsilon is None:
             return release, ()
-        return release, (look_at(release.arrays["item_factors"], self.epsilon, ratings.catalogue.scale.width),)
+        factors, moved = release.arrays["item_factors"], 2 * ratings.catalogue.scale.width
+        what = "item factors of a noisy objective"
+        return release, look_at(factors, what, sensitivity=moved, scale=moved / self.epsilon)
 
     def declared(self, names: Collection[str]) -> tuple[Array, ...]:
         """The arrays of a release."""

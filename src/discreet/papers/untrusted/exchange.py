@@ -35,10 +35,6 @@ class Transcript:
         """A message arrived."""
         self.by.setdefault(to, []).append(message)
 
-    def seen_by(self, party: str) -> bytes:
-        """All bytes that came to a party, in order."""
-        return b"\n".join(message.to_bytes() for message in self.by.get(party, []))
-
 
 class Exchange:
     """All parties in one process, and the messages between them.

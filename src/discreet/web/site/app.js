@@ -73,8 +73,8 @@ function focusStar(position) {
 
 function result(one, place) {
   const rating = one.rating === null ? [] : [element("span", { class: "expected", title: "the rating that is expected of you" }, `★ ${one.rating.toFixed(1)}`)];
-  const seen = button("I know it", `I know ${one.title}: rate it`, () => choose(one));
-  const never = button("Not for me", `Do not show ${one.title}`, () => { store.refuse(one.item); update(`${one.title} is not shown any more`); $("results").focus(); });
+  const seen = button("I know it", `I know it: ${one.title}`, () => choose(one));
+  const never = button("Not for me", `Not for me: ${one.title}`, () => { store.refuse(one.item); update(`${one.title} is not shown any more`); $("results").focus(); });
   return element("li", { "data-item": one.item },
     element("div", { class: "result-head" }, element("span", { class: "rank", "aria-hidden": "true" }, String(place + 1)), element("h3", {}, one.title), ...rating),
     element("p", { class: "about" }, describe(one)),
