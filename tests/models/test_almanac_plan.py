@@ -260,7 +260,8 @@ def test_looks_that_weigh_sums_differently_are_averaged_row_by_row(monkeypatch):
     counts, sums = np.array([5.0, 9.0]), np.array([-2.0, 3.0])  # in half widths
 
     def look(weight, deviation):
-        return SeenItems(replace(about, relative_weight=weight), np.stack([counts, weight * sums]), deviation, "laplace")
+        asked = replace(about, relative_weight=weight)
+        return SeenItems(asked, np.stack([counts, weight * sums]), deviation, "laplace")
 
     monkeypatch.setattr(SeenItems, "ask", lambda *_: look(2.0, 4.0))
     together = look(0.5, 3.0).again(population, 0.5, 2.0)
