@@ -11,7 +11,7 @@ from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.sums import rating_plan
 from discreet.models.sums.almanac_plan import CONSTANTS, PURPOSES, factors_for, item_sums, items_in_pairs, next_looks
 from discreet.models.sums.census import BINS, MIDDLES, Census, census_of_users, trace_of_users
-from discreet.models.sums.item_statistics import item_counts
+from discreet.models.sums.item_statistics import ItemStatistics, item_counts
 
 SCALE = dc.Scale(1, 5)
 CATALOGUE = dc.Catalogue.of(["a", "b", "c"], SCALE, declared=True)
@@ -252,3 +252,21 @@ def test_what_is_promised_does_not_depend_on_what_was_seen():
 def test_a_purpose_that_is_none_is_refused():
     with pytest.raises(dc.InputError, match="purpose must be 'both', 'ratings' or 'ranking', got 'fun'"):
         dc.Almanac(purpose="fun")
+
+
+def test_looks_that_weigh_sums_differently_are_averaged_row_by_row(monkeypatch):
+    population = rating_server()
+    about = ItemStatistics.of(population.catalogue, "rating")
+    counts, sums = np.array([5.0, 9.0]), np.array([-2.0, 3.0])  # in half widths
+
+    def look(weight, deviation):
+        asked = replace(about, relative_weight=weight)
+        return SeenItems(asked, np.stack([counts, weight * sums]), deviation, "laplace")
+
+    monkeypatch.setattr(SeenItems, "ask", lambda *_: look(2.0, 4.0))
+    together = look(0.5, 3.0).again(population, 0.5, 2.0)
+    weight = together.sums.relative_weight
+    assert np.allclose(together.answer, [counts, weight * sums])
+    assert together.deviation == pytest.approx((1 / 9 + 1 / 16) ** -0.5)
+    assert together.deviation / weight == pytest.approx((0.25 / 9 + 4 / 16) ** -0.5)
+    assert look(0.5, 3.0).again(population, 0.5, 0.5).sums.relative_weight == 0.5
