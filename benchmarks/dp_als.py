@@ -13,8 +13,8 @@ equations in every sweep. Ends with 1 if weighting by rarity does not beat drawi
 does not beat averages, at some epsilon.
 
 Speed: seconds of all processors for one sweep with 16 factors, of made-up ratings like MovieLens with 17,770 items.
-Users' own fits and sums grow with the ratings and are scaled up to 100 million; the rest (item sums, noise and the items'
-own equations) is taken as it is. Ends with 1 above 40 seconds.
+Users' own fits and sums grow with the ratings and are scaled up to 100 million; the rest (item sums, noise and the
+items' own equations) is taken as it is. Ends with 1 above 40 seconds.
 """
 
 import argparse
