@@ -2,9 +2,14 @@
 
     python benchmarks/loading.py                      # 100 million ratings, as many as the Netflix Prize has
     python benchmarks/loading.py --ratings 5000000
+    python benchmarks/loading.py --names 1000000      # the peak of memory beside the size of files full of names
 
 Every line is measured in a process of its own: seconds, and the peak of its memory beside the limit of 6 GB.
 Parquet is written in order of users; CSV and the Netflix format film by film, so that loading them must sort.
+
+With ``--names`` files have so many users with random names of 30 bytes in random order, and one with a name of 1 MB.
+The peak is above that of the same process after it has read a small file of each kind, so that libraries, their threads
+and compiled kernels do not count. Compressed Parquet holds less than the names in it: its ratio says less.
 """
 
 import argparse
@@ -82,6 +87,58 @@ def stage(name: str, folder: Path, ratings: int) -> None:
     print(middle - begin, loaded, time.perf_counter() - middle, peak())
 
 
+def write_names(path: Path, users: int, each: int) -> None:
+    """A file of users with long random names, each with so many ratings, and one with a very long one."""
+    import numpy as np
+    import polars as pl
+
+    rng = np.random.default_rng(1)
+    order = rng.permutation(np.repeat(np.arange(users, dtype=np.uint32), each))
+    items = rng.permutation(50)[np.argsort(np.argsort(order, kind="stable"), kind="stable") % 50]
+    names = pl.Series([number.to_bytes(4).hex() + rng.bytes(11).hex() for number in range(users)])
+    frame = pl.DataFrame({"user": names.gather(order), "item": items.astype(str), "rating": order % 5 + 1})
+    frame = pl.concat([frame, pl.DataFrame({"user": ["x" * 10**6], "item": ["1"], "rating": [5]}, schema=frame.schema)])
+    if path.suffix == ".csv":
+        frame.write_csv(path)
+    else:
+        frame.write_parquet(path, compression="zstd" if "packed" in path.name else "uncompressed")
+
+
+def names_stage(path: Path) -> None:
+    """Print how much memory reading takes at its peak, and what is held in the end, above what was there before."""
+    import discreet as dc
+
+    for small in sorted(path.parent.glob("small*")):
+        dc.load(small, scale=(1, 5))
+    before = peak()
+    held = dc.load(path, scale=(1, 5))
+    columns = (held.user_index, held.item_index, held.values)
+    kept = held.users.names.nbytes + sum(column.nbytes for column in columns)
+    print((peak() - before) * 1e9, kept)
+
+
+def names_table(users: int) -> None:
+    print(f"{users:,} users with names of 30 bytes and one with a name of 1 MB")
+    print(f"{'':28}{'file (MB)':>10}{'held / file':>12}{'peak / file':>12}")
+    with tempfile.TemporaryDirectory() as folder:
+        for small in ("small.csv", "small.parquet"):
+            write_names(Path(folder) / small, 30_000, 5)
+        for each in (1, 10):
+            for name in ("names.csv", "names.parquet", "packed.parquet"):
+                path = Path(folder) / name
+                in_own_process(["--write-names", str(path), "--users", str(users), "--each", str(each)])
+                above, kept = in_own_process(["--read-names", str(path)])
+                size = path.stat().st_size
+                what = f"{name}, {each} rating{'s' if each > 1 else ''} each"
+                print(f"{what:28}{size / 1e6:10.0f}{kept / size:12.2f}{above / size:12.2f}", flush=True)
+                path.unlink()
+
+
+def in_own_process(arguments: list[str]) -> list[float]:
+    answer = subprocess.run([sys.executable, __file__, *arguments], check=True, stdout=subprocess.PIPE, text=True)
+    return [float(number) for number in answer.stdout.split()]
+
+
 def peak() -> float:
     kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return kilobytes / (1e9 if sys.platform == "darwin" else 1e6)
@@ -90,9 +147,18 @@ def peak() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ratings", type=int, default=100_000_000)
+    parser.add_argument("--names", type=int, help="how many users the files of names have")
+    for hidden, kind in (("--write-names", Path), ("--read-names", Path), ("--users", int), ("--each", int)):
+        parser.add_argument(hidden, type=kind, help=argparse.SUPPRESS)
     parser.add_argument("--stage", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.names:
+        return names_table(options.names)
+    if options.write_names:
+        return write_names(options.write_names, options.users, options.each)
+    if options.read_names:
+        return names_stage(options.read_names)
     if options.stage:
         stage(options.stage, options.folder, options.ratings)
         return
@@ -101,11 +167,10 @@ def main() -> None:
     print(f"{'':12}{'get (s)':>10}{'peak (GB)':>11}{'split (s)':>11}{'peak (GB)':>11}")
     with tempfile.TemporaryDirectory() as folder:
         for name in ("generate", "write", "parquet", "csv", "netflix"):
-            command = [sys.executable, __file__, "--ratings", str(options.ratings), "--stage", name, "--folder", folder]
-            answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+            answer = in_own_process(["--ratings", str(options.ratings), "--stage", name, "--folder", folder])
             if name == "write":
                 continue
-            got, loaded, split, both = map(float, answer)
+            got, loaded, split, both = answer
             worst = max(worst, both)
             print(f"{name:12}{got:10.1f}{loaded:11.2f}{split:11.1f}{both:11.2f}", flush=True)
     print(f"worst peak {worst:.2f} GB of {LIMIT_GB:g} GB: {'within' if worst <= LIMIT_GB else 'OVER'} the limit")

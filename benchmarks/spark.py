@@ -345,9 +345,8 @@ def main() -> None:
         if given.cost is not None:
             cost_report([int(size) for size in given.cost or (1e6, 3e6, 1e7, 3e7)], scratch)
         else:
-            right = report(
-                [int(size) for size in given.ratings], scratch, not given.no_peers, given.shared, given.bound
-            )
+            sizes = [int(size) for size in given.ratings]
+            right = report(sizes, scratch, given.runs, given.shared, given.bound)
             sys.exit(0 if right else 1)
 
 

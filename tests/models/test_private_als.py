@@ -323,7 +323,7 @@ def test_there_are_no_more_factors_than_users_have_ratings_for():
         population = private(ratings)
         plan = rehearse(model, population)
         found.append(model.fit(population).arrays["item_factors"].shape[1])
-        assert population.spends == plan.spends and population.spends[0].what == "how many users rated how much"
+        assert population.spends == plan.spends and population.spends[1].what == "how many users rated how much"
     assert found[0] <= 13_000 / 2000 / 2 < 6 <= found[1] <= 16
 
 

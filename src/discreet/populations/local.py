@@ -65,15 +65,8 @@ class LocalDevices(Paying):
     @property
     def guarantee(self) -> Guarantee:
         """What the ledger proves, to everyone but whoever ran all devices here."""
-        return Guarantee.of_ledger(
-            self.ledger,
-            protects_from=("the recommender", "the public", "other users"),
-            exposed_to=("whoever ran the devices in one process",),
-            public=self.public,
-            tuning=self.tuning,
-            seeded=self._randomness.is_seeded,
-            doubts=self.doubts,
-            notes=self.notes,
+        return self._of_ledger(
+            ("the recommender", "the public", "other users"), ("whoever ran the devices in one process",)
         )
 
     @property

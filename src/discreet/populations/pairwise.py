@@ -12,8 +12,7 @@ from discreet.populations.contribution import Contribution
 from discreet.populations.held import held_by
 from discreet.populations.population import InParts
 from discreet.populations.secure_sums import AS_ZEROS, MINIMUM_GROUP, SecureSums, SummedNoise
-from discreet.populations.some import sampled_users, some_users
-from discreet.populations.steps import Question, Steps, StepSums
+from discreet.populations.steps import Question
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.noise_shares import gaussian_share_distance
@@ -105,21 +104,6 @@ class PairwiseMasks(SecureSums):
     def public(self) -> tuple[str, ...]:
         """Users see who else is there: keys are signed by somebody in the register."""
         return ("which devices take part, to each other", *super().public)
-
-    def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
-        """The sum with the noise of all users; booked before it is computed."""
-        return self._published(contribution, held_by(self), self._charged(contribution, share))
-
-    def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
-        """Sums over samples that every device draws for itself; all of them are booked before the first."""
-        noise = self._charged_steps(steps, share)
-
-        def answer(contribution: Contribution) -> Doubles:
-            self._check_step(contribution)
-            sample = sampled_users(held_by(self), steps.sampling_rate, self._randomness)
-            return self._published(contribution, some_users(held_by(self), sample), noise)
-
-        return StepSums(steps, noise.deviation, answer)
 
     def _published(self, contribution: Contribution, ratings: InParts | None, noise: CalibratedNoise) -> Doubles:
         points = self._points(noise)

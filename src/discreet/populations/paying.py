@@ -23,7 +23,7 @@ from discreet.populations.population import InParts, check_ratings_of_population
 from discreet.populations.steps import Question, Steps
 from discreet.populations.weighted import check_levels, weighted_total, with_weights
 from discreet.populations.wishes import LEVEL_FACT, Wishes
-from discreet.privacy.guarantee import read_tuning
+from discreet.privacy.guarantee import Guarantee, read_tuning
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
@@ -218,6 +218,21 @@ class Paying:
     def _users_may_leave(self) -> bool:
         """Whether who takes part is hidden, and may change with one rating."""
         return self.unit.name == "rating"
+
+    def _of_ledger(
+        self, protects_from: tuple[str, ...], exposed_to: tuple[str, ...], notes: tuple[str, ...] = ()
+    ) -> Guarantee:
+        """What the ledger proves."""
+        return Guarantee.of_ledger(
+            self.ledger,
+            protects_from=protects_from,
+            exposed_to=exposed_to,
+            public=self.public,
+            tuning=self.tuning,
+            seeded=self._randomness.is_seeded,
+            doubts=self.doubts,
+            notes=(*self.notes, *notes),
+        )
 
     def _charged(self, contribution: Contribution, share: float) -> CalibratedNoise:
         noise = self.calibrate(contribution, share)

@@ -15,9 +15,10 @@ from discreet.populations.held import held_by
 from discreet.populations.mechanism import Drawn, Mechanism
 from discreet.populations.paying import Paying
 from discreet.populations.population import InParts
-from discreet.populations.steps import Question
+from discreet.populations.some import sampled_users, some_users
+from discreet.populations.steps import Question, Steps, StepSums
 from discreet.populations.weighted import weighted_total
-from discreet.privacy.guarantee import Guarantee, Loss
+from discreet.privacy.guarantee import Loss
 from discreet.privacy.noise import LARGEST_SCALE
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Norm
@@ -185,19 +186,26 @@ class SecureSums(Paying):
     def _with_all_noise(self, spend: Spend) -> Spend:
         return replace(spend, scale=spend.scale * math.sqrt(self._parties))
 
-    def _of_ledger(
-        self, protects_from: tuple[str, ...], exposed_to: tuple[str, ...], notes: tuple[str, ...]
-    ) -> Guarantee:
-        return Guarantee.of_ledger(
-            self.ledger,
-            protects_from=protects_from,
-            exposed_to=exposed_to,
-            public=self.public,
-            tuning=self.tuning,
-            seeded=self._randomness.is_seeded,
-            doubts=self.doubts,
-            notes=(*self.notes, *notes),
-        )
+    def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
+        """The sum with the noise of all who add some; booked before it is computed."""
+        self._check_group()
+        return self._published(contribution, held_by(self), self._charged(contribution, share))
+
+    def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
+        """Sums over samples that every device draws for itself; all of them are booked before the first."""
+        self._check_group()
+        noise = self._charged_steps(steps, share)
+
+        def answer(contribution: Contribution) -> Doubles:
+            self._check_step(contribution)
+            sample = sampled_users(held_by(self), steps.sampling_rate, self._randomness)
+            return self._published(contribution, some_users(held_by(self), sample), noise)
+
+        return StepSums(steps, noise.deviation, answer)
+
+    def _published(self, contribution: Contribution, ratings: InParts | None, noise: CalibratedNoise) -> Doubles:
+        """What is seen of a sum that was paid for."""
+        raise NotImplementedError
 
     def _whole(self, contribution: Contribution, ratings: InParts | None, points: FixedPoint) -> Integers:
         """Σz, device by device; where that is too much, the sums of many devices are rounded together.

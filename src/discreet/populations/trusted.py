@@ -71,16 +71,7 @@ class TrustedServer(Paying):
     @property
     def guarantee(self) -> Guarantee:
         """What the ledger proves, to everyone but the server."""
-        return Guarantee.of_ledger(
-            self.ledger,
-            protects_from=("the public", "other users"),
-            exposed_to=(f"the recommender, who holds the {self._held}",),
-            public=self.public,
-            tuning=self.tuning,
-            seeded=self._randomness.is_seeded,
-            doubts=self.doubts,
-            notes=self.notes,
-        )
+        return self._of_ledger(("the public", "other users"), (f"the recommender, who holds the {self._held}",))
 
     @property
     def _held(self) -> str:

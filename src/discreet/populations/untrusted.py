@@ -7,11 +7,8 @@ from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.populations.calibration import CalibratedNoise
 from discreet.populations.contribution import Contribution
-from discreet.populations.held import held_by
 from discreet.populations.population import InParts
 from discreet.populations.secure_sums import AS_ZEROS, MINIMUM_GROUP, MOST_USERS, SecureSums
-from discreet.populations.some import sampled_users, some_users
-from discreet.populations.steps import Steps, StepSums
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.ledger import Ledger
 from discreet.protocol.noise import draw_noise
@@ -111,23 +108,6 @@ class UntrustedServer(SecureSums):
             found[server] = replace(whole, protects_from=(server,), exposed_to=())
             found[f"{server} with any number of users"] = found[server]
         return found | {"both servers": Guarantee.none(BOTH)}
-
-    def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
-        """The sum with the noise of both servers; booked before it is computed."""
-        self._check_group()
-        return self._published(contribution, held_by(self), self._charged(contribution, share))
-
-    def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
-        """Sums over samples that every device draws for itself; all of them are booked before the first."""
-        self._check_group()
-        noise = self._charged_steps(steps, share)
-
-        def answer(contribution: Contribution) -> Doubles:
-            self._check_step(contribution)
-            sample = sampled_users(held_by(self), steps.sampling_rate, self._randomness)
-            return self._published(contribution, some_users(held_by(self), sample), noise)
-
-        return StepSums(steps, noise.deviation, answer)
 
     def _published(self, contribution: Contribution, ratings: InParts | None, noise: CalibratedNoise) -> Doubles:
         points = self._points(noise)

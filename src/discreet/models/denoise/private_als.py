@@ -9,8 +9,8 @@
        (:mod:`~discreet.models.denoise.normal_equations`); items that are rated less have W f_i alone
 
 Every sum is booked: the first with one share of the budget, the sweeps with equal shares of the rest. The rest is
-post-processing. Where a public rule says how many factors there are, a small look at how much users rate comes first
-(:mod:`~discreet.models.sums.census`): users have two ratings for each factor, on average, or there are fewer of them.
+post-processing. Where a public rule says how many factors there are, a small look at how much users rate follows the
+first (:mod:`~discreet.models.sums.census`): users have two ratings for each factor, on average, or there are fewer.
 
 **Discounted sums.** Once factors have converged, the sums of two sweeps differ in little but their noise. So sweep t
 of T counts with weight discount^(T−t): the equations stay those of a least-squares problem, in which every user
@@ -171,8 +171,8 @@ class NoisyCounts:
 def fit_private(queries: ALSQueries, population: Population, progress: Progress) -> dict[str, AnyArray]:
     """The released arrays."""
     check_answers(queries, population)
-    queries = queries.capped(population)
     averages = ask_for_averages(queries, population)
+    queries = queries.capped(population)
     progress(1, queries.sweeps + 1, "item sums")
     side, _ = refined(queries, population, averages, progress)
     mean = float(averages.share @ side.base)
