@@ -215,7 +215,8 @@ def rank(users: int, judged: bool) -> int:
     )
     missed, words = verdict(seconds, RANK_BAR, judged)
     print(
-        f"the {K} best of {RANKED_ITEMS:,} items for {users:,} users, {len(ratings):,} ratings: {seconds:.2f} s{words}\n"
+        f"the {K} best of {RANKED_ITEMS:,} items for {users:,} users, {len(ratings):,} ratings: "
+        f"{seconds:.2f} s{words}\n"
         f"  of {some.n_users:,} users all lists {'are' if same else 'are NOT'} those of the processor; without scoring "
         f"users in doubt again {(wanted == before).all(axis=1).mean():.2%} are, in {alone:.2f} s;\n"
         f"  rounding moves the difference of two scores that follow each other by {moved_gaps:.1g} at most"

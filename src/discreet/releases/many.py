@@ -14,8 +14,8 @@ from discreet.releases.recommendations import best_items
 from discreet.releases.scorer import Scorer
 from discreet.types import Booleans, Floats, Indices
 
-NEARLY_EQUAL = 2e-5
-"""Scores, logarithms of some −10 to 0, that differ by less may change places: some 20 to 40 units in the last place."""
+NEARLY_EQUAL = 1e-5
+"""Scores are logarithms; those that differ by less may change places. Rounding moves differences by some 2e-6."""
 
 
 def best_of_many(
