@@ -30,5 +30,5 @@ def _words(name: str, array: AnyArray) -> str:
         patterns, items = patterns_in(array)
         if patterns == 0:
             return "none above the noise"
-        return f"{patterns:,} factor{'' if patterns == 1 else 's'} over {items:,} item{'' if items == 1 else 's'}"
+        return f"{patterns:,} factor{'' if patterns == 1 else 's'} of {items:,} item{'' if items == 1 else 's'}"
     return f"{' by '.join(map(str, array.shape))} {array.dtype}"
