@@ -94,7 +94,7 @@ class Sweep:
             starts = indptr[first : own.stop + 1]
             taken = list(blocks(starts, lengths[own], self._bytes // (8 * wide), at_once, past=len(items)))
             for block in taken:
-                self._gather(torch, block, *more[:2], grams)
+                self._gather(torch, block, more[0], more[1], grams)
             z, cells, known = self._fit(torch, grams.permute(1, 2, 0).contiguous()[: self.d])
             del grams
             of_squares, of_factors = _in_order(cells * cells), _in_order(z * z)

@@ -43,7 +43,7 @@ def _item_sums(
     for hand in prange(HANDS):
         own, first = sums[hand], starts[hand]
         while first < starts[hand + 1]:
-            whole, last = 0, first
+            whole, last = np.int64(0), first
             while last < starts[hand + 1] and users[last] == users[first]:
                 away = (np.float64(values[last]) - np.float64(base[items[last]])) / half
                 x = c * min(max(away, -1.0), 1.0)

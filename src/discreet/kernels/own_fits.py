@@ -296,7 +296,7 @@ def _own_answers(ratings, listed, public, constants, square_scales, out) -> None
                 share = (y * y * of_factors + of_squares) * squared_weights[position[i]]
                 own_targets[at - first] = share
                 largest = max(largest, share)
-        whole = 0
+        whole = np.int64(0)
         for at in range(first, last):
             if kept[at] and largest > 0:
                 whole += np.int64(np.ceil(own_targets[at - first] / largest / SHARE_UNIT))
