@@ -12,7 +12,7 @@ import pytest
 from discreet.data.panics import without_panics
 
 READING = """
-    import os, sys, threading
+    import os, sys, threading, time
     import discreet as dc
     from discreet.errors import DataError
 
@@ -25,6 +25,7 @@ READING = """
         while not done.is_set() or number < 200:
             os.write(2, f"line {number} of thread 'talk'\\n".encode())
             number += 1
+            time.sleep(0.0002)
         os.write(2, b"no end of a line")
 
     other = threading.Thread(target=talk)
