@@ -310,12 +310,11 @@ class Ratings:
         listed = Labels.of(names, what="user")
         places = np.array([listed.positions.get(name, -1) for name in self.users], dtype=np.int32)
         require(bool((places >= 0).all()), "a user with ratings is not in the list of users: list everybody")
-        user_index = places[self.user_index]
-        order = stable_order(user_index, len(listed))  # within a user the order by item stays
+        order = stable_order(places[self.user_index], len(listed))  # within a user the order by item stays
         return replace(
             self,
             users=listed,
-            user_index=user_index[order],
+            user_index=places[self.user_index[order]],
             item_index=self.item_index[order],
             values=self.values[order],
             times=None if self.times is None else self.times[order],
