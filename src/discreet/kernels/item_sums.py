@@ -47,7 +47,7 @@ def _item_sums(
             while last < starts[hand + 1] and users[last] == users[first]:
                 away = (np.float64(values[last]) - np.float64(base[items[last]])) / half
                 x = c * min(max(away, -1.0), 1.0)
-                whole += np.int64(np.ceil((1.0 + (x * x if scaling == SQUARES else abs(x))) / LENGTH_UNIT))
+                whole += int(np.ceil((1.0 + (x * x if scaling == SQUARES else abs(x))) / LENGTH_UNIT))
                 last += 1
             length = whole * LENGTH_UNIT
             weight = 1.0

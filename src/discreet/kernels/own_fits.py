@@ -299,7 +299,7 @@ def _own_answers(ratings, listed, public, constants, square_scales, out) -> None
         whole = np.int64(0)
         for at in range(first, last):
             if kept[at] and largest > 0:
-                whole += np.int64(np.ceil(own_targets[at - first] / largest / SHARE_UNIT))
+                whole += int(np.ceil(own_targets[at - first] / largest / SHARE_UNIT))
         weight = 0.0
         if whole > 0:
             weight = LENGTH / np.sqrt(largest * (whole * SHARE_UNIT))
