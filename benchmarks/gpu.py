@@ -5,6 +5,7 @@
     python benchmarks/gpu.py --sweep         # item sums, a private sweep with 8 factors, and one of ALS without privacy
     python benchmarks/gpu.py --fit           # a whole private almanac from 100 million ratings in memory
     python benchmarks/gpu.py --rank          # the 20 best of 20,000 items for a million users
+    python benchmarks/gpu.py --pairs --sweep --checked 480189  # sums compared with the processor's over all users
     python benchmarks/gpu.py --ratings 1000000 --users 2000    # smaller, for instance without a GPU
 
 Needs numpy, numba, scipy and torch alone, with `src` on the path. All ratings are made up: 480,189 users and 17,770
@@ -101,11 +102,11 @@ def of_peak(operations: float, moved: float, seconds: float, kind: torch.dtype) 
     )
 
 
-def pairs(ratings: dc.Ratings, judged: bool) -> int:
+def pairs(ratings: dc.Ratings, judged: bool, checked: int) -> int:
     """All pairs, as an almanac for users asks for them."""
     base = np.full(ITEMS, 3.4, dtype=np.float32)
     asked = PairSums(np.arange(ITEMS, dtype=np.int32), base, 1.0, 1.0, None, "user, l2")
-    some = ratings.select_users(np.arange(min(CHECKED_USERS, ratings.n_users)))
+    some = ratings.select_users(np.arange(min(checked, ratings.n_users)))
     same = np.array_equal(asked.contribution.total(some), asked.on_device([some]).packed())
     print(f"sums over pairs of {some.n_users:,} users: {'the same integers' if same else 'NOT THE SAME'} as numba's")
     seconds, totals = timed(lambda: asked.on_device([ratings]))
@@ -132,9 +133,9 @@ def asked_in_a_sweep(ratings: dc.Ratings) -> FactorSums:
     return private_als.step(queries, 0, averages, side, features, catalogue)
 
 
-def sweep(ratings: dc.Ratings) -> int:
+def sweep(ratings: dc.Ratings, checked: int) -> int:
     """Item sums, a sweep of private ALS, and one of ALS without privacy."""
-    some = ratings.select_users(np.arange(min(CHECKED_USERS, ratings.n_users)))
+    some = ratings.select_users(np.arange(min(checked, ratings.n_users)))
     about, asked = ItemStatistics.of(ratings.catalogue, "user, l2").contribution, asked_in_a_sweep(ratings)
     missed = 0
     for name, contribution in (("item sums", about), ("a sweep", asked.contribution)):
@@ -236,6 +237,7 @@ def main() -> int:
         options.add_argument(f"--{name}", action="store_true")
     options.add_argument("--ratings", type=int, default=RATINGS)
     options.add_argument("--users", type=int, default=RANKED_USERS)
+    options.add_argument("--checked", type=int, default=CHECKED_USERS, help="over how many users sums are compared")
     chosen = options.parse_args()
     every = not (chosen.pairs or chosen.sweep or chosen.fit or chosen.rank)
     on_gpu = DEVICE == "cuda"
@@ -250,9 +252,9 @@ def main() -> int:
         print(f"{ratings}, made in {time.perf_counter() - start:.0f} s", flush=True)
         judged = on_gpu and chosen.ratings == RATINGS
         if every or chosen.pairs:
-            missed += pairs(ratings, judged)
+            missed += pairs(ratings, judged, chosen.checked)
         if every or chosen.sweep:
-            missed += sweep(ratings)
+            missed += sweep(ratings, chosen.checked)
         if every or chosen.fit:
             missed += fit(ratings, judged)
         del ratings
