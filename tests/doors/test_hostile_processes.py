@@ -93,6 +93,23 @@ def test_interrupts_while_loading_are_quiet():
         assert process.returncode in (0, 130) and "Traceback" not in said, (delay, process.returncode, said)
 
 
+def test_an_interrupt_inside_an_import_comes_a_moment_later():
+    """Callbacks of the import machinery print what is raised in them, and go on."""
+    code = """if True:
+        import signal, time
+        from discreet.cli import _interrupt
+        signal.signal(signal.SIGINT, _interrupt)
+        inside = "signal.raise_signal(signal.SIGINT)\\nprint('went on')"
+        exec(compile(inside, "<frozen importlib._bootstrap>", "exec"))
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            print("and ended")
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50)
+    assert done.stdout.split("\n")[:2] == ["went on", "and ended"] and done.stderr == ""
+
+
 def test_failures_as_json_are_one_document(tmp_path):
     path = tmp_path / "ratings.csv"
     path.write_text("user,item,rating\nann,tea,9\n")

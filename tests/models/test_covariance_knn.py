@@ -18,6 +18,7 @@ from discreet.models.sums import pair_sums
 from discreet.models.sums.pair_sums import CONSTANTS, PairSums
 from discreet.populations.population import exact_total
 from discreet.populations.rehearsal import rehearse
+from discreet.privacy.unit import Bound
 
 SCALE = dc.Scale(1, 5)
 BASES = ([3, 3, 3, 3], [1, 5, 3, 2], [4.2, 3.1, 2.5, 3.6])
@@ -533,8 +534,9 @@ def test_an_unknown_engine_is_refused():
 
 
 def test_an_engine_needs_whole_numbers():
-    with pytest.raises(InputError, match="needs a finish: only whole numbers are the same on every engine"):
-        dc.Contribution("sums", (1,), lambda ratings: np.zeros(1), on_torch=lambda ratings: np.zeros(1))
+    bounds = (Bound("user", "l2", 1.0),)
+    with pytest.raises(InputError, match="needs a finish or most_users: only exact sums are the same on every engine"):
+        dc.Contribution("sums", (1,), lambda ratings: np.zeros(1), bounds, on_torch=lambda ratings: np.zeros(1))
 
 
 def test_an_old_release_with_an_engine_among_its_settings_is_read(tmp_path):

@@ -287,6 +287,8 @@ def test_by_keyboard_alone(page):
     page.keyboard.press("Enter")
     assert page.locator("#own b").inner_text() == second
     page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "jump"  # to the recommendations, on a phone
+    page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowLeft")
     checked = page.evaluate("document.activeElement.getAttribute('aria-label')")

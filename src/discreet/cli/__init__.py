@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 from typing import Any
 
 
@@ -16,7 +17,7 @@ def main() -> None:
     if VARIABLE in os.environ:
         answer_shells()
     if leaves:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, _interrupt)
     try:
         app(prog_name="discreet")
     except KeyboardInterrupt:
@@ -24,6 +25,14 @@ def main() -> None:
     finally:
         if leaves:
             signal.signal(signal.SIGINT, _leave)  # nor when all is done
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    """As Python does, but a moment later where it is importing: what is raised in there may be lost, and printed."""
+    if frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+        threading.Timer(0.01, os.kill, (os.getpid(), number)).start()
+    else:
+        raise KeyboardInterrupt
 
 
 def _leave(_signal: int, _frame: Any) -> None:
