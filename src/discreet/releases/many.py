@@ -1,7 +1,8 @@
 """The best items of very many users, a block at a time: on the processor, or by torch with the same lists.
 
 Scores by torch are those of the processor up to rounding. Where the order of a user's best items, or which is the last
-of them, hangs on less than rounding can do, that user is scored on the processor: so lists are the same.
+of them, hangs on less than ``NEARLY_EQUAL``, that user is scored on the processor. So lists are the same as long as
+rounding moves scores by less than that: five times what was measured, which is no proof.
 """
 
 from collections.abc import Iterator

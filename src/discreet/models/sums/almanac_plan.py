@@ -45,7 +45,8 @@ PURPOSES: tuple[Purpose, ...] = ("both", "ratings", "ranking")
 class _Constants:
     """Chosen on splits with the seeds 501 to 516 of MovieLens 100K, 1M and latest-small, FilmTrust and MovieTweetings.
 
-    Those of ``benchmarks/robust.py`` are others. Shares are of μ².
+    The seeds of ``benchmarks/robust.py`` are others. The weights of sums were held against synthetic ratings too;
+    ``ratings_of_a_pattern`` rests on FilmTrust and MovieTweetings alone, between which it lies. Shares are of μ².
     """
 
     census_share: float = 0.01

@@ -43,7 +43,9 @@ from discreet.types import Doubles, Floats, Indices
 
 @dataclass(frozen=True)
 class _Constants:
-    """Chosen on splits with the seeds 501 to 503 of all data of ``benchmarks/robust.py`` but MovieLens 1M.
+    """Chosen on splits with the seeds 501 to 503 of the data of ``benchmarks/robust.py``; none was set on MovieLens 1M.
+
+    ``ratings_of_a_user`` rests on FilmTrust and MovieTweetings alone, between which it lies.
 
     Shares are of epsilon.
     """
