@@ -144,6 +144,10 @@ class Averages:
         """Of all ratings."""
         return np.asarray(self.counts / max(float(self.counts.sum()), CONSTANTS.tiny))
 
+    def at_home(self, features: AnyArray, factors: AnyArray, width: float) -> UserRegression:
+        """Users' own regressions."""
+        return covariates(self.base, self.unknown, self.counts, features, factors, width)
+
 
 @dataclass(frozen=True, eq=False)
 class ItemSide:

@@ -3,8 +3,9 @@
 One rating touches two cells of the item sums, so Laplace noise is two to three times smaller there than Gaussian noise.
 Pairs of items touch many cells and need Gaussian noise. So looks come in this order, each with a share of epsilon: a
 first look with Laplace noise, at how many pairs users rate (:mod:`~discreet.models.sums.census`) and at the item sums;
-item sums again with Laplace noise; and then, where they pay, pairs with Gaussian noise, which get all of delta. The
-first look is small: Laplace noise does not split without loss.
+item sums again, and how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`), with Laplace noise;
+and then, where they pay, pairs with Gaussian noise, which get all of delta. The first look is small: Laplace noise does
+not split without loss.
 
 With n_i the denoised counts of items:
 
@@ -21,7 +22,7 @@ With n_i the denoised counts of items:
     for ranking   counts alone: the items for which q √R is largest, of those with R ≥ 24 and q ≥ 40%, if S ≥ 25
     for both      likewise, with twice the C: products and counts with equal weights where the rule for ratings asks for
                   them, among as many items as the geometric mean of both rules; else counts, where R ≥ 45
-    otherwise     item sums with all that is left; so too where pairs would get less than 30% of epsilon, or users have
+    otherwise     item sums with all that is left; so too where pairs would get less than 28% of epsilon, or users have
                   few ratings
 
 **Guarantee.** All Laplace looks come before the only one with Gaussian noise, and each is charged when it is asked: the
@@ -54,6 +55,8 @@ class _Constants:
     """For how many pairs users rate."""
     first_share: float = 0.03
     """For the first look at item sums."""
+    scales_share: float = 0.02
+    """For how wide priors at home should be, unless the release is for rankings alone."""
     sums_for_ratings: float = 1.2
     """The relative weight of sums beside counts, if the release is for ratings."""
     sums_for_both: float = 1.0
@@ -67,7 +70,7 @@ class _Constants:
     ratings_of_a_user: float = 22.0
     """The least number of ratings that the user of a rating has, about: the square of Σ n_i over the trace. With fewer,
     nobody gets much out of pairs."""
-    least_pair_share: float = 0.3
+    least_pair_share: float = 0.28
     """With less, pairs are not worth asking for."""
     bias_deviation: float = 0.12
     """Of items, in widths of the scale."""
@@ -99,7 +102,7 @@ class _Constants:
     @property
     def laplace_beside_pairs(self) -> float:
         """What looks with Laplace noise take where pairs are asked for."""
-        return self.trace_share + self.first_share + self.again_beside_pairs
+        return self.trace_share + self.first_share + self.scales_share + self.again_beside_pairs
 
 
 CONSTANTS = _Constants()
@@ -141,11 +144,11 @@ def check(population: Population) -> None:
 
 def next_looks(purpose: Purpose, trace: float, counts: Doubles, population: Population) -> NextLooks:
     """What to ask for next."""
-    left = 1 - CONSTANTS.trace_share - CONSTANTS.first_share
+    left = left_after_first(purpose)
     clearness = clearness_of(counts, population)
     again = CONSTANTS.again_beside_pairs
     if purpose != "ranking":
-        again = least_share(counts, population, CONSTANTS.cost_for_both if purpose == "both" else CONSTANTS.cost)
+        again = least_share(purpose, counts, population)
     pairs = left - again
     many = float(counts.sum()) ** 2 >= CONSTANTS.ratings_of_a_user * trace**2
     if clearness < CONSTANTS.clear_for_counts or pairs < CONSTANTS.least_pair_share or not many:
@@ -163,9 +166,21 @@ def next_looks(purpose: Purpose, trace: float, counts: Doubles, population: Popu
     return NextLooks(again, pairs, fewer) if fewer and purpose != "ratings" else NextLooks(left)
 
 
-def least_share(counts: Doubles, population: Population, most: float) -> float:
-    """The least share of epsilon with which item sums cost at most so much accuracy, against all that is left."""
+def left_after_first(purpose: Purpose) -> float:
+    """What the first look leaves, and the one at priors."""
     left = 1 - CONSTANTS.trace_share - CONSTANTS.first_share
+    return left if purpose == "ranking" else left - CONSTANTS.scales_share
+
+
+def size_by(trace: float, counts: Doubles) -> tuple[float, float]:
+    """About how many users and ratings there are: n ratings each, where the trace is users times √n."""
+    ratings = max(float(counts.sum()), 1.0)
+    return min(max(trace, 0.0) ** 2 / ratings, ratings), ratings
+
+
+def least_share(purpose: Purpose, counts: Doubles, population: Population) -> float:
+    """The least share of epsilon with which item sums cost little accuracy, against all that is left."""
+    left, most = left_after_first(purpose), CONSTANTS.cost_for_both if purpose == "both" else CONSTANTS.cost
     shares = np.arange(CONSTANTS.again_beside_pairs, left, 0.05)
     best = uncertainty_of(counts, population, left)
     for share in shares:
