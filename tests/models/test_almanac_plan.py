@@ -138,7 +138,7 @@ def test_with_the_unit_rating_the_shares_are_all_that_is_left():
     for purpose in PURPOSES:
         left = 1 - plan.trace_share - plan.first_share - (0 if purpose == "ranking" else plan.scales_share)
         for size in (0.1, 3.0, 30.0, 300.0, 3000.0):
-            for trace in (-100.0, 0.0, 200.0, 400.0, 1_000.0, 4_000.0, 4_000_000.0):
+            for trace in (-100.0, 0.0, 200.0, 400.0, 1_100.0, 4_000.0, 4_000_000.0):
                 counts = np.full(120, size) * np.linspace(3, 0.1, 120)
                 looks = rating_plan.next_looks(purpose, trace, counts, population)
                 assert looks.again + looks.pairs == pytest.approx(left)
