@@ -136,13 +136,15 @@ def test_with_the_unit_rating_the_shares_are_all_that_is_left():
     population = rating_server()
     plan, chosen = rating_plan.CONSTANTS, set()
     for purpose in PURPOSES:
-        left = 1 - plan.trace_share - plan.first_share - (0 if purpose == "ranking" else plan.scales_share)
         for size in (0.1, 3.0, 30.0, 300.0, 3000.0):
             for trace in (-100.0, 0.0, 200.0, 400.0, 1_100.0, 4_000.0, 4_000_000.0):
                 counts = np.full(120, size) * np.linspace(3, 0.1, 120)
-                looks = rating_plan.next_looks(purpose, trace, counts, population)
-                assert looks.again + looks.pairs == pytest.approx(left)
-                assert looks.again > 0
+                first = rating_plan.first_looks(purpose, trace, population)
+                looks = rating_plan.next_looks(purpose, trace, counts, population, first)
+                asked = plan.trace_share, first.items, first.scales, looks.again, looks.pairs
+                assert sum(asked) == pytest.approx(1)
+                assert first.items + looks.again > 0.25
+                assert (looks.again == 0) == (first.scales == 0 and first.items > 0.9)
                 assert (looks.pairs > 0) == (looks.items > 1)
                 assert not looks.products or purpose != "ranking"
                 assert looks.pairs == 0 or looks.products or purpose != "ratings"

@@ -46,7 +46,7 @@ def _one_in(items: Indices, count: int) -> bool:
         own = np.uint64(item + 1) * np.uint64(0x9E3779B97F4A7C15)
         own ^= own >> np.uint64(29)
         mixed += own * own
-    return (mixed >> np.uint64(32)) % np.uint64(count) == 0
+    return bool((mixed >> np.uint64(32)) % np.uint64(count) == 0)
 
 
 @njit(cache=True, parallel=True)
@@ -69,7 +69,7 @@ def left_out_errors(
 
     >>> one = np.ones((1, 1))
     >>> data = np.array([0, 2], dtype=np.int64), np.zeros(2, dtype=np.int32), np.array([1, 3], dtype=np.float32)
-    >>> left_out_errors(*data, 0 * one[0], one, one[0], one, 9, 1).tolist()  # 1 − 3/2 and 3 − 1/2
+    >>> left_out_errors(*data, 0 * one[0], one, one[0], one, 9, 1).round(9).tolist()  # 1 − 3/2 and 3 − 1/2
     [[6.5]]
     """
     users, d, count = len(indptr) - 1, rows.shape[1], len(penalties)

@@ -198,7 +198,7 @@ class Almanac:
             counts = seen.counts_with(said, averages)
         averages = replace(averages, base=base, unknown=unknown, counts=counts)
         at_home = averages.at_home(features, factors, population.catalogue.scale.width)
-        scales = asked_scales(purpose, at_home, census.size, population, plan.scales_share)
+        scales = asked_scales(at_home, census.size, population, 0 if purpose == "ranking" else plan.scales_share)
         progress(2, 3, "what own fits leave")
         rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
         if tried is not None:
@@ -214,18 +214,19 @@ class Almanac:
         self, population: Population, purpose: Purpose, progress: Progress
     ) -> dict[str, AnyArray]:
         """The same where single ratings are hidden (:mod:`~discreet.models.sums.rating_plan`)."""
-        plan, size = rating_plan.CONSTANTS, len(population.catalogue)
-        features = self._features(population.catalogue)
-        trace = float(population.sum(trace_of_users(), plan.trace_share)[0])
-        seen = SeenItems.ask(rating_plan.item_sums(population, purpose), population, plan.first_share, "laplace")
+        size, features = len(population.catalogue), self._features(population.catalogue)
+        trace = float(population.sum(trace_of_users(), rating_plan.CONSTANTS.trace_share)[0])
+        first = rating_plan.first_looks(purpose, trace, population)
+        seen = SeenItems.ask(rating_plan.item_sums(population, purpose), population, first.items, "laplace")
         progress(1, 3, "item sums")
         known = seen.averages(features, SWEEPS.most_items)
-        looks = rating_plan.next_looks(purpose, trace, known.counts, population)
-        seen = seen.again(population, looks.again)
+        looks = rating_plan.next_looks(purpose, trace, known.counts, population, first)
+        if looks.again > 0:
+            seen = seen.again(population, looks.again)
         averages = seen.averages(features, SWEEPS.most_items)
         at_home = averages.at_home(features, np.zeros((size, 0)), population.catalogue.scale.width)
         known_size = rating_plan.size_by(trace, averages.counts)
-        scales = asked_scales(purpose, at_home, known_size, population, plan.scales_share)
+        scales = asked_scales(at_home, known_size, population, first.scales)
         progress(2, 3, "item sums")
         rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
         if looks.pairs > 0:

@@ -30,7 +30,6 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.kernels.left_out import left_out_errors
 from discreet.models.home.user_regression import PARTS, UserRegression
-from discreet.models.sums.almanac_plan import Purpose
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.privacy.lattice import most_on_lattice, on_lattice
@@ -126,10 +125,10 @@ class PriorLosses:
 
 
 def asked_scales(
-    purpose: Purpose, known: UserRegression, size: tuple[float, float], population: Population, share: float
+    known: UserRegression, size: tuple[float, float], population: Population, share: float
 ) -> dict[str, AnyArray]:
-    """The released array, by one look; none where nobody will ask for ratings. ``size``: users, and their ratings."""
-    if purpose == "ranking":
+    """The released array, by one look; none without a share. ``size`` is how many users and ratings there are."""
+    if share <= 0:
         return {}
     asked = PriorLosses.of(known, *size, population.unit).contribution
     return {"prior_scales": scales_of(population.sum(asked, share), population.deviation(asked, share))}

@@ -5,7 +5,7 @@ Pairs of items touch many cells and need Gaussian noise. So looks come in this o
 first look with Laplace noise, at how many pairs users rate (:mod:`~discreet.models.sums.census`) and at the item sums;
 item sums again, and how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`), with Laplace noise;
 and then, where they pay, pairs with Gaussian noise, which get all of delta. The first look is small: Laplace noise does
-not split without loss.
+not split without loss. Where the number of pairs says that none could be seen, item sums get all that is left at once.
 
 With n_i the denoised counts of items:
 
@@ -36,6 +36,7 @@ import numpy as np
 
 from discreet.models.sums.almanac_plan import CONSTANTS as PLAN
 from discreet.models.sums.almanac_plan import Purpose
+from discreet.models.sums.census import trace_of_users
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.models.sums.pair_sums import PairSums
 from discreet.populations.population import Population
@@ -109,6 +110,19 @@ CONSTANTS = _Constants()
 
 
 @dataclass(frozen=True)
+class FirstLooks:
+    """Shares of epsilon: for the first look at item sums, and for how wide priors at home should be."""
+
+    items: float
+    scales: float
+
+    @property
+    def left(self) -> float:
+        """What remains for item sums again, and for pairs."""
+        return 1 - CONSTANTS.trace_share - self.items - self.scales
+
+
+@dataclass(frozen=True)
 class NextLooks:
     """Shares of epsilon, which sum to what the first look left; among how many items pairs are asked for, and how."""
 
@@ -142,13 +156,25 @@ def check(population: Population) -> None:
     population.deviation(NextLooks(0.0).pair_sums(population, rows, base).contribution)
 
 
-def next_looks(purpose: Purpose, trace: float, counts: Doubles, population: Population) -> NextLooks:
+def first_looks(purpose: Purpose, trace: float, population: Population) -> FirstLooks:
+    """All for item sums, if R stays below its bounds for any K and whatever the items are, as far as the trace says."""
+    usual = FirstLooks(CONSTANTS.first_share, 0.0 if purpose == "ranking" else CONSTANTS.scales_share)
+    fewest = min(PLAN.fewest_items, len(population.catalogue))
+    likely = trace + 2 * population.deviation(trace_of_users(), CONSTANTS.trace_share)
+    most = likely / threshold(population, fewest, usual.left - CONSTANTS.again_beside_pairs)[-1]
+    least = CONSTANTS.ratio_for_counts if purpose == "ranking" else CONSTANTS.ratio_for_counts_beside
+    return usual if most >= least else FirstLooks(1 - CONSTANTS.trace_share, 0.0)
+
+
+def next_looks(purpose: Purpose, trace: float, counts: Doubles, population: Population, first: FirstLooks) -> NextLooks:
     """What to ask for next."""
-    left = left_after_first(purpose)
+    left = first.left
+    if left <= 0:
+        return NextLooks(0.0)
     clearness = clearness_of(counts, population)
     again = CONSTANTS.again_beside_pairs
     if purpose != "ranking":
-        again = least_share(purpose, counts, population)
+        again = least_share(counts, population, left, CONSTANTS.cost_for_both if purpose == "both" else CONSTANTS.cost)
     pairs = left - again
     many = float(counts.sum()) ** 2 >= CONSTANTS.ratings_of_a_user * trace**2
     if clearness < CONSTANTS.clear_for_counts or pairs < CONSTANTS.least_pair_share or not many:
@@ -166,21 +192,14 @@ def next_looks(purpose: Purpose, trace: float, counts: Doubles, population: Popu
     return NextLooks(again, pairs, fewer) if fewer and purpose != "ratings" else NextLooks(left)
 
 
-def left_after_first(purpose: Purpose) -> float:
-    """What the first look leaves, and the one at priors."""
-    left = 1 - CONSTANTS.trace_share - CONSTANTS.first_share
-    return left if purpose == "ranking" else left - CONSTANTS.scales_share
-
-
 def size_by(trace: float, counts: Doubles) -> tuple[float, float]:
     """About how many users and ratings there are: n ratings each, where the trace is users times √n."""
     ratings = max(float(counts.sum()), 1.0)
     return min(max(trace, 0.0) ** 2 / ratings, ratings), ratings
 
 
-def least_share(purpose: Purpose, counts: Doubles, population: Population) -> float:
-    """The least share of epsilon with which item sums cost little accuracy, against all that is left."""
-    left, most = left_after_first(purpose), CONSTANTS.cost_for_both if purpose == "both" else CONSTANTS.cost
+def least_share(counts: Doubles, population: Population, left: float, most: float) -> float:
+    """The least share of epsilon with which item sums cost at most so much accuracy, against all that is left."""
     shares = np.arange(CONSTANTS.again_beside_pairs, left, 0.05)
     best = uncertainty_of(counts, population, left)
     for share in shares:
@@ -208,11 +227,15 @@ def shares_and_ratios(trace: float, counts: Doubles, population: Population, sha
     """q and R for K from 1 on, as many as pairs may be asked for."""
     falling = np.sort(counts)[::-1]
     covered = (np.cumsum(falling) / max(float(falling.sum()), 1e-9))[: PLAN.most_items]
-    sizes = np.arange(1, len(covered) + 1)
+    return covered, np.sqrt(covered) * max(trace, 0.0) / threshold(population, len(covered), share)
+
+
+def threshold(population: Population, items: int, share: float) -> Doubles:
+    """The spectral threshold 2 s √K above, for K from 1 on."""
     base = np.zeros(len(population.catalogue), dtype=np.float32)
-    asked = NextLooks(0.0, share, len(sizes)).pair_sums(population, np.arange(len(sizes), dtype=np.int32), base)
+    asked = NextLooks(0.0, share, items).pair_sums(population, np.arange(items, dtype=np.int32), base)
     noise = asked.deviations(population.deviation(asked.contribution, share))[1]
-    return covered, np.sqrt(covered) * max(trace, 0.0) / (2 * noise * np.sqrt(sizes))
+    return 2 * noise * np.sqrt(np.arange(1, items + 1))
 
 
 def items_for_products(covered: Doubles, ratios: Doubles) -> int:
