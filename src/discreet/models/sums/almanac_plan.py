@@ -17,6 +17,8 @@ pays. With n_i the denoised counts of items:
                       fewer where R would fall below 35; none if these have less than 40% of the ratings, or users fewer
                       than 10. A part is asked for first: if no pattern but popularity stands out in it, no more is
 
+A small look before pairs asks how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`).
+
 ``purpose`` says what the release is for. For ratings alone there are no pairs; for ranking alone there are no sweeps,
 and sums of ratings get a small part beside counts.
 
@@ -53,6 +55,8 @@ class _Constants:
     """For how many users rate how much."""
     first_share: float = 0.2
     """For the first look at item sums."""
+    scales_share: float = 0.02
+    """For how wide priors at home should be, unless the release is for rankings alone."""
     sums_for_ratings: float = 1.5
     """The relative weight of sums beside counts, if the release is for ratings."""
     sums_for_both: float = 0.5
@@ -152,6 +156,7 @@ def next_looks(
 ) -> NextLooks:
     """What to ask for next; with ``tried``, what went to pairs in which nothing stood out, no more pairs."""
     left = 1 - CONSTANTS.census_share - CONSTANTS.first_share - tried
+    left -= 0.0 if purpose == "ranking" else CONSTANTS.scales_share
     without = purpose == "ratings" or tried > 0
     items = 0 if without else items_in_pairs(census, counts, population, left)
     clearness = clearness_of(counts, population)
