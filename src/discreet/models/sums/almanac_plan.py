@@ -49,8 +49,9 @@ class _Constants:
     """Chosen on splits with the seeds 501 to 516 of MovieLens 100K, 1M and latest-small, FilmTrust and MovieTweetings.
 
     The seeds of ``benchmarks/robust.py`` are others. The weights of sums were held against synthetic ratings too;
-    ``ratings_of_a_pattern`` rests on FilmTrust and MovieTweetings alone, between which it lies; what is about many factors
-    on synthetic ratings of 48,000 users, as in ``benchmarks/almanac.py --scale``, with the seed 11. Shares are of μ².
+    ``ratings_of_a_pattern`` rests on FilmTrust and MovieTweetings alone, between which it lies; what is about many
+    factors, on synthetic ratings of 48,000 users, as in ``benchmarks/almanac.py --scale``, with the seed 11. Shares are
+    of μ².
     """
 
     census_share: float = 0.01
