@@ -7,7 +7,7 @@ import numpy as np
 from discreet.models.denoise.co_occurrence import taste_factors
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.sums.pair_sums import PairSums, Weighting, weight_of_a_rating
-from discreet.types import AnyArray, Doubles, Floats
+from discreet.types import AnyArray, Doubles, Floats, Indices
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class _Constants:
 
 
 CONSTANTS = _Constants()
+MOST_TASTES = 256
+"""The largest number of taste factors where none was given: a fit at home with so many still takes milliseconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,3 +77,18 @@ def _sampling_variance(weighting: Weighting, noise: float) -> float:
     if weighting == "user, l2":
         return CONSTANTS.sampling_variance_of_users
     return CONSTANTS.sampling_variance_with_noise if noise > 0 else CONSTANTS.sampling_variance
+
+
+def padded(size: int, places: Indices, found: AnyArray, most: int) -> Floats:
+    """Factors of all items, ``most`` columns of them: zeros where there are none."""
+    every = np.zeros((size, most), dtype=np.float32)
+    if found.shape[1]:
+        every[places, : found.shape[1]] = found[:, :most]
+    return every
+
+
+def only_found(arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
+    """The same arrays, taste factors without the columns that hold zeros alone; one column is always there."""
+    kept = arrays["taste_factors"].any(axis=0)
+    kept[:1] = True
+    return arrays | {"taste_factors": np.ascontiguousarray(arrays["taste_factors"][:, kept])}
