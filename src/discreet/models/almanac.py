@@ -49,7 +49,7 @@ from discreet.kernels.gpu_logit import LogitOnDevice
 from discreet.kernels.gpu_pairs import best_device
 from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.item_biases import denoised
-from discreet.models.denoise.pair_factors import MOST_TASTES, PairFactors, only_found, padded
+from discreet.models.denoise.pair_factors import PairFactors, as_wide_as_needed, padded
 from discreet.models.denoise.prior import informed
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
 from discreet.models.denoise.private_als import ALSQueries, Averages, refined
@@ -96,7 +96,7 @@ class Almanac:
         only where everything is decided beforehand: without a purpose or a delta.
     factors, taste_factors
         The largest number of factors of ratings, and of who rates what; with few data or much noise there are fewer.
-        None for as many factors of who rates what as noise leaves, up to 256, and a release that holds no others.
+        A release has 64 columns for the latter, or this number if it is smaller; where more were found, 128 or 256.
     items
         Among how many items pairs are asked for, the most rated. None for the public rule.
     features
@@ -122,7 +122,7 @@ class Almanac:
 
     audience: int = 1000
     factors: int = 40
-    taste_factors: int | None = None
+    taste_factors: int = 256
     items: int | None = None
     features: bool = True
     pair_share: float | None = None
@@ -132,8 +132,8 @@ class Almanac:
     takes_prior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for name, value in (("audience", self.audience), ("factors", self.factors), ("taste_factors", self._tastes)):
-            require_whole(name, value, 1)
+        for name in ("audience", "factors", "taste_factors"):
+            require_whole(name, getattr(self, name), 1)
         if self.items is not None:
             require_whole("items", self.items, 2)
         if self.pair_share is not None:
@@ -157,7 +157,7 @@ class Almanac:
             by_user = population.unit is not None and population.unit.name == "user"
             fit = self._fit_by_what_is_seen if by_user else self._fit_for_ratings_hidden
             arrays = fit(population, self.purpose, progress)
-        return Release.of(self, population, only_found(arrays) if self.taste_factors is None else arrays)
+        return Release.of(self, population, as_wide_as_needed(arrays))
 
     def chooses_on_the_way(self, population: Population) -> bool:
         """Whether answers decide what is asked for next: with a purpose, and a delta."""
@@ -207,7 +207,7 @@ class Almanac:
         if tried is not None:
             rows = tried.pairs.listed
             more = tried.again(population, (1 - plan.tried_share) * looks.pairs)
-            found = more.factors(counts, sums.typical_weight, seen.deviation, self._tastes)
+            found = more.factors(counts, sums.typical_weight, seen.deviation, self.taste_factors)
             counts[rows] = found.counts / sums.typical_weight
         progress(3, 3, "pairs of items")
         arrays = self._averages(averages) | scales | self._padded(size, every, factors, rows, found.tastes)
@@ -254,7 +254,7 @@ class Almanac:
     ) -> PairFactors:
         answer, deviation = population.sum(asked, share), population.deviation(asked, share)
         return PairFactors.of(
-            pairs, answer, deviation, counts, count_noise, most=self.factors, most_tastes=self._tastes
+            pairs, answer, deviation, counts, count_noise, most=self.factors, most_tastes=self.taste_factors
         )
 
     def _averages(self, known: Averages) -> dict[str, AnyArray]:
@@ -300,7 +300,7 @@ class Almanac:
         """Counts and co-occurrence counts alone (:mod:`~discreet.models.denoise.interactions`)."""
         size, features = len(population.catalogue), self._features(population.catalogue).shape[1] > 0
         queries = queries_for(population, self.audience, self.items, self.pair_share, features)
-        found = fit_interactions(replace(queries, products=False), population, self._tastes, progress)
+        found = fit_interactions(replace(queries, products=False), population, self.taste_factors, progress)
         nothing = np.zeros(size, dtype=np.float32)
         return {
             "mean": np.ones(1, dtype=np.float32),
@@ -314,11 +314,7 @@ class Almanac:
     ) -> dict[str, AnyArray]:
         """Both kinds of factors, with zeros for the rest."""
         own = padded(size, rows, factors, self.factors)
-        return {"item_factors": own, "taste_factors": padded(size, listed, tastes, self._tastes)}
-
-    @property
-    def _tastes(self) -> int:
-        return MOST_TASTES if self.taste_factors is None else self.taste_factors
+        return {"item_factors": own, "taste_factors": padded(size, listed, tastes, self.taste_factors)}
 
     def _features(self, catalogue: Catalogue, ages: int = AGES) -> Floats:
         found = item_features(catalogue, ages)
@@ -334,7 +330,7 @@ class Almanac:
             UNKNOWN,
             COUNTS,
             Array("item_factors", "float32", ("items", self.factors)),
-            Array("taste_factors", "float32", ("items", self.taste_factors or "tastes")),
+            Array("taste_factors", "float32", ("items", "tastes")),
             *((PRIOR_SCALES,) if "prior_scales" in names else ()),
             *(SUMS if "noisy_sums" in names else ()),
         )

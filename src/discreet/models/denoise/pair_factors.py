@@ -27,8 +27,8 @@ class _Constants:
 
 
 CONSTANTS = _Constants()
-MOST_TASTES = 256
-"""The largest number of taste factors where none was given: a fit at home with so many still takes milliseconds."""
+USUAL_WIDTH = 64
+"""How many columns taste factors have in a release, whatever was found, unless more were."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +87,16 @@ def padded(size: int, places: Indices, found: AnyArray, most: int) -> Floats:
     return every
 
 
-def only_found(arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
-    """The same arrays, taste factors without the columns that hold zeros alone; one column is always there."""
-    kept = arrays["taste_factors"].any(axis=0)
-    kept[:1] = True
-    return arrays | {"taste_factors": np.ascontiguousarray(arrays["taste_factors"][:, kept])}
+def as_wide_as_needed(arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
+    """The same arrays, taste factors with the usual columns, or with twice or four times as many if these are needed.
+
+    So a release grows only where more patterns were found, and of small data its shapes tell nothing.
+
+    >>> factors = np.zeros((2, 256), dtype=np.float32)
+    >>> [as_wide_as_needed({"taste_factors": factors + (np.arange(256) < q)})["taste_factors"].shape for q in (0, 65)]
+    [(2, 64), (2, 128)]
+    """
+    factors, width = arrays["taste_factors"], USUAL_WIDTH
+    while factors[:, width:].any():
+        width *= 2
+    return arrays | {"taste_factors": np.ascontiguousarray(factors[:, :width])}
