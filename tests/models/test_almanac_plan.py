@@ -118,7 +118,7 @@ def test_the_shares_are_all_that_is_left():
 
 def test_the_clearer_items_are_the_more_is_asked_of_sweeps():
     census = everyone_rates(60, 10_000)
-    assert [factors_for(clear, census) for clear in (1, 24, 30, 60, 1000)] == [0, 0, 2, 4, 8]
+    assert [factors_for(clear, census) for clear in (1, 24, 30, 60, 400, 1000)] == [0, 0, 2, 4, 8, 16]
     assert factors_for(1000, everyone_rates(5, 10_000)) == 1
     assert factors_for(1000, everyone_rates(60, 0)) == 0
 

@@ -123,6 +123,8 @@ def test_one_user_in_so_many_is_asked_by_their_own_ratings_alone():
     later = ratings.select_users(np.arange(1000, 2000))
     assert np.array_equal(losses(known, later, one_in=10).any(axis=1), asked[1000:])
     assert PriorLosses.of(known, 100 * CONSTANTS.users, 1e9, dc.User()).one_in == 100
+    wide = regression(rng, 60, features=100)
+    assert PriorLosses.of(wide, 100 * CONSTANTS.users, 1e9, dc.User()).one_in > 300
 
 
 def test_noise_alone_changes_little():

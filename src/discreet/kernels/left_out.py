@@ -11,31 +11,11 @@ Sums are in one order and no product is fused, so a user's errors are the same t
 import numpy as np
 
 from discreet.kernels.compiling import njit, prange
+from discreet.kernels.own_fits import eliminate
 from discreet.types import Doubles, Floats, Indices, Offsets
 
 LEAST_PIVOT = 1e-12
 """Of a matrix that only rounding made singular."""
-
-
-@njit(cache=True)
-def _factorise(gram: Doubles) -> None:
-    """Overwrite the lower triangle of a matrix by its Cholesky factor."""
-    for a in range(len(gram)):
-        for b in range(a + 1):
-            total = gram[a, b]
-            for k in range(b):
-                total -= gram[a, k] * gram[b, k]
-            gram[a, b] = np.sqrt(max(total, LEAST_PIVOT)) if a == b else total / gram[b, b]
-
-
-@njit(cache=True)
-def _forward(triangle: Doubles, vector: Doubles) -> None:
-    """Overwrite a vector by the solution of L x = vector."""
-    for a in range(len(vector)):
-        total = vector[a]
-        for k in range(a):
-            total -= triangle[a, k] * vector[k]
-        vector[a] = total / triangle[a, a]
 
 
 @njit(cache=True)
@@ -78,33 +58,37 @@ def left_out_errors(
         first, last = indptr[u], indptr[u + 1]
         if first == last or (one_in > 1 and not _one_in(items[first:last], one_in)):
             continue
-        step = -(-(last - first) // most)
-        gram, moment, targets = np.zeros((d, d)), np.zeros(d), np.empty(last - first)
+        left_out = np.arange(first, last, -(-(last - first) // most))
+        gram, wide, inverse = np.zeros((d, d)), np.empty((d, d + 1 + len(left_out))), np.empty(d)
+        moment = np.zeros(d)
         for at in range(first, last):
             i = items[at]
             row, target = rows[i], (np.float64(values[at]) - base[i]) * roots[i]
-            targets[at - first] = target
             for a in range(d):
                 moment[a] += target * row[a]
-                for b in range(a + 1):
-                    gram[a, b] += row[a] * row[b]
+                x, cells = row[a], gram[a]
+                for b in range(a, d):
+                    cells[b] += x * row[b]
         for g in range(count):
-            triangle, solved = gram.copy(), moment.copy()
             for a in range(d):
-                triangle[a, a] += penalties[g, a]
-            _factorise(triangle)
-            _forward(triangle, solved)
-            total, left_out = 0.0, 0
-            for at in range(first, last, step):
+                wide[a, a:d] = gram[a, a:]
+                wide[a, a] += penalties[g, a]
+                wide[a, d] = moment[a]
+                for j in range(len(left_out)):
+                    wide[a, d + 1 + j] = rows[items[left_out[j]], a]
+            eliminate(wide, inverse, LEAST_PIVOT)
+            expected, leverages = np.zeros(len(left_out)), np.zeros(len(left_out))
+            for a in range(d):
+                x, cells = wide[a, d], wide[a, d + 1 :]
+                for j in range(len(left_out)):
+                    expected[j] += x * cells[j]
+                    leverages[j] += cells[j] * cells[j]
+            total = 0.0
+            for j in range(len(left_out)):
+                at = left_out[j]
                 i = items[at]
-                own = rows[i].copy()
-                _forward(triangle, own)
-                expected, leverage = 0.0, 0.0
-                for a in range(d):
-                    expected += own[a] * solved[a]
-                    leverage += own[a] * own[a]
-                error = (targets[at - first] - expected) / max(1 - leverage, LEAST_PIVOT) / roots[i]
+                target = (np.float64(values[at]) - base[i]) * roots[i]
+                error = (target - expected[j]) / max(1 - leverages[j], LEAST_PIVOT) / roots[i]
                 total += error * error
-                left_out += 1
-            found[u, g] = total * (last - first) / left_out
+            found[u, g] = total * (last - first) / len(left_out)
     return found

@@ -51,7 +51,9 @@ class _Constants:
     left_out: int = 24
     """How many ratings of a user are left out in turn, at most."""
     users: int = 30_000
-    """About so many take part: more would make it slow, and the noise no smaller than it need be."""
+    """About so many take part at most: more would make it slow, and noise matters no more for so many."""
+    cells: float = 6e7
+    """Where a user's regression has d columns, about this over d² take part, for the same reason."""
 
 
 CONSTANTS = _Constants()
@@ -84,7 +86,8 @@ class PriorLosses:
         """For about so many users and ratings, by noisy answers; with Laplace noise where single ratings are hidden."""
         norm: Norm = "l1" if unit is not None and unit.name == "rating" else "l2"
         users = max(users, 1.0)
-        return cls(known, max(ratings / users, 1.0), max(1, round(users / CONSTANTS.users)), norm)
+        most = min(CONSTANTS.users, CONSTANTS.cells / known.rows.shape[1] ** 2)
+        return cls(known, max(ratings / users, 1.0), max(1, round(users / most)), norm)
 
     @property
     def contribution(self) -> Contribution:
