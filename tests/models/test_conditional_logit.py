@@ -83,7 +83,7 @@ def test_the_signal_of_an_eigenvalue_is_what_its_eigenvector_has_of_it() -> None
     assert np.abs(np.mean(errors, axis=0)).max() < 0.1 * 2 * np.sqrt(size)
 
 
-def test_weak_patterns_are_used_as_far_as_they_are_signal(monkeypatch) -> None:
+def test_weak_patterns_are_used_as_far_as_they_are_signal(monkeypatch: pytest.MonkeyPatch) -> None:
     weights, counts, shape = planted(size=300, patterns=60)
     rng = np.random.default_rng(7)
     noise = np.triu(rng.normal(size=weights.shape), 1) * 0.3
