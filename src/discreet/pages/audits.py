@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.results import Audit
-from discreet.pages.drawing import NARROW, NARROW_DOTS, WIDTH, Picture, altair, needs_altair, plot, styled
+from discreet.pages.drawing import NARROW, NARROW_DOTS, WIDTH, Picture, altair, needs_altair, plot, scaled, styled
 from discreet.pages.style import INK, LINE, QUIET, SERIES
 
 BINS = 48
@@ -41,20 +41,12 @@ def distributions_chart(audit: Audit) -> Picture:
             for middle, share in zip(middles, shares, strict=True)
         ]
     top = 1.16 * tallest or 1.0  # room for words above
-    y = alt.Y(
-        "share:Q",
-        scale=alt.Scale(domain=[0, top], nice=False),
-        axis=alt.Axis(title=f"share of {_what(audit)}", format=".0%", tickCount=4),
-        stack=None,
-    )
+    what = "runs" if audit.method == "runs" else "canaries"
+    y = scaled(alt.Y, "share:Q", [0, top], title=f"share of {what}", format=".0%", tickCount=4).stack(None)
 
     def draw(width: int, title: str, line_at: str) -> Any:
         base = plot(values).encode(
-            x=alt.X(
-                "score:Q",
-                scale=alt.Scale(domain=[low, high], nice=False),
-                axis=alt.Axis(title=title, tickCount=7, grid=False),
-            ),
+            x=scaled(alt.X, "score:Q", [low, high], title=title, tickCount=7, grid=False),
             y=y,
             color=alt.Color(
                 "side:N",
@@ -119,11 +111,8 @@ def epsilon_chart(audit: Audit) -> Picture:
             ),
         )
         most = 1.1 * max(value for _, value, _ in rows) or 1.0
-        x = alt.X(
-            "epsilon:Q",
-            scale=alt.Scale(domain=[0, most], nice=False),
-            axis=alt.Axis(title="epsilon", tickCount=6 if width == WIDTH else 3, grid=True, gridColor=LINE),
-        )
+        ticks = 6 if width == WIDTH else 3
+        x = scaled(alt.X, "epsilon:Q", [0, most], title="epsilon", tickCount=ticks, grid=True, gridColor=LINE)
         layers = [
             base.mark_rule(strokeWidth=5, opacity=0.28, strokeCap="round").encode(x=x, x2="start:Q"),
             base.mark_circle(size=130, opacity=1).encode(x=x),
@@ -157,10 +146,6 @@ def _range(audit: Audit) -> tuple[float, float]:
 
 def _median(scores: np.ndarray) -> str:
     return f"{float(np.median(scores)):.3g}" if len(scores) else "not known"
-
-
-def _what(audit: Audit) -> str:
-    return "runs" if audit.method == "runs" else "canaries"
 
 
 def _counted(audit: Audit) -> str:

@@ -15,15 +15,17 @@ from discreet.pages.drawing import (
     Picture,
     altair,
     colours,
+    dashes,
     needs_altair,
     plot,
+    scaled,
     shapes,
     styled,
     ticks_between,
 )
 from discreet.pages.placing import place_names
 from discreet.pages.privacy_charts import is_sweep, privacy_chart
-from discreet.pages.style import DASHES, INK, QUIET, SERIES
+from discreet.pages.style import INK, QUIET
 from discreet.pages.words import count_of, display_name, file_name, is_error, leading_metrics, meaning, ordered_rows
 
 
@@ -97,14 +99,14 @@ def metric_chart(results: Results, metric: str, *, width: int = WIDTH) -> Pictur
         axis = alt.Axis(title=f"{label} ({better})", tickCount=5 if width > NARROW else 3, grid=True)
         base = plot(values).encode(
             y=alt.Y("model:N", sort=order, axis=alt.Axis(title=None, labelFontSize=13, domain=False, labelPadding=10)),
-            color=_model_colour(results),
+            color=_by_model(alt.Color, results, colours),
         )
         layers = [
             base.mark_rule(strokeWidth=5, opacity=0.28, strokeCap="round").encode(
                 x=alt.X("low:Q", axis=axis, scale=scale), x2="high:Q", description="note:N"
             ),
             base.mark_point(filled=True, size=130, opacity=1).encode(
-                x=alt.X("mean:Q", scale=scale), shape=_model_shape(results), description="note:N"
+                x=alt.X("mean:Q", scale=scale), shape=_by_model(alt.Shape, results, shapes), description="note:N"
             ),
             base.mark_text(align="left", fontSize=12.5, fontWeight=600, color=INK).encode(
                 x=alt.value(width + 14), text="text:N", color=alt.value(INK)
@@ -150,20 +152,13 @@ def speed_chart(results: Results, metric: str, *, width: int = HALF) -> Picture:
     ]
 
     def draw(width: int, height: int) -> Any:
-        ticks = ticks_between(float(10 ** across[0]), float(10 ** across[1]), most=7 if width > NARROW else 4)
+        ends = (10**across).tolist()
+        ticks = ticks_between(*ends, most=7 if width > NARROW else 4)
         dots = plot(values).encode(
-            x=alt.X(
-                "seconds:Q",
-                scale=alt.Scale(type="log", domain=(10**across).tolist(), nice=False),
-                axis=alt.Axis(title="seconds to fit, log scale", format="~g", values=ticks),
-            ),
-            y=alt.Y(
-                "mean:Q",
-                scale=alt.Scale(domain=[float(bottom), float(top)], nice=False, zero=False),
-                axis=alt.Axis(title=f"{label}, better is up", tickCount=5),
-            ),
-            color=_model_colour(results),
-            shape=_model_shape(results),
+            x=scaled(alt.X, "seconds:Q", ends, log=True, title="seconds to fit, log scale", format="~g", values=ticks),
+            y=scaled(alt.Y, "mean:Q", [float(bottom), float(top)], title=f"{label}, better is up", tickCount=5),
+            color=_by_model(alt.Color, results, colours),
+            shape=_by_model(alt.Shape, results, shapes),
             description="note:N",
         )
         x = (np.log10(seconds) - across[0]) / (across[1] - across[0]) * width
@@ -219,19 +214,12 @@ def error_chart(results: Results) -> Picture:
 
     def draw(width: int, columns: int) -> Any:
         base = plot(values).encode(
-            x=alt.X(
-                "x:Q", scale=alt.Scale(domain=[0, end], nice=False), axis=alt.Axis(title="off by at most", tickCount=6)
-            ),
-            y=alt.Y(
-                "share:Q",
-                scale=alt.Scale(domain=[0, 1]),
-                axis=alt.Axis(title="share of held-out ratings", format=".0%", tickCount=5),
-            ),
-            color=_model_colour(results, named, columns),
+            x=scaled(alt.X, "x:Q", [0, end], title="off by at most", tickCount=6),
+            y=scaled(alt.Y, "share:Q", [0, 1], title="share of held-out ratings", format=".0%", tickCount=5),
+            color=_by_model(alt.Color, results, colours, named, columns),
         )
-        lines = base.mark_line(strokeWidth=2.2, interpolate="monotone").encode(
-            strokeDash=_model_dash(results, named, columns)
-        )
+        dash = _by_model(alt.StrokeDash, results, dashes, named, columns)
+        lines = base.mark_line(strokeWidth=2.2, interpolate="monotone").encode(strokeDash=dash)
         touch = base.mark_circle(size=60, opacity=0).encode(description="note:N")
         rows_of_legend = -(-len(named) // columns)
         height = max(200, 318 - 20 * rows_of_legend) if width > NARROW else 240  # as tall as its neighbour
@@ -251,34 +239,12 @@ def error_chart(results: Results) -> Picture:
     )
 
 
-def _model_colour(results: Results, named: Sequence[str] = (), columns: int = 4) -> Any:
-    """One colour for each model, the same in every picture of results; a legend of the ones to be named."""
-    alt = altair()
-    models = [row.model for row in results.rows]
-    scale = alt.Scale(domain=models, range=colours(len(models)))
-    return alt.Color("model:N", scale=scale, legend=_legend(named, columns))
-
-
-def _model_shape(results: Results) -> Any:
-    """After ten models the colours come again, in another shape."""
-    alt = altair()
-    models = [row.model for row in results.rows]
-    return alt.Shape("model:N", scale=alt.Scale(domain=models, range=shapes(len(models))), legend=None)
-
-
-def _model_dash(results: Results, named: Sequence[str], columns: int) -> Any:
-    """The same for lines."""
-    alt = altair()
-    models = [row.model for row in results.rows]
-    dashes = [DASHES[position // len(SERIES) % len(DASHES)] for position in range(len(models))]
-    return alt.StrokeDash("model:N", scale=alt.Scale(domain=models, range=dashes), legend=_legend(named, columns))
-
-
-def _legend(named: Sequence[str], columns: int) -> Any:
-    alt = altair()
-    if not named:
-        return None
-    return alt.Legend(title=None, orient="bottom", columns=columns, symbolType="stroke", values=list(named))
+def _by_model(channel: Any, results: Results, looks: Any, named: Sequence[str] = (), columns: int = 4) -> Any:
+    """One colour, shape or dash for each model, the same in every picture of results; a legend of those to be named."""
+    alt, models = altair(), [row.model for row in results.rows]
+    legend = alt.Legend(title=None, orient="bottom", columns=columns, symbolType="stroke", values=list(named))
+    scale = alt.Scale(domain=models, range=looks(len(models)))
+    return channel("model:N", scale=scale, legend=legend if named else None)
 
 
 def _seconds(seconds: float | None) -> str:

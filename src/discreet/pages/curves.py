@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import require
-from discreet.pages.drawing import HALF, NARROW, Picture, altair, colours, needs_altair, plot, styled
+from discreet.pages.drawing import HALF, NARROW, Picture, altair, colours, needs_altair, plot, scaled, styled
 from discreet.pages.rendering import render
 from discreet.pages.style import QUIET
 
@@ -87,19 +87,17 @@ def curves_chart(
 
     def draw(width: int, columns: int) -> Any:
         base = plot(values).encode(
-            x=alt.X(
+            x=scaled(
+                alt.X,
                 "x:Q",
-                scale=alt.Scale(
-                    type="log" if log_x else "linear", domain=_domain(min(across), max(across), log_x), nice=False
-                ),
-                axis=alt.Axis(
-                    title=x,
-                    labelExpr="datum.value",
-                    grid=False,
-                    values=sorted(set(across)),
-                    labelOverlap="greedy",
-                    labelSeparation=5,
-                ),
+                _domain(min(across), max(across), log_x),
+                log=log_x,
+                title=x,
+                labelExpr="datum.value",
+                grid=False,
+                values=sorted(set(across)),
+                labelOverlap="greedy",
+                labelSeparation=5,
             ),
             color=alt.Color(
                 "series:N",
@@ -108,11 +106,7 @@ def curves_chart(
                 legend=alt.Legend(title=None, orient="bottom", columns=columns, symbolType="circle", symbolOpacity=1),
             ),
         )
-        height = alt.Y(
-            "y:Q",
-            scale=alt.Scale(domain=[min(heights) - room, max(heights) + room], zero=False, nice=False),
-            axis=alt.Axis(title=y, tickCount=5),
-        )
+        height = scaled(alt.Y, "y:Q", [min(heights) - room, max(heights) + room], title=y, tickCount=5)
         layers: list[Any] = [
             base.mark_line(strokeWidth=2.2).encode(y=height, strokeDash=dash),
             base.mark_rule(strokeWidth=4, opacity=0.28, strokeCap="round").encode(y=alt.Y("low:Q"), y2="high:Q"),

@@ -4,7 +4,7 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import require
-from discreet.pages.drawing import HALF, Picture, altair, needs_altair, plot, styled
+from discreet.pages.drawing import HALF, Picture, altair, needs_altair, plot, scaled, styled
 from discreet.pages.style import INK, PALE, SERIES
 
 
@@ -25,11 +25,7 @@ def popularity_chart(ratings: Ratings, most: int = 300) -> Picture:
     ranks = np.unique(np.append(np.linspace(0, len(counts) - 1, min(most, len(counts))).astype(int), [0, head - 1]))
     values = [{"rank": int(rank) + 1, "ratings": int(counts[rank]), "head": bool(rank < head)} for rank in ranks]
     base = plot(values).encode(
-        x=alt.X(
-            "rank:Q",
-            scale=alt.Scale(domain=[1, len(counts)], nice=False),
-            axis=alt.Axis(title="items, most rated first", format=",d", tickCount=6),
-        ),
+        x=scaled(alt.X, "rank:Q", [1, len(counts)], title="items, most rated first", format=",d", tickCount=6),
         y=alt.Y("ratings:Q", axis=alt.Axis(title="ratings", format=",d", tickCount=5)),
     )
     tail = base.mark_area(color=PALE, opacity=1, interpolate="monotone")

@@ -5,8 +5,8 @@ one of ten series), so that a page can give each role another colour in the dark
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import wraps
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, ParamSpec
 from discreet.errors import require
 from discreet.extras import load_extra
 from discreet.files import write_whole
-from discreet.pages.style import FONT, INK, LINE, QUIET, SERIES, SHAPES
+from discreet.pages.style import DASHES, FONT, INK, LINE, QUIET, SERIES, SHAPES
 
 WIDTH, HALF = 620, 430  # a picture across the page, and one of two beside each other
 P = ParamSpec("P")
@@ -59,34 +59,23 @@ class Picture:
         """Whether there is a chart: there is none where the extra ``pictures`` is not installed."""
         return self.chart is not None
 
-    def svg(self) -> str:
-        """The picture as SVG text, without a background."""
-        return self._svg(self.chart)
+    def svg(self, background: str = "transparent") -> str:
+        """The picture as SVG text, without a background unless one is named."""
+        return str(vl_convert().vegalite_to_svg(self.chart.properties(background=background).to_dict()))
 
     def narrow_svg(self) -> str | None:
         """The same for a narrow page, or None."""
-        return None if self.narrow is None else self._svg(self.narrow)
-
-    def _svg(self, chart: Any) -> str:
-        return str(vl_convert().vegalite_to_svg(chart.properties(background="transparent").to_dict()))
+        return None if self.narrow is None else replace(self, chart=self.narrow).svg()
 
     def png(self) -> bytes:
         """The picture as PNG on white, two pixels to a point."""
-        return bytes(vl_convert().vegalite_to_png(self._spec("white"), scale=2))
+        return bytes(vl_convert().vegalite_to_png(self.chart.properties(background="white").to_dict(), scale=2))
 
     def save(self, path: str | Path) -> None:
         """Write the picture as ``.svg`` or ``.png``, whole or not at all."""
         path = Path(path)
         require(path.suffix in (".svg", ".png"), f"a picture is saved as .svg or .png, got {path.name!r}")
-        if path.suffix == ".svg":
-            write_whole(path, str(vl_convert().vegalite_to_svg(self._spec("white"))).encode())
-        else:
-            write_whole(path, self.png())
-
-    def _spec(self, background: str) -> dict[str, Any]:
-        vl_convert()  # first, since there may be no chart
-        spec: dict[str, Any] = self.chart.properties(background=background).to_dict()
-        return spec
+        write_whole(path, self.svg("white").encode() if path.suffix == ".svg" else self.png())
 
 
 UNDRAWN = Picture(name="undrawn", title="", caption="", alt="", chart=None)
@@ -136,6 +125,18 @@ def shapes(count: int) -> list[str]:
     40
     """
     return [SHAPES[position // len(SERIES) % len(SHAPES)] for position in range(count)]
+
+
+def dashes(count: int) -> list[tuple[int, ...]]:
+    """The same for lines."""
+    return [DASHES[position // len(SERIES) % len(DASHES)] for position in range(count)]
+
+
+def scaled(channel: Any, field: str, domain: Sequence[float], *, log: bool = False, **axis: Any) -> Any:
+    """An axis, ``alt.X`` or ``alt.Y``, that ends where its domain does."""
+    alt = altair()
+    scale = alt.Scale(type="log" if log else "linear", domain=list(domain), nice=False, zero=False)
+    return channel(field, scale=scale, axis=alt.Axis(**axis))
 
 
 def plot(values: list[dict[str, Any]]) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.errors import InputError
 from discreet.evaluation.results import Results, Row
-from discreet.pages.drawing import NARROW, Picture, altair, colours, needs_altair, plot, styled
+from discreet.pages.drawing import NARROW, Picture, altair, colours, needs_altair, plot, scaled, styled
 from discreet.pages.style import INK, QUIET
 from discreet.pages.words import display_name, is_error, leading_metrics, meaning, ordered_rows
 
@@ -174,15 +174,15 @@ def _panel(results: Results, panel: Panel, names: dict[str, str], width: int, he
         labelLimit=320,
         offset=6,
     )
-    x = alt.X(
+    x = scaled(
+        alt.X,
         "x:Q",
-        scale=alt.Scale(type="log", domain=across, nice=False),
-        axis=alt.Axis(
-            title=f"epsilon for {_unit(panel)}, log scale: less is more private",
-            values=[*epsilons, *([exact] if panel.exact else [])],
-            labelExpr=f"datum.value > {epsilons[-1]} ? 'no noise' : format(datum.value, '~g')",
-            grid=False,
-        ),
+        across,
+        log=True,
+        title=f"epsilon for {_unit(panel)}, log scale: less is more private",
+        values=[*epsilons, *([exact] if panel.exact else [])],
+        labelExpr=f"datum.value > {epsilons[-1]} ? 'no noise' : format(datum.value, '~g')",
+        grid=False,
     )
     y_scale = alt.Scale(domain=[worst, best], zero=False, nice=False)
     y = alt.Y("y:Q", scale=y_scale, axis=alt.Axis(title=f"{label}, better is up", tickCount=5))
