@@ -5,24 +5,14 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from discreet.audit.bounds import (
-    Bound,
-    Cut,
-    Interval,
-    apply_bound,
-    best_cut,
-    epsilon_bound,
-    greatest_bound,
-    mu_bound,
-    mu_interval,
-)
+from discreet.audit import bounds
 from discreet.audit.learning import Sides
 from discreet.errors import InputError
 from discreet.privacy.spend import Spend
 from discreet.types import Doubles
 
 LIKELIHOOD = "likelihood of the noisy sums"
-EVEN_ODDS = Cut(0.0, above=True, for_present=True)
+EVEN_ODDS = bounds.Cut(0.0, above=True, for_present=True)
 CAUTION = 0.02
 """Choices are made by bounds that are wrong this much less often: of many candidates one is always lucky."""
 NEARLY_AS_GOOD = 1.5
@@ -34,9 +24,9 @@ class Verdict:
     """Which attack was judged, where it cut (for μ, where that was measured), and the bounds that follow."""
 
     attack: str
-    cut: Cut
+    cut: bounds.Cut
     epsilon: float
-    mu: Interval | None
+    mu: bounds.Interval | None
     absent: Doubles
     present: Doubles
 
@@ -66,30 +56,32 @@ def judge(
     True
     """
     risk = (1 - confidence) / (1 if ratios is None else 2)
-    epsilons, mus = epsilon_bound(delta, CAUTION * risk), mu_bound(CAUTION * risk)
+    epsilons, mus = bounds.epsilon_bound(delta, CAUTION * risk), bounds.mu_bound(CAUTION * risk)
     attack, greatest = "", -1.0
     for name, (absent, present) in scores.items():
-        _, found = best_cut(absent[:chosen_on], present[:chosen_on], epsilons if ratios is None or pure > 0 else mus)
+        _, found = bounds.best_cut(
+            absent[:chosen_on], present[:chosen_on], epsilons if ratios is None or pure > 0 else mus
+        )
         if not attack or found > greatest * NEARLY_AS_GOOD:
             attack, greatest = name, found
     absent, present = scores[attack]
     before, after = (absent[:chosen_on], present[:chosen_on]), (absent[chosen_on:], present[chosen_on:])
-    cut, _ = best_cut(*before, epsilons)
+    cut, _ = bounds.best_cut(*before, epsilons)
     middle, mu = cut, None
     if ratios is not None:
         if any(side.any() for side in ratios) and (attack == LIKELIHOOD or pure > 0):
             middle, mu = EVEN_ODDS, _mu(EVEN_ODDS, ratios, risk / 2)
         if attack != LIKELIHOOD:
-            learned = best_cut(*before, mus)[0]
+            learned = bounds.best_cut(*before, mus)[0]
             found_mu = _mu(learned, after, risk / 2, pure)
             if mu is None or found_mu.low > mu.low:
                 middle, mu = learned, found_mu
-    return Verdict(attack, middle, apply_bound(cut, *after, epsilon_bound(delta, risk)), mu, *after)
+    return Verdict(attack, middle, bounds.apply_bound(cut, *after, bounds.epsilon_bound(delta, risk)), mu, *after)
 
 
-def _mu(cut: Cut, scores: Sides, risk: float, pure: float = 0.0) -> Interval:
+def _mu(cut: bounds.Cut, scores: Sides, risk: float, pure: float = 0.0) -> bounds.Interval:
     many, few = cut.many_and_few(*scores)
-    return mu_interval(cut.hits(many), cut.hits(few), len(many), risk, pure)
+    return bounds.mu_interval(cut.hits(many), cut.hits(few), len(many), risk, pure)
 
 
 def check_enough_runs(runs: int, confidence: float, delta: float, epsilon: float, mu: float | None) -> None:
@@ -101,11 +93,11 @@ def check_enough_runs(runs: int, confidence: float, delta: float, epsilon: float
 and 5 is to be tested: run at least 1103
     """
     risk = (1 - confidence) / (1 if mu is None else 8)  # of the lower end of the interval that judge gives
-    bound: Bound = epsilon_bound(delta, risk) if mu is None else mu_bound(risk)
+    bound: bounds.Bound = bounds.epsilon_bound(delta, risk) if mu is None else bounds.mu_bound(risk)
     name, promised = ("epsilon", epsilon) if mu is None else ("mu", mu)
 
     def enough(judged: int) -> bool:
-        return greatest_bound(judged, bound) > promised
+        return bounds.greatest_bound(judged, bound) > promised
 
     judged = runs - 2 * (runs // 4)
     if enough(judged):
@@ -116,9 +108,10 @@ and 5 is to be tested: run at least 1103
         if most > 2**40:
             raise InputError(f"no number of runs can refute {name} {promised:.4g} at delta {delta:g}")
     most = judged + 1 + bisect_left(range(judged + 1, most), True, key=enough)
+    shown = bounds.greatest_bound(judged, bound)
     raise InputError(
-        f"with {runs} runs on each side an audit can show {'an' if name == 'epsilon' else 'a'} {name} of "
-        f"{greatest_bound(judged, bound):.3g} at most, and {promised:.4g} is to be tested: run at least {2 * most + 3}"
+        f"with {runs} runs on each side an audit can show {'an' if name == 'epsilon' else 'a'} {name} of {shown:.3g} "
+        f"at most, and {promised:.4g} is to be tested: run at least {2 * most + 3}"
     )
 
 

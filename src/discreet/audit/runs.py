@@ -7,39 +7,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.audit import learning, setting
 from discreet.audit.attack import Adversary, likelihoods
 from discreet.audit.bounds import best_cut, epsilon_bound
 from discreet.audit.canaries import pairs_for, units_for
 from discreet.audit.card import Cards
 from discreet.audit.exact import Exact
 from discreet.audit.judging import CAUTION, LIKELIHOOD, check_enough_runs, epsilon_of_mu, judge
-from discreet.audit.learning import (
-    Learner,
-    Sides,
-    canary_cells,
-    curves,
-    flat,
-    look_features,
-    numeric,
-    resized,
-    row_of_looks,
-    summaries,
-    touched_cells,
-)
 from discreet.audit.noise import SHARE, Noise
 from discreet.audit.results import Audit
-from discreet.audit.setting import (
-    Audited,
-    MakePopulation,
-    Seen,
-    beyond_claim,
-    beyond_limit,
-    check_confidence,
-    exercised,
-    false_mechanisms,
-    mu_of,
-    unbooked,
-)
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
 from discreet.errors import InputError
@@ -66,7 +42,7 @@ def audit_by_runs(
     confidence: float = 0.99,
     attacks: Attacks = "all",
     randomness: Randomness | None = None,
-    make_population: MakePopulation | None = None,
+    make_population: setting.MakePopulation | None = None,
     name: str = "",
     data: str = "",
     progress: Progress = no_progress,
@@ -103,14 +79,14 @@ def audit_by_runs(
     (True, False)
     """
     ratings = looked(ratings, "audit", [model])
-    check_confidence(confidence)
+    setting.check_confidence(confidence)
     randomness = Randomness() if randomness is None else randomness
-    audited = Audited(model, terms, randomness, make_population)
+    audited = setting.Audited(model, terms, randomness, make_population)
     if runs < FEWEST_RUNS:
         raise InputError(f"an audit needs at least {FEWEST_RUNS} runs on each side, got {runs}")
     pairs = pairs_for(ratings, terms.unit_name, device=terms.trusted == "devices")
     first, limit = audited.run(pairs[0].present, replay=True), audited.limit
-    proven, mu_proven = audited.proven(first), mu_of(first.spends)
+    proven, mu_proven = audited.proven(first), setting.mu_of(first.spends)
     confident = 1 - (1 - confidence) * (1 - SHARE)  # the tests of the noise have the rest of the risk
     check_enough_runs(runs, confidence, limit.delta, proven.epsilon if proven else limit.epsilon, mu_proven)
     exact = Exact(cap=first.cap)
@@ -138,7 +114,7 @@ def audit_by_runs(
         mu_proven=mu_proven,
         epsilon_of_mu=None if verdict.mu is None or pure > 0 else epsilon_of_mu(verdict.mu.low, limit.delta),
         canary=adversary.pair.what,
-        exercised=exercised(seen, adversary, limit.delta),
+        exercised=setting.exercised(seen, adversary, limit.delta),
         attack=verdict.attack,
         faults=(*sure_faults(audited, seen), *first.faults, *exact.sentences(), *observed.card_faults),
         noise=tuple(observed.noise.faults((1 - confidence) * SHARE)),
@@ -149,9 +125,9 @@ def audit_by_runs(
 
 
 def choose_canary(
-    audited: Audited,
+    audited: setting.Audited,
     adversaries: Sequence[Adversary],
-    first: Seen,
+    first: setting.Seen,
     runs: int,
     attacks: Attacks,
     progress: Progress = no_progress,
@@ -199,43 +175,45 @@ class Observed:
     of all runs, of the looks with Gaussian noise, from which μ is measured.
     """
 
-    scores: dict[str, Sides]
-    ratios: Sides
+    scores: dict[str, learning.Sides]
+    ratios: learning.Sides
     noise: Noise
     card_faults: list[str]
-    last: Seen
+    last: setting.Seen
 
 
-def observe(audited: Audited, adversary: Adversary, runs: int, attacks: Attacks, progress: Progress) -> Observed:
+def observe(
+    audited: setting.Audited, adversary: Adversary, runs: int, attacks: Attacks, progress: Progress
+) -> Observed:
     """Run on both sides in turn, and let every attack see every run."""
     pair, learned = adversary.pair, runs // 4
     likelihood, gaussian = np.zeros((2, runs)), np.zeros((2, runs))
-    looked, released = Learner("learned from the noisy sums", runs), Learner(RELEASE, runs)
+    looked, released = learning.Learner("learned from the noisy sums", runs), learning.Learner(RELEASE, runs)
     cards, noise = Cards(), Noise()
-    seen: Seen | None = None
+    seen: setting.Seen | None = None
     own: AnyArray = np.zeros(0, dtype=np.int64)
     for run in range(runs):
         for side, data in enumerate((pair.absent, pair.present)):
             seen = audited.run(data)
             cards.see(side, seen.release)
-            arrays = numeric(seen.release.arrays)
+            arrays = learning.numeric(seen.release.arrays)
             # Summaries come first: what comes last is cut off where shapes depend on the data.
-            head = summaries(arrays)
+            head = learning.summaries(arrays)
             if released.size is None:
-                own = canary_cells(arrays, pair) + len(head)
-            row = resized(np.concatenate([head, flat(arrays)]), released.size)
-            released.see(side, run, row, own, partial(curves, row[own]))
+                own = learning.canary_cells(arrays, pair) + len(head)
+            row = learning.resized(np.concatenate([head, learning.flat(arrays)]), released.size)
+            released.see(side, run, row, own, partial(learning.curves, row[own]))
             if attacks == "all":
                 reads = adversary.read(seen.looks)
                 likelihood[side, run], gaussian[side, run] = likelihoods(reads)
-                touched = touched_cells(reads)
-                answers = row_of_looks(reads, looked.size)
-                looked.see(side, run, answers, touched, partial(look_features, reads, answers, touched))
+                touched = learning.touched_cells(reads)
+                answers = learning.row_of_looks(reads, looked.size)
+                looked.see(side, run, answers, touched, partial(learning.look_features, reads, answers, touched))
                 if audited.proves:
                     noise.see(side, reads)
         progress(run + 1, runs, "running on both sides")
     assert seen is not None
-    scores: dict[str, Sides] = {}
+    scores: dict[str, learning.Sides] = {}
     if attacks == "all":
         scores[LIKELIHOOD] = likelihood[0, learned:], likelihood[1, learned:]
         scores |= looked.scores()
@@ -246,6 +224,11 @@ def observe(audited: Audited, adversary: Adversary, runs: int, attacks: Attacks,
     return Observed(scores, (gaussian[0], gaussian[1]), noise, cards.faults(), seen)
 
 
-def sure_faults(audited: Audited, seen: Seen) -> tuple[str, ...]:
+def sure_faults(audited: setting.Audited, seen: setting.Seen) -> tuple[str, ...]:
     """What the ledger of a fit shows by itself."""
-    return (*unbooked(seen), *beyond_claim(seen), *beyond_limit(audited, seen), *false_mechanisms(seen))
+    return (
+        *setting.unbooked(seen),
+        *setting.beyond_claim(seen),
+        *setting.beyond_limit(audited, seen),
+        *setting.false_mechanisms(seen),
+    )

@@ -115,32 +115,13 @@ def audit(
         ratings = source.load(progress)
         noted = looking_account(kept, source.data, account, ratings)
         ratings = looked(ratings, "audit", [chosen], account=noted, budget=kept)
+        shared: dict[str, Any] = {"confidence": confidence, "randomness": Randomness(seed), "progress": progress}
+        shared |= {"name": model, "data": source.name}
         if one_run:
-            found = audit_in_one_run(
-                chosen,
-                ratings,
-                terms,
-                canaries=many,
-                confidence=confidence,
-                randomness=Randomness(seed),
-                seed=seed,
-                name=model,
-                data=source.name,
-                progress=progress,
-            )
+            found = audit_in_one_run(chosen, ratings, terms, canaries=many, seed=seed, **shared)
         else:
-            found = audit_by_runs(
-                chosen,
-                ratings,
-                terms,
-                runs=RUNS if runs is None else runs,
-                confidence=confidence,
-                attacks="release" if release_only else "all",
-                randomness=Randomness(seed),
-                name=model,
-                data=source.name,
-                progress=progress,
-            )
+            shared["attacks"] = "release" if release_only else "all"
+            found = audit_by_runs(chosen, ratings, terms, runs=RUNS if runs is None else runs, **shared)
     if html is not None:
         from discreet.pages.audit_pages import write_audit
 

@@ -7,20 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import (
-    AccountOption,
-    AudienceOption,
-    BudgetUrl,
-    DataOptions,
-    Json,
-    PrivacyOptions,
-    PurposeOption,
-    Settings,
-    SeveralPrivacyOptions,
-    SplitOptions,
-    grouped,
-    this_command,
-)
+from discreet.cli import options
 from discreet.cli.progress import bar
 from discreet.cli.settings import AUTO, names_a_model, parse_models, partial_settings
 from discreet.cli.tables import document, note, say, table_of_numbers
@@ -38,7 +25,7 @@ Metrics = Annotated[
 ]
 
 
-@grouped
+@options.grouped
 def evaluate(
     *,
     models: Annotated[
@@ -47,17 +34,17 @@ def evaluate(
             metavar="MODEL...", help="Models by name; cosine:neighbours=100 has a setting, auto is what fit chooses."
         ),
     ] = [],  # noqa: B006 (typer copies it; never empty, see check_words)
-    source: DataOptions,
-    splitting: SplitOptions,
-    privacy: PrivacyOptions,
-    settings: Settings = [],  # noqa: B006 (typer copies it)
-    audience: AudienceOption = None,
-    purpose: PurposeOption = None,
+    source: options.DataOptions,
+    splitting: options.SplitOptions,
+    privacy: options.PrivacyOptions,
+    settings: options.Settings = [],  # noqa: B006 (typer copies it)
+    audience: options.AudienceOption = None,
+    purpose: options.PurposeOption = None,
     metrics: Metrics = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write a page with pictures.")] = None,
-    account: AccountOption = None,
-    budget: BudgetUrl = None,
-    json: Json = False,
+    account: options.AccountOption = None,
+    budget: options.BudgetUrl = None,
+    json: options.Json = False,
 ) -> None:
     """Measure models on ratings that they were not fitted on.
 
@@ -72,7 +59,7 @@ def evaluate(
     if html:
         from discreet.pages.comparisons import write_comparison
 
-        write_comparison(results, html, this_command())
+        write_comparison(results, html, options.this_command())
     if json:
         document(results.to_json() | {"account": noted.name})
         return
@@ -81,11 +68,11 @@ def evaluate(
         say(f"The page is {html}")
 
 
-@grouped
+@options.grouped
 def compare(
-    source: DataOptions,
-    splitting: SplitOptions,
-    privacy: SeveralPrivacyOptions,
+    source: options.DataOptions,
+    splitting: options.SplitOptions,
+    privacy: options.SeveralPrivacyOptions,
     models: Annotated[
         str | None,
         typer.Option(
@@ -94,16 +81,16 @@ def compare(
             "the best ones without).",
         ),
     ] = None,
-    settings: Settings = [],  # noqa: B006 (typer copies it)
-    audience: AudienceOption = None,
-    purpose: PurposeOption = None,
+    settings: options.Settings = [],  # noqa: B006 (typer copies it)
+    audience: options.AudienceOption = None,
+    purpose: options.PurposeOption = None,
     metrics: Metrics = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the page and its pictures.")
     ] = Path("discreet-comparison"),
-    account: AccountOption = None,
-    budget: BudgetUrl = None,
-    json: Json = False,
+    account: options.AccountOption = None,
+    budget: options.BudgetUrl = None,
+    json: options.Json = False,
 ) -> None:
     """Compare models in a table and on a page with pictures.
 
@@ -127,7 +114,7 @@ def compare(
     )
     from discreet.pages.comparisons import write_comparison
 
-    pictures = write_comparison(results, page, this_command(), pictures_too=True)
+    pictures = write_comparison(results, page, options.this_command(), pictures_too=True)
     if json:
         written = {"page": str(page), "pictures": [str(picture) for picture in pictures]}
         document(results.to_json() | written | {"account": noted.name})
@@ -148,8 +135,8 @@ class Noted:
 
 def measure(
     models: list[str],
-    source: DataOptions,
-    splitting: SplitOptions,
+    source: options.DataOptions,
+    splitting: options.SplitOptions,
     terms: "list[Terms]",
     settings: list[str],
     metrics: str | None,

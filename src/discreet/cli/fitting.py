@@ -6,30 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli import options
 from discreet.cli.budget import print_left, print_retry
 from discreet.cli.certificate import signing_key
 from discreet.cli.cluster import ClusterOptions
 from discreet.cli.models import shown
 from discreet.cli.nights import OncePer, run_name
-from discreet.cli.options import (
-    PREVIOUS,
-    AccountOption,
-    AudienceOption,
-    BudgetUrl,
-    DataOptions,
-    Json,
-    OwnModel,
-    PriorOption,
-    PrivacyOptions,
-    PurposeOption,
-    ReleaseFolder,
-    Replace,
-    RunId,
-    Settings,
-    Sign,
-    TunedOn,
-    grouped,
-)
 from discreet.cli.progress import bar
 from discreet.cli.settings import model_name, own_kind, planned_model
 from discreet.cli.tables import document, facts, note, say
@@ -39,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.fitting.fit_and_save import Fitted
 
 
-@grouped
+@options.grouped
 def fit(
     *,
     words: Annotated[
@@ -48,28 +30,28 @@ def fit(
             metavar="MODEL", help="A model by name (`discreet models`); without one, what suits is chosen (auto)."
         ),
     ] = [],  # noqa: B006 (typer copies it)
-    source: DataOptions,
-    privacy: PrivacyOptions,
+    source: options.DataOptions,
+    privacy: options.PrivacyOptions,
     wished: WishOptions,
     cluster: ClusterOptions,
-    output: ReleaseFolder,
+    output: options.ReleaseFolder,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="The same as MODEL.")] = None,
-    settings: Settings = [],  # noqa: B006 (typer copies it)
-    audience: AudienceOption = None,
-    purpose: PurposeOption = None,
-    tuned_on: TunedOn = None,
-    account: AccountOption = None,
-    run_id: RunId = None,
+    settings: options.Settings = [],  # noqa: B006 (typer copies it)
+    audience: options.AudienceOption = None,
+    purpose: options.PurposeOption = None,
+    tuned_on: options.TunedOn = None,
+    account: options.AccountOption = None,
+    run_id: options.RunId = None,
     once_per: OncePer = None,
-    budget: BudgetUrl = None,
-    replace: Replace = False,
-    sign: Sign = None,
-    prior: PriorOption = None,
+    budget: options.BudgetUrl = None,
+    replace: options.Replace = False,
+    sign: options.Sign = None,
+    prior: options.PriorOption = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Only show what would be asked for and its cost: see `discreet plan`."),
     ] = False,
-    json: Json = False,
+    json: options.Json = False,
 ) -> None:
     """Fit a model and write a release.
 
@@ -85,10 +67,10 @@ def fit(
     run_id = run_name(run_id, once_per)
     wished.check(terms)
     known = None
-    if prior is not None and (prior != PREVIOUS or output.exists()):
+    if prior is not None and (prior != options.PREVIOUS or output.exists()):
         from discreet.releases.release import Release
 
-        known = Release.load(output if prior == PREVIOUS else Path(prior))
+        known = Release.load(output if prior == options.PREVIOUS else Path(prior))
     from discreet.privacy.budget import Budget
 
     kept = Budget(budget)
@@ -194,8 +176,8 @@ def to_json(done: "Fitted", run_id: str | None, place: str) -> dict[str, Any]:
 
 def show(
     release: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a release.")],
-    model: OwnModel = None,
-    json: Json = False,
+    model: options.OwnModel = None,
+    json: options.Json = False,
 ) -> None:
     """Show what is in a release.
 

@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import (
-    PREVIOUS,
-    AccountOption,
-    AudienceOption,
-    BudgetUrl,
-    DataOptions,
-    Json,
-    PriorOption,
-    PrivacyOptions,
-    PurposeOption,
-    Settings,
-    grouped,
-)
+from discreet.cli import options
 from discreet.cli.progress import bar
 from discreet.cli.settings import model_name, planned_model
 from discreet.cli.tables import document, facts, say, table
@@ -45,28 +33,28 @@ MADE_UP = (
 )
 
 
-@grouped
+@options.grouped
 def plan(
     *,
     words: Annotated[
         list[str],
         typer.Argument(metavar="MODEL", help="A model by name; without one, what suits is chosen (auto)."),
     ] = [],  # noqa: B006 (typer copies it)
-    source: DataOptions,
-    privacy: PrivacyOptions,
+    source: options.DataOptions,
+    privacy: options.PrivacyOptions,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="The same as MODEL.")] = None,
-    settings: Settings = [],  # noqa: B006 (typer copies it)
-    audience: AudienceOption = None,
-    purpose: PurposeOption = None,
-    prior: PriorOption = None,
+    settings: options.Settings = [],  # noqa: B006 (typer copies it)
+    audience: options.AudienceOption = None,
+    purpose: options.PurposeOption = None,
+    prior: options.PriorOption = None,
     limit: Annotated[
         float | None,
         typer.Option(metavar="E", help="A limit for many fits (default: what is declared in the budget of DATA)."),
     ] = None,
     fast: Annotated[bool, typer.Option("--fast", help="Leave out what is tried on synthetic ratings.")] = False,
-    account: AccountOption = None,
-    budget: BudgetUrl = None,
-    json: Json = False,
+    account: options.AccountOption = None,
+    budget: options.BudgetUrl = None,
+    json: options.Json = False,
 ) -> None:
     """Show what a fit would ask for and cost, without running it.
 
@@ -76,8 +64,8 @@ def plan(
     """
     name, terms = model_name(words, model, source.data), privacy.terms()
     require(
-        prior != PREVIOUS,
-        f"a plan does not know what a fit replaces: name the release, or `fit --dry-run --prior {PREVIOUS}`",
+        prior != options.PREVIOUS,
+        f"a plan does not know what a fit replaces: name the release, or `fit --dry-run --prior {options.PREVIOUS}`",
     )
     from discreet.privacy.budget import Budget
     from discreet.releases.release import Release
@@ -100,7 +88,7 @@ def plan(
 
 def show_plan(
     name: str,
-    source: DataOptions,
+    source: options.DataOptions,
     terms: "Terms",
     settings: list[str],
     audience: int | None,

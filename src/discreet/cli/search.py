@@ -4,46 +4,34 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli import options
 from discreet.cli.fitting import named, print_paid, to_json
-from discreet.cli.options import (
-    AccountOption,
-    AudienceOption,
-    BudgetUrl,
-    DataOptions,
-    Json,
-    PrivacyOptions,
-    ReleaseFolder,
-    Replace,
-    RunId,
-    Settings,
-    grouped,
-)
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models
 from discreet.cli.tables import document, note, say
 from discreet.errors import require
 
 
-@grouped
+@options.grouped
 def search(
     *,
     models: Annotated[
         list[str], typer.Argument(metavar="MODEL...", help="The candidates; almanac:factors=5 has a setting.")
     ] = [],  # noqa: B006 (typer copies it; two at least, see below)
-    source: DataOptions,
-    privacy: PrivacyOptions,
-    output: ReleaseFolder,
+    source: options.DataOptions,
+    privacy: options.PrivacyOptions,
+    output: options.ReleaseFolder,
     metric: Annotated[str, typer.Option(metavar="NAME", help="What decides: rmse, or ndcg@100, recall@20, …")] = "rmse",
     share: Annotated[
         float, typer.Option(metavar="SHARE", help="How much of the budget the comparison itself takes.")
     ] = 0.05,
-    settings: Settings = [],  # noqa: B006 (typer copies it)
-    audience: AudienceOption = None,
-    account: AccountOption = None,
-    run_id: RunId = None,
-    budget: BudgetUrl = None,
-    replace: Replace = False,
-    json: Json = False,
+    settings: options.Settings = [],  # noqa: B006 (typer copies it)
+    audience: options.AudienceOption = None,
+    account: options.AccountOption = None,
+    run_id: options.RunId = None,
+    budget: options.BudgetUrl = None,
+    replace: options.Replace = False,
+    json: options.Json = False,
 ) -> None:
     """Find the best of several models or settings, and pay for it.
 

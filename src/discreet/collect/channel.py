@@ -11,7 +11,6 @@ added in floating point. Its mean is the rating, but for the rounding (at most h
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -21,6 +20,7 @@ from discreet.collect.windows import Integers, Windows
 from discreet.data.catalogue import Scale
 from discreet.data.history import History
 from discreet.data.report import ReportForm, UserReport
+from discreet.doors import checked_methods
 from discreet.errors import require
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.randomness import Randomness
@@ -32,15 +32,16 @@ DIGITS = 6
 SEEDED = Guarantee.none("the noise was seeded, so whoever knows the seed can take it away")
 
 
+@checked_methods
 class LocalRandomiser(Protocol):
-    """How a user perturbs ratings: a frozen dataclass with its settings."""
+    """How a user perturbs ratings: a frozen dataclass with its settings, each rating perturbed on its own."""
 
     name: ClassVar[str]
 
     @property
     def settings(self) -> dict[str, float]:
         """What a report says of it."""
-        ...
+        return dict(vars(self))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -50,6 +51,16 @@ class LocalRandomiser(Protocol):
     def channel(self, scale: Scale) -> "Channel":
         """Its law on a rating scale."""
         ...
+
+    def perturb(self, history: History, randomness: Randomness) -> UserReport:
+        """One user's report."""
+        scale = history.catalogue.scale
+        return UserReport(
+            form=form_of(self, scale, seeded=randomness.is_seeded),
+            items=tuple(history.catalogue.items[position] for position in history.items.tolist()),
+            values=self.channel(scale).perturb(history.values, randomness),
+            guarantee=str(SEEDED if randomness.is_seeded else self.guarantee),
+        )
 
 
 @dataclass(frozen=True)
@@ -121,18 +132,3 @@ class Channel:
 def form_of(mechanism: LocalRandomiser, scale: Scale, *, seeded: bool = False) -> ReportForm:
     """What every report of a mechanism has in common."""
     return ReportForm(mechanism.name, mechanism.settings, scale, mechanism.channel(scale).reported, seeded)
-
-
-def report_of(mechanism: LocalRandomiser, history: History, randomness: Randomness) -> UserReport:
-    """One user's report: every rating perturbed on its own."""
-    scale = history.catalogue.scale
-    return UserReport(
-        form=form_of(mechanism, scale, seeded=randomness.is_seeded),
-        items=tuple(_names(history)),
-        values=mechanism.channel(scale).perturb(history.values, randomness),
-        guarantee=str(SEEDED if randomness.is_seeded else mechanism.guarantee),
-    )
-
-
-def _names(history: History) -> Iterator[str]:
-    return (history.catalogue.items[position] for position in history.items.tolist())

@@ -21,16 +21,13 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import ClassVar
 
-from discreet.collect.channel import Channel, report_of
+from discreet.collect.channel import Channel, LocalRandomiser
 from discreet.collect.windows import Windows
 from discreet.data.catalogue import Scale
-from discreet.data.history import History
-from discreet.data.report import UserReport
 from discreet.doors import checked, checked_methods
 from discreet.errors import require
 from discreet.privacy.guarantee import Guarantee, Loss
 from discreet.privacy.ledger import LARGEST_EPSILON, SMALLEST_EPSILON
-from discreet.privacy.randomness import Randomness
 from discreet.privacy.unit import Rating
 
 EVERYONE = ("the recommender", "the public", "other users")
@@ -44,7 +41,7 @@ STEPS = 720_720
 @checked
 @checked_methods
 @dataclass(frozen=True, kw_only=True)
-class UniformNoise:
+class UniformNoise(LocalRandomiser):
     """Randomised perturbation as published: the rating plus noise that is uniform on [−γ, γ].
 
     With n = γ / 10⁻⁶, the noise is one of −n, …, n millionths, each with the same odds. Reports therefore lie on
@@ -81,11 +78,6 @@ class UniformNoise:
         )
 
     @property
-    def settings(self) -> dict[str, float]:
-        """What a report says of it."""
-        return {"gamma": self.gamma}
-
-    @property
     def guarantee(self) -> Guarantee:
         """None, and why."""
         if self.gamma == 0:
@@ -106,15 +98,11 @@ class UniformNoise:
         reach = round(self.gamma / GRID)
         return Channel(Windows(inputs=round(scale.width / GRID) + 1, width=2 * reach + 1), scale, GRID)
 
-    def perturb(self, history: History, randomness: Randomness) -> UserReport:
-        """One user's report."""
-        return report_of(self, history, randomness)
-
 
 @checked
 @checked_methods
 @dataclass(frozen=True, kw_only=True)
-class RandomisedResponse:
+class RandomisedResponse(LocalRandomiser):
     """k-ary randomised response on the levels of the scale: the level, or with lower odds any of the others.
 
     Of k levels the true one is drawn with p = e^ε / (e^ε + k − 1) and each other one with q = p / e^ε. Reported is the
@@ -148,11 +136,6 @@ class RandomisedResponse:
         require(math.isfinite(self.step) and self.step > 0, f"step must be positive, got {self.step:g}")
 
     @property
-    def settings(self) -> dict[str, float]:
-        """What a report says of it."""
-        return {"epsilon": self.epsilon, "step": self.step}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Epsilon for the value of one rating."""
         return for_one_value(self.epsilon)
@@ -161,15 +144,11 @@ class RandomisedResponse:
         """Its law on a rating scale."""
         return Channel(Windows.of_epsilon(levels_of(scale, self.step), 1, self.epsilon), scale, self.step, True)
 
-    def perturb(self, history: History, randomness: Randomness) -> UserReport:
-        """One user's report."""
-        return report_of(self, history, randomness)
-
 
 @checked
 @checked_methods
 @dataclass(frozen=True, kw_only=True)
-class Piecewise:
+class Piecewise(LocalRandomiser):
     """The piecewise mechanism: a number from a window around the rating, or with lower odds from anywhere.
 
     The scale is cut into M = 720,720 steps, and the window is W = M·e^(−ε/2) steps wide, the width that the
@@ -201,11 +180,6 @@ class Piecewise:
         check_epsilon(self.epsilon)
 
     @property
-    def settings(self) -> dict[str, float]:
-        """What a report says of it."""
-        return {"epsilon": self.epsilon}
-
-    @property
     def guarantee(self) -> Guarantee:
         """Epsilon for the value of one rating."""
         return for_one_value(self.epsilon)
@@ -216,10 +190,6 @@ class Piecewise:
             context.prec = 60
             width = max(1, round(STEPS * (-Decimal(self.epsilon) / 2).exp()))
         return Channel(Windows.of_epsilon(STEPS + 1, width, self.epsilon), scale, scale.width / STEPS)
-
-    def perturb(self, history: History, randomness: Randomness) -> UserReport:
-        """One user's report."""
-        return report_of(self, history, randomness)
 
 
 def for_one_value(epsilon: float) -> Guarantee:

@@ -7,19 +7,8 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError, InputError, require
+from discreet.evaluation import metrics
 from discreet.evaluation.metric_names import cut_of, is_ranking
-from discreet.evaluation.metrics import (
-    error_cdf,
-    error_sizes,
-    error_terms,
-    find_hits,
-    hit_at,
-    mrr_at,
-    ndcg_at,
-    novelty_at,
-    novelty_of,
-    recall_at,
-)
 from discreet.evaluation.results import Estimate
 from discreet.releases.recommendations import best_items
 from discreet.releases.release import Release
@@ -60,7 +49,7 @@ def _measure_ratings(
     release: Release, histories: Ratings, test: Ratings, names: Sequence[str]
 ) -> tuple[dict[str, Estimate], tuple[tuple[float, float], ...]]:
     predicted = release.predict(histories, test.user_index, test.item_index)
-    sizes = error_sizes(predicted, test.values)
+    sizes = metrics.error_sizes(predicted, test.values)
     if np.isnan(sizes).any():
         raise DiscreetError(f"{type(release.model).__name__} predicted a rating that is not a number")
     counts = np.diff(test.indptr)
@@ -70,9 +59,9 @@ def _measure_ratings(
         sums = np.bincount(test.user_index, weights=per_rating, minlength=test.n_users)
         return Estimate.over_users(sums[tested], counts[tested], root=root)
 
-    estimates = {name: over_users(error_terms(name, sizes), root=name == "rmse") for name in names}
+    estimates = {name: over_users(metrics.error_terms(name, sizes), root=name == "rmse") for name in names}
     grid = np.linspace(0, release.catalogue.scale.width, CDF_STEPS + 1)
-    shares = error_cdf(sizes, grid)
+    shares = metrics.error_cdf(sizes, grid)
     return estimates, tuple(zip(grid.tolist(), shares.tolist(), strict=True))
 
 
@@ -117,7 +106,7 @@ def ranks_of_users(
     shown = {} if shown is None else shown
     asked = {name: cut_of(name) for name in names if not name.startswith("coverage")}
     deepest = max([*asked.values(), *shown])
-    novelty = novelty_of(histories)
+    novelty = metrics.novelty_of(histories)
     per_user: dict[str, list[Doubles]] = {name: [] for name in asked}
     for first, scores in release.scorer().batches(histories, finite=finite):
         if not finite:
@@ -126,7 +115,7 @@ def ranks_of_users(
         seen = [part.select_users(block) for part in (histories, mask) if part is not None]
         best = best_items(scores, seen, deepest)
         wanted = test.select_users(block)
-        hits, held_out = find_hits(best, wanted), np.diff(wanted.indptr)
+        hits, held_out = metrics.find_hits(best, wanted), np.diff(wanted.indptr)
         for k, items in shown.items():
             items[best[:, :k][best[:, :k] >= 0]] = True
         for name, k in asked.items():
@@ -136,10 +125,10 @@ def ranks_of_users(
 
 def _of_ranking(kind: str, k: int, hits: Booleans, held_out: AnyArray, best: Indices, novelty: Doubles) -> Doubles:
     if kind == "novelty":
-        return novelty_at(k, best, novelty)
+        return metrics.novelty_at(k, best, novelty)
     if kind in ("hit", "mrr"):
-        return (hit_at if kind == "hit" else mrr_at)(k, hits)
-    return (ndcg_at if kind == "ndcg" else recall_at)(k, hits, held_out)
+        return (metrics.hit_at if kind == "hit" else metrics.mrr_at)(k, hits)
+    return (metrics.ndcg_at if kind == "ndcg" else metrics.recall_at)(k, hits, held_out)
 
 
 def _overlap(known: Ratings, test: Ratings) -> bool:

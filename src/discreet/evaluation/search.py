@@ -243,7 +243,24 @@ def _kind(contribution: Contribution) -> tuple[Any, ...]:
     return contribution.name, contribution.shape
 
 
-class Asked(Around):
+class _Shared(Around):
+    """A population that gives each question of a candidate a share of what it would give it alone."""
+
+    def __init__(self, population: Population, share: float, gaussian: bool) -> None:
+        super().__init__(population)
+        self._share, self._gaussian = share, gaussian
+
+    def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
+        """Refused: a mechanism would look at what is held out too."""
+        raise InputError(f"{mechanism.name!r} looks at all ratings, and a search holds some out: choose without it")
+
+    def deviation(self, question: Question, share: float = 1.0) -> float:
+        """Standard deviation of the noise of :meth:`sum`."""
+        asked = question if isinstance(question, Steps) else _hidden_by(self._gaussian, question)
+        return self._population.deviation(asked, share * self._share)
+
+
+class Asked(_Shared):
     """A population as one candidate sees it: part of the ratings, part of the budget, and answers that are there."""
 
     def __init__(
@@ -254,9 +271,8 @@ class Asked(Around):
         part: Callable[[Ratings], Ratings],
         answers: list[tuple[Any, Any, list[Doubles]]],
     ) -> None:
-        super().__init__(population)
-        self._share, self._gaussian, self._part = share, gaussian, part
-        self._answers, self._next = answers, 0
+        super().__init__(population, share, gaussian)
+        self._part, self._answers, self._next = part, answers, 0
 
     @property
     def guarantee(self) -> Guarantee:
@@ -295,25 +311,15 @@ class Asked(Around):
 
         return answer
 
-    def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
-        """Refused: a mechanism would look at what is held out too."""
-        raise InputError(f"{mechanism.name!r} looks at all ratings, and a search holds some out: choose without it")
-
     def _of_part(self, contribution: Contribution) -> Contribution:
         return replace(contribution, total=lambda ratings: contribution.total(self._part(ratings)))
 
-    def deviation(self, question: Question, share: float = 1.0) -> float:
-        """Standard deviation of the noise of :meth:`sum`."""
-        asked = question if isinstance(question, Steps) else _hidden_by(self._gaussian, question)
-        return self._population.deviation(asked, share * self._share)
 
-
-class DressRehearsal(Around):
+class DressRehearsal(_Shared):
     """Made-up ratings over the same items with noise as large as it will be: what is asked of them is written down."""
 
     def __init__(self, population: Population, share: float, gaussian: bool) -> None:
-        super().__init__(population)
-        self._share, self._gaussian = share, gaussian
+        super().__init__(population, share, gaussian)
         self._ratings = _made_up(population.catalogue)
         self._noise = np.random.default_rng(0)
         self.questions: list[tuple[Any, ...]] = []
@@ -342,21 +348,12 @@ class DressRehearsal(Around):
         deviation = self.deviation(steps, share)
         return StepSums(steps, deviation, lambda contribution: self._answer(contribution, share, deviation))
 
-    def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
-        """Refused as in the search."""
-        raise InputError(f"{mechanism.name!r} looks at all ratings, and a search holds some out: choose without it")
-
     def _answer(self, contribution: Contribution, share: float, deviation: float) -> Doubles:
         total = exact_total(contribution, self._ratings)
         digest = hashlib.sha256(total.tobytes()).hexdigest()
         kind = (contribution.name, contribution.shape, contribution.bounds, contribution.noise)
         self.questions.append((*kind, round(share, 12), digest))
         return total + deviation * self._noise.standard_normal(total.shape)
-
-    def deviation(self, question: Question, share: float = 1.0) -> float:
-        """As it will be."""
-        asked = question if isinstance(question, Steps) else _hidden_by(self._gaussian, question)
-        return self._population.deviation(asked, share * self._share)
 
 
 def _made_up(catalogue: Catalogue, users: int = 64, each: int = 16) -> Ratings:

@@ -96,15 +96,11 @@ class Cosine:
         mean, item_bias = item_biases(population, self.item_damping)
         compared = neighbourhood.Compared(mean + item_bias, self.centre, self.user_damping, self.presence)
         norms = np.sqrt(population.sum(neighbourhood.squares(len(population.catalogue), compared)))
-        statistics = PRODUCTS_AND_COUNTS if self.shrinkage > 0 else PRODUCTS
+        shrinkage = float(self.shrinkage)
+        statistics = PRODUCTS_AND_COUNTS if shrinkage > 0 else PRODUCTS
         blocks = neighbourhood.blocks_of_sums(population, compared, statistics, progress)
         return neighbourhood.release_of(
-            self,
-            population,
-            mean,
-            item_bias,
-            blocks,
-            lambda sums, first: cosine_rows(sums, first, norms, float(self.shrinkage)),
+            self, population, mean, item_bias, blocks, lambda sums, first: cosine_rows(sums, first, norms, shrinkage)
         )
 
     declared, prepare = neighbourhood.declared, neighbourhood.prepare

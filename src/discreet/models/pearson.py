@@ -85,16 +85,12 @@ class Pearson:
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for the biases and for the moments of all pairs of items, and release the nearest items."""
         check_population(self, population)
+        shrinkage = float(self.shrinkage)
         mean, item_bias = item_biases(population, self.item_damping)
         compared = neighbourhood.Compared(mean + item_bias, self.centre, self.user_damping)
         blocks = neighbourhood.blocks_of_sums(population, compared, MOMENTS, progress)
         return neighbourhood.release_of(
-            self,
-            population,
-            mean,
-            item_bias,
-            blocks,
-            lambda sums, first: pearson_rows(sums, first, float(self.shrinkage)),
+            self, population, mean, item_bias, blocks, lambda sums, first: pearson_rows(sums, first, shrinkage)
         )
 
     declared, prepare = neighbourhood.declared, neighbourhood.prepare

@@ -90,18 +90,8 @@ class WARP:
         for epoch in range(self.epochs):
             order = rng.permutation(ratings.n_users).astype(np.int32)
             rate, draws = self.learning_rate * self.decay**epoch, int(rng.integers(2**62))
-            warp_epoch(
-                ratings.indptr,
-                ratings.item_index,
-                order,
-                inputs,
-                outputs,
-                bias,
-                rate,
-                self.regularisation,
-                self.trials,
-                draws,
-            )
+            settings = rate, self.regularisation, self.trials, draws
+            warp_epoch(ratings.indptr, ratings.item_index, order, inputs, outputs, bias, *settings)
             progress(epoch + 1, self.epochs, "epochs")
         inputs[np.bincount(ratings.item_index, minlength=ratings.n_items) == 0] = 0
         arrays = {"inputs": inputs, "outputs": outputs, "item_bias": bias}
