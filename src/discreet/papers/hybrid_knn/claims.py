@@ -3,8 +3,9 @@
 Every claim is judged to the letter, for the corrected publication in any of its forms, and for ours (``sent``).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,8 @@ SECONDS, HOURS = 33.0, 2.5
 """As published for the matrices of MovieLens and of Netflix."""
 PAUSE = 0.05
 """Seconds by which a larger matrix may be faster, beside what chance explains."""
+SECTIONS = {2: "4.2.1", 3: "4.2.2", 4: "4.2.3", 5: "4.2.3", 6: "4.2.3", 7: "4.2.3", 8: "4.2.4", 9: "4.2.5"}
+"""Where the paper speaks of each figure."""
 MOVIELENS, NETFLIX, YAHOO = ("ml-100k",), ("netflix",), ("yahoo",)
 RUN_ON = (
     RunOn(
@@ -73,29 +76,32 @@ def claims(grid: Grid) -> Sequence[Claim]:
     rp_of_both = [Case("RP", gamma=case["gamma"]) for case in both]
     far = [case for case in dp if case["epsilon"] >= 1]
 
-    def by_gamma(seen: Seen) -> Finding:
-        found = {f"{gamma:g}": judges.falls(seen(with_gamma[gamma]), slack=SLACK) for gamma in gammas}
-        return judges.all_of(found, "gammas")
+    def said(figure: int, text: str, judge: Callable[[Seen], Finding | None], part: str = "", **more: Any) -> Claim:
+        """What the paper says about a figure, or about a part of it."""
+        return Claim(figure, text, judge, at=f"{SECTIONS[figure]}, Fig. {figure}{part}", **more)
 
-    def by_epsilon(seen: Seen) -> Finding:
-        found = {f"{epsilon:g}": judges.rises(seen(with_epsilon[epsilon]), slack=SLACK) for epsilon in epsilons}
-        return judges.all_of(found, "epsilons")
+    def by(judge: Callable[..., Finding], *lines: Sequence[Case], **how: Any) -> Callable[[Seen], Finding]:
+        return lambda seen: judge(*map(seen, lines), **how)
+
+    def close(some: Sequence[Case], beside: Sequence[Case], share: float = ACCEPTABLE) -> Callable[[Seen], Finding]:
+        return by(judges.close, some, beside, within=share)
+
+    def whatever(
+        judge: Callable[..., Finding], lines: Mapping[float, Sequence[Case]], names: str
+    ) -> Callable[[Seen], Finding]:
+        """With every value of a setting."""
+        return lambda seen: judges.all_of(
+            {f"{value:g}": judge(seen(line), slack=SLACK) for value, line in lines.items()}, names
+        )
 
     def worse(pairs: Iterable[tuple[list[Case], list[Case]]]) -> Callable[[Seen], Finding]:
         """In most cases of the first of each pair."""
         cases = [case for pair in pairs for case in zip(*pair, strict=True)]
         return lambda seen: judges.mostly_worse(seen(own for own, _ in cases), seen(than for _, than in cases))
 
-    def larger_gammas(seen: Seen) -> Finding:
-        """Every setting beside the one with the next smaller gamma."""
-        return worse((with_gamma[larger], with_gamma[smaller]) for smaller, larger in pairwise(gammas))(seen)
-
-    def smaller_epsilons(seen: Seen) -> Finding:
-        """Every setting beside the one with the next larger epsilon."""
-        return worse((with_epsilon[smaller], with_epsilon[larger]) for smaller, larger in pairwise(epsilons))(seen)
-
-    def within(seen: Seen, some: Sequence[Case], beside: Sequence[Case], share: float = ACCEPTABLE) -> Finding:
-        return judges.close(seen(some), seen(beside), within=share)
+    # Every setting beside the one with the next smaller gamma, or the next larger epsilon.
+    larger_gammas = worse((with_gamma[larger], with_gamma[smaller]) for smaller, larger in pairwise(gammas))
+    smaller_epsilons = worse((with_epsilon[smaller], with_epsilon[larger]) for smaller, larger in pairwise(epsilons))
 
     def same_average(seen: Seen) -> Finding:
         lines = seen(rp, "GAvg"), seen([NONE] * len(rp), "GAvg")
@@ -140,51 +146,30 @@ def claims(grid: Grid) -> Sequence[Claim]:
 
     def unsatisfactory(figure: int, name: str, alone: Sequence[Case]) -> Claim:
         def judge(seen: Seen) -> Finding:
-            found = within(seen, both, alone)
+            found = close(both, alone)(seen)
             return Finding(not found.holds, found.numbers)
 
-        text, at = f"what the hybrid loses beside {name} alone is not satisfactory", f"4.2.3, Fig. {figure}(c)"
-        return Claim(figure, text, judge, data=YAHOO, at=at)
+        return said(figure, f"what the hybrid loses beside {name} alone is not satisfactory", judge, "(c)", data=YAHOO)
 
+    beyond: dict[str, Any] = {"over": "epsilon", "beyond": 1.0, "within": FLAT}
     no_counterpart = {"sent": NOT_IGNORED}
     no_base = dict.fromkeys(LETTER, "with the centring of the text the averages alone are no prediction")
     return [
-        Claim(2, "RMSE rises with gamma", lambda seen: judges.rises(seen(rp), slack=SLACK), at="4.2.1, Fig. 2"),
+        said(2, "RMSE rises with gamma", by(judges.rises, rp, slack=SLACK)),
         Claim(2, "RP hardly moves the global average", same_average, at="3.2, eq. 1", not_for={"sent": NO_AVERAGES}),
         Claim(2, "RP hardly changes the covariances", same_covariances, at="3.2, eq. 2", not_for={"sent": NO_AVERAGES}),
-        Claim(2, "RP is close to no privacy at all", lambda seen: within(seen, rp, [NONE] * len(rp)), ours=True),
+        Claim(2, "RP is close to no privacy at all", close(rp, [NONE] * len(rp)), ours=True),
         ours(2, "private reports, as noisy as RP, are more accurate than RP", rp, rp),
         ours(2, "those that are as hard to guess from are, too", rp, rp, "guess"),
-        Claim(
+        said(
             3,
             "accuracy falls rapidly below epsilon 1",
-            lambda seen: judges.steeper(seen(dp), over="epsilon", below=1.0, times=RAPID, least=FLAT),
-            at="4.2.2, Fig. 3",
+            by(judges.steeper, dp, over="epsilon", below=1.0, times=RAPID, least=FLAT),
         ),
-        Claim(
-            3,
-            "beyond epsilon 1 accuracy approaches a constant",
-            lambda seen: judges.approaches(seen(dp), over="epsilon", beyond=1.0, within=FLAT),
-            at="4.2.2, Fig. 3",
-        ),
-        Claim(
-            3,
-            f"epsilon {epsilons[-1]:g} is little more accurate than 1",
-            lambda seen: judges.close(seen(far[:1]), seen(far[-1:]), within=ACCEPTABLE),
-            at="4.2.2, Fig. 3",
-        ),
-        Claim(
-            3,
-            "accuracy is flat from epsilon 1 on",
-            lambda seen: judges.flat(seen(dp), over="epsilon", beyond=1.0, within=FLAT),
-            ours=True,
-        ),
-        Claim(
-            3,
-            "DP is close to no privacy at all for epsilon of 1 or more",
-            lambda seen: within(seen, far, [NONE] * len(far)),
-            ours=True,
-        ),
+        said(3, "beyond epsilon 1 accuracy approaches a constant", by(judges.approaches, dp, **beyond)),
+        said(3, f"epsilon {epsilons[-1]:g} is little more accurate than 1", close(far[:1], far[-1:])),
+        Claim(3, "accuracy is flat from epsilon 1 on", by(judges.flat, dp, **beyond), ours=True),
+        Claim(3, "DP is close to no privacy at all for epsilon of 1 or more", close(far, [NONE] * len(far)), ours=True),
         Claim(
             3,
             "kNN on the noisy covariance beats the noisy averages alone",
@@ -193,87 +178,69 @@ def claims(grid: Grid) -> Sequence[Claim]:
             not_for=no_base,
         ),
         ours(3, "proven noise is more accurate than claimed noise", dp, dp),
-        Claim(4, "whatever gamma is, RMSE falls as epsilon grows", by_gamma, at="4.2.3, Fig. 4"),
-        Claim(4, "a larger gamma is often less accurate", larger_gammas, at="4.2.3, Fig. 4"),
-        Claim(
+        said(4, "whatever gamma is, RMSE falls as epsilon grows", whatever(judges.falls, with_gamma, "gammas")),
+        said(4, "a larger gamma is often less accurate", larger_gammas),
+        said(
             4,
             f"DP plus RP with gamma {gammas[0]:g} is more accurate than with {gammas[-1]:g}",
-            lambda seen: judges.better(seen(with_gamma[gammas[0]]), seen(with_gamma[gammas[-1]])),
+            by(judges.better, with_gamma[gammas[0]], with_gamma[gammas[-1]]),
+            "(a)",
             data=MOVIELENS,
-            at="4.2.3, Fig. 4(a)",
         ),
-        Claim(
+        said(
             4,
             "the hybrid is less accurate than DP alone in most settings",
-            lambda seen: judges.mostly_worse(seen(both), seen(dp_of_both)),
-            at="4.2.3, Fig. 4, 5",
+            by(judges.mostly_worse, both, dp_of_both),
+            ", 5",
         ),
         ours(4, "private reports with proven noise are more accurate than the hybrid", both, both),
         Claim(
             5,
             "the hybrid is sometimes more accurate than DP alone",
-            lambda seen: judges.better_somewhere(seen(both), seen(dp_of_both), slack=SLACK),
+            by(judges.better_somewhere, both, dp_of_both, slack=SLACK),
             data=NETFLIX,
             at="4.2.3, Fig. 4(b), 5(b)",
         ),
-        Claim(
-            5,
-            "most of all with a small gamma",
-            most_with_the_least,
-            data=NETFLIX,
-            at="4.2.3, Fig. 5(b)",
-        ),
-        Claim(
+        said(5, "most of all with a small gamma", most_with_the_least, "(b)", data=NETFLIX),
+        said(
             5,
             "what the hybrid loses beside DP alone is acceptable",
-            lambda seen: within(seen, both, dp_of_both),
+            close(both, dp_of_both),
             data=(*MOVIELENS, *NETFLIX),
-            at="4.2.3, Fig. 5",
         ),
         unsatisfactory(5, "DP", dp_of_both),
-        Claim(6, "whatever epsilon is, RMSE rises with gamma", by_epsilon, at="4.2.3, Fig. 6"),
-        Claim(6, "a smaller epsilon is mostly less accurate", smaller_epsilons, at="4.2.3, Fig. 6"),
-        Claim(
+        said(6, "whatever epsilon is, RMSE rises with gamma", whatever(judges.rises, with_epsilon, "epsilons")),
+        said(6, "a smaller epsilon is mostly less accurate", smaller_epsilons),
+        said(
             7,
             "the hybrid is less accurate than RP alone in most settings",
-            lambda seen: judges.mostly_worse(seen(both), seen(rp_of_both)),
+            by(judges.mostly_worse, both, rp_of_both),
+            "(a)",
             data=MOVIELENS,
-            at="4.2.3, Fig. 7(a)",
         ),
-        Claim(
-            7,
-            "what the hybrid loses beside RP alone is acceptable",
-            lambda seen: within(seen, both, rp_of_both),
-            data=MOVIELENS,
-            at="4.2.3, Fig. 7(a)",
-        ),
-        Claim(
+        said(7, "what the hybrid loses beside RP alone is acceptable", close(both, rp_of_both), "(a)", data=MOVIELENS),
+        said(
             7,
             "the hybrid loses nothing beside RP alone in any setting",
-            lambda seen: within(seen, both, rp_of_both, NOTHING),
+            close(both, rp_of_both, NOTHING),
+            "(b)",
             data=NETFLIX,
-            at="4.2.3, Fig. 7(b)",
         ),
         unsatisfactory(7, "RP", rp_of_both),
-        Claim(
-            8,
-            "running time grows with the matrix",
-            lambda seen: judges.rises(seconds(seen, times), slack=PAUSE),
-            at="4.2.4, Fig. 8",
-        ),
-        Claim(
+        said(8, "running time grows with the matrix", lambda seen: judges.rises(seconds(seen, times), slack=PAUSE)),
+        said(
             8,
             f"the hybrid runs within {SECONDS:.0f} s on a matrix of about 1000 by 1700",
             lambda seen: judges.at_most(seconds(seen, times)[-1], limit=SECONDS, unit=" s"),
+            "(a)",
             data=MOVIELENS,
-            at="4.2.4, Fig. 8(a)",
         ),
-        Claim(
+        said(
             8,
             f"the hybrid runs in less than {HOURS:g} hours on a matrix of 380,000 by 500",
             in_hours,
+            "(b)",
             data=NETFLIX,
-            at="4.2.4, Fig. 8(b)",
             not_for={"sent": "not measured"},
         ),
         Claim(
@@ -297,19 +264,12 @@ def claims(grid: Grid) -> Sequence[Claim]:
             ours=True,
             readings=["sent"],
         ),
-        Claim(
+        said(
             9,
             f"at epsilon {FIXED:g}, DP that ignores RP is more accurate than the hybrid",
-            lambda seen: judges.better(seen(ignoring), seen(fixed)),
-            at="4.2.5, Fig. 9",
+            by(judges.better, ignoring, fixed),
             not_for=no_counterpart,
         ),
-        Claim(
-            9,
-            "the RMSE difference of the two is small",
-            lambda seen: within(seen, fixed, ignoring),
-            at="4.2.5, Fig. 9",
-            not_for=no_counterpart,
-        ),
+        said(9, "the RMSE difference of the two is small", close(fixed, ignoring), not_for=no_counterpart),
         ours(9, f"at epsilon {FIXED:g} ours is more accurate than DP that ignores RP", fixed, ignoring),
     ]
