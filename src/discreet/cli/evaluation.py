@@ -15,7 +15,7 @@ from discreet.errors import InputError, UnknownNameError, require
 from discreet.fitting.outputs import check_file
 
 if TYPE_CHECKING:
-    from discreet.evaluation.results import Estimate, Results
+    from discreet.evaluation.results import Results
     from discreet.models.sums.almanac_plan import Purpose
     from discreet.populations.terms import Terms
 
@@ -235,6 +235,7 @@ def print_results(results: "Results") -> None:
     """The results as a table, with how it was made above and what it promises below."""
     from discreet.pages.comparisons import promise
     from discreet.pages.privacy_charts import is_sweep
+    from discreet.pages.words import estimated
 
     if is_sweep(results):
         print_sweep(results)
@@ -246,7 +247,7 @@ def print_results(results: "Results") -> None:
         [
             (
                 row.model,
-                *(_estimate(row.metrics.get(name)) for name in names),
+                *(estimated(row.metrics.get(name)) for name in names),
                 _number(row.fit_seconds, 2),
                 _number(row.predict_seconds, 2),
                 _number(row.peak_memory_mb, 0),
@@ -281,12 +282,6 @@ def print_sweep(results: "Results") -> None:
     if any(row.epsilon and row.promise is None for row in results.rows):
         say("None, in spite of an epsilon: the noise was seeded, or the list of items is not public.")
     say(MEASURED)
-
-
-def _estimate(estimate: "Estimate | None") -> str:
-    if estimate is None:
-        return "-"
-    return f"{estimate.mean:.4f} ±" + f"{(estimate.high - estimate.low) / 2:.4f}".removeprefix("0")
 
 
 def _number(value: float | None, digits: int) -> str:

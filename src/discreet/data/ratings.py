@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.data import sorting
 from discreet.data.catalogue import Catalogue
 from discreet.data.dealing import merged_pairs, parts_of_each_user, rows_of_users
 from discreet.data.handling import Handling, MergeRule
@@ -16,17 +17,6 @@ from discreet.data.history import History, facts_of
 from discreet.data.labels import Labels
 from discreet.data.report import ReportForm
 from discreet.data.sizes import notebook_view, plain_view
-from discreet.data.sorting import (
-    Columns,
-    indices,
-    narrow,
-    numbers,
-    pair_starts,
-    placed,
-    shuffled,
-    sorting_order,
-    stable_order,
-)
 from discreet.doors import checked_methods
 from discreet.errors import library_for, require
 from discreet.looks import Looks
@@ -113,12 +103,12 @@ class Ratings:
         user_facts: Mapping[str, AnyArray] | None = None,
     ) -> "Ratings":
         """Sort columns in any order into ratings. Two linear passes, no more than a second copy in memory."""
-        user_index = indices("user_index", user_index, len(users))
-        item_index = indices("item_index", item_index, len(catalogue))
+        user_index = sorting.indices("user_index", user_index, len(users))
+        item_index = sorting.indices("item_index", item_index, len(catalogue))
         require(len(user_index) == len(item_index), "user_index and item_index must have one entry for each rating")
-        values = numbers("values", values, len(user_index)).astype(np.float32, copy=False)
-        times = None if times is None else narrow(numbers("times", times, len(user_index)))
-        order = sorting_order(user_index, item_index, len(users), len(catalogue))
+        values = sorting.numbers("values", values, len(user_index)).astype(np.float32, copy=False)
+        times = None if times is None else sorting.narrow(sorting.numbers("times", times, len(user_index)))
+        order = sorting.sorting_order(user_index, item_index, len(users), len(catalogue))
         if order is not None:
             user_index, item_index, values = user_index[order], item_index[order], values[order]
             times = None if times is None else times[order]
@@ -193,17 +183,17 @@ class Ratings:
         return sp.csr_array((self.values, self.item_index, self.indptr), shape=(self.n_users, self.n_items), copy=False)
 
     @cached_property
-    def by_item(self) -> Columns:
+    def by_item(self) -> sorting.Columns:
         """The same ratings item by item; within an item by user."""
-        order = stable_order(self.item_index, self.n_items)
+        order = sorting.stable_order(self.item_index, self.n_items)
         counts = np.bincount(self.item_index, minlength=self.n_items)
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return Columns(indptr, self.user_index[order], self.values[order])
+        return sorting.Columns(indptr, self.user_index[order], self.values[order])
 
     @cached_property
     def has_repeats(self) -> bool:
         """Whether some user rated some item more than once."""
-        return not pair_starts(self.user_index, self.item_index).all()
+        return not sorting.pair_starts(self.user_index, self.item_index).all()
 
     def history(self, user: str) -> History:
         """The own ratings of one user, named by label."""
@@ -260,7 +250,7 @@ class Ratings:
 
         A guarantee for what is left says that somebody chose it.
         """
-        there = indices("positions", positions, self.n_users)
+        there = sorting.indices("positions", positions, self.n_users)
         require(bool(np.all(there[1:] > there[:-1])), "positions must be increasing, each user once")
         return self._with_users_at(there, self.handling.after_selection(of_users=True))
 
@@ -310,7 +300,7 @@ class Ratings:
         listed = Labels.of(names, what="user")
         places = np.array([listed.positions.get(name, -1) for name in self.users], dtype=np.int32)
         require(bool((places >= 0).all()), "a user with ratings is not in the list of users: list everybody")
-        order = stable_order(places[self.user_index], len(listed))  # within a user the order by item stays
+        order = sorting.stable_order(places[self.user_index], len(listed))  # within a user the order by item stays
         return replace(
             self,
             users=listed,
@@ -318,7 +308,7 @@ class Ratings:
             item_index=self.item_index[order],
             values=self.values[order],
             times=None if self.times is None else self.times[order],
-            user_facts={name: placed(column, places, len(listed)) for name, column in self.user_facts.items()},
+            user_facts={name: sorting.placed(column, places, len(listed)) for name, column in self.user_facts.items()},
             handling=self.handling.with_listed_users(),
             tags=None,
         )
@@ -342,7 +332,7 @@ class Ratings:
         """Hold out a share of all ratings at random: ``(train, test)`` over the same users."""
         require(0 < test < 1, f"test must be a share between 0 and 1, got {test}")
         held_out = np.zeros(len(self), dtype=np.bool_)
-        held_out[shuffled(len(self), seed)[: round(test * len(self))]] = True
+        held_out[sorting.shuffled(len(self), seed)[: round(test * len(self))]] = True
         both = self.of_split()
         return both._kept(~held_out, both.handling), both._kept(held_out, both.handling)
 
@@ -350,7 +340,7 @@ class Ratings:
         """``count`` pairs ``(train, test)``; every rating is in exactly one test set."""
         require(2 <= count < 2**31, f"folds must be at least 2, got {count}")
         fold = np.empty(len(self), dtype=np.uint8 if count <= 256 else np.int32)
-        fold[shuffled(len(self), seed)] = np.resize(np.arange(count, dtype=fold.dtype), len(self))
+        fold[sorting.shuffled(len(self), seed)] = np.resize(np.arange(count, dtype=fold.dtype), len(self))
         both = self.of_split()
         for number in range(count):
             yield both._kept(fold != number, both.handling), both._kept(fold == number, both.handling)
@@ -370,7 +360,7 @@ class Ratings:
         count = round(test * self.n_users) if share else int(test)
         require(0 < count < self.n_users, f"test must hold out at least one user, and not all of them, got {test}")
         held_out = np.zeros(self.n_users, dtype=np.bool_)
-        held_out[shuffled(self.n_users, seed)[:count]] = True
+        held_out[sorting.shuffled(self.n_users, seed)[:count]] = True
         both = self.of_split()
         sides = np.flatnonzero(~held_out), np.flatnonzero(held_out)
         return both._with_users_at(sides[0], both.handling), both._with_users_at(sides[1], both.handling)

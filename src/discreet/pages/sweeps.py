@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.evaluation.results import Estimate, Results, Row
+from discreet.evaluation.results import Results, Row
 from discreet.pages.curves import Rows
 from discreet.pages.page import Pictures, Section
 from discreet.pages.privacy_charts import privacy_chart
-from discreet.pages.words import display_name, is_error, leading_metrics
+from discreet.pages.words import display_name, estimated, is_error, leading_metrics
 
-NOT_MEASURED = "-"
 WORTH = {"proven": "proven", "claimed": "only claimed", None: "none"}
 
 
@@ -32,11 +31,12 @@ def grid_of(results: Results, metric: str) -> Grid:
     epsilons = [epsilon for epsilon in results.epsilons if epsilon > 0]
     body = []
     for model in results.models:
-        rows = {row.epsilon: row for row in results.rows if row.model == model and metric in row.metrics}
+        rows = [row for row in results.rows if row.model == model and metric in row.metrics]
         if not rows:
             continue
-        cells = [_cell(rows.get(epsilon, rows.get(0.0)), metric) for epsilon in (*epsilons, None)]
-        body.append((model, *cells, guarantee_of(list(rows.values()))))
+        found = {row.epsilon: row.metrics[metric] for row in rows}
+        cells = [estimated(found.get(epsilon, found.get(0.0))) for epsilon in (*epsilons, None)]
+        body.append((model, *cells, guarantee_of(rows)))
     head = ("model", *(f"epsilon {epsilon:g}" for epsilon in epsilons), "no privacy", "guarantee")
     return Grid(metric, head, tuple(body))
 
@@ -72,10 +72,3 @@ def sweep_sections(results: Results) -> list[Section]:
         better = "lower is better" if is_error(metric) else "higher is better"
         sections.append(Rows(title=f"{display_name(metric)}, {better}", columns=grid.columns, rows=grid.rows))
     return sections
-
-
-def _cell(row: Row | None, metric: str) -> str:
-    if row is None:
-        return NOT_MEASURED
-    estimate: Estimate = row.metrics[metric]
-    return f"{estimate.mean:.4f} ±" + f"{(estimate.high - estimate.low) / 2:.4f}".removeprefix("0")

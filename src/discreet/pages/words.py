@@ -1,12 +1,19 @@
 """What reports call things: metrics as people write them, what they mean, and which rows come first."""
 
-from discreet.evaluation.results import Results, Row
+from discreet.evaluation.results import Estimate, Results, Row
 
 MEASURED = (
     "What is measured here comes from held-out ratings and is not private: it is for choosing, not for publishing."
 )
 """Beside every promise of the releases that were measured."""
 SHOWN = "Nor is what is shown of the ratings themselves."
+
+
+def estimated(estimate: Estimate | None) -> str:
+    """A mean and half the width of its interval; a dash where nothing was measured."""
+    if estimate is None:
+        return "-"
+    return f"{estimate.mean:.4f} ±" + f"{(estimate.high - estimate.low) / 2:.4f}".removeprefix("0")
 
 
 def leading_metrics(results: Results) -> list[str]:

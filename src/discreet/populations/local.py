@@ -77,10 +77,7 @@ class LocalDevices(Paying):
             taking_part += ", and that each of them has at least one rating"
         return (taking_part, *super().public)
 
-    @property
-    def _users_stay(self) -> bool:
-        """Whoever receives messages sees who sent one."""
-        return True
+    _users_stay = True  # whoever receives messages sees who sent one
 
     @property
     def _users_may_leave(self) -> bool:

@@ -47,6 +47,8 @@ UNDECLARED = (
 class Paying:
     """Ratings that are looked at only through sums, each booked in a ledger before it is computed."""
 
+    _users_stay = False  # whether it is public who takes part
+
     def __init__(
         self,
         ratings: Ratings | RatingsInParts,
@@ -188,6 +190,10 @@ class Paying:
             self._check_nobody_counts_nothing(question)
         return calibrate_noise(question, share * self._share, self.ledger, self._noise, handling, seeded=seeded)
 
+    def deviation(self, question: Question, share: float = 1.0) -> float:
+        """Standard deviation of all noise together on each cell."""
+        return self.calibrate(question, share).deviation
+
     def price(self, mechanism: Mechanism, share: float = 1.0) -> Spend:
         """What running a mechanism would cost. Public."""
         merged = held_by(self).handling.merged not in (None, "once")
@@ -208,11 +214,6 @@ class Paying:
         from discreet.populations.accounts import sketch_of
 
         return sketch_of(given_to(self), key)
-
-    @property
-    def _users_stay(self) -> bool:
-        """Whether it is public who takes part."""
-        return False
 
     @property
     def _users_may_leave(self) -> bool:
@@ -236,9 +237,7 @@ class Paying:
 
     def _charged(self, contribution: Contribution, share: float) -> CalibratedNoise:
         noise = self.calibrate(contribution, share)
-        check_before_charging(
-            on_engine(contribution, self._engine), held_by(self), users_may_leave=self._users_may_leave
-        )
+        self._check_total(contribution)
         self._pay(noise.spend, contribution.shape)
         return noise
 
@@ -256,9 +255,11 @@ class Paying:
         check_users(contribution, held_by(self))
         if needs_rating_bound(contribution, self.unit):
             self._check_nobody_counts_nothing(contribution)
-        check_before_charging(
-            on_engine(contribution, self._engine), held_by(self), users_may_leave=self._users_may_leave
-        )
+        self._check_total(contribution)
+
+    def _check_total(self, contribution: Contribution) -> None:
+        asked = on_engine(contribution, self._engine)
+        check_before_charging(asked, held_by(self), users_may_leave=self._users_may_leave)
 
     def _noisy(self, contribution: Contribution, ratings: InParts | None, noise: CalibratedNoise) -> Doubles:
         levels = self.ledger.levels if self.ledger.weighted else ()

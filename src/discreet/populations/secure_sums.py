@@ -134,10 +134,6 @@ class SecureSums(Paying):
     def _points(self, noise: CalibratedNoise) -> FixedPoint:
         return FixedPoint(step=noise.grid, most_users=self.most_users, bits=self.bits)
 
-    def deviation(self, question: Question, share: float = 1.0) -> float:
-        """Standard deviation of all noise together on each cell."""
-        return self.calibrate(question, share).deviation
-
     def run(self, mechanism: Mechanism, share: float = 1.0) -> Drawn:
         """Refused: nobody holds the ratings of everybody."""
         raise InputError(
@@ -145,10 +141,7 @@ class SecureSums(Paying):
             "TrustedServer, or ask for sums"
         )
 
-    @property
-    def _users_stay(self) -> bool:
-        """Whoever receives messages sees who sent one."""
-        return True
+    _users_stay = True  # whoever receives messages sees who sent one
 
     @property
     def public(self) -> tuple[str, ...]:

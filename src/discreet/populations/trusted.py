@@ -12,7 +12,7 @@ from discreet.populations.held import held_by
 from discreet.populations.mechanism import Drawn, Mechanism, check_on_nobody, draw_guarded
 from discreet.populations.paying import Paying
 from discreet.populations.some import sampled_users, some_users
-from discreet.populations.steps import Question, Steps, StepSums
+from discreet.populations.steps import Steps, StepSums
 from discreet.privacy.guarantee import Guarantee
 from discreet.types import Doubles
 
@@ -109,7 +109,3 @@ class TrustedServer(Paying):
             ratings.check_unchanged()
         self._pay(spend, *mechanism.shapes.values())
         return draw_guarded(mechanism, ratings, spend, self._randomness)
-
-    def deviation(self, question: Question, share: float = 1.0) -> float:
-        """Standard deviation of the noise on each cell."""
-        return self.calibrate(question, share).deviation

@@ -13,15 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization as pem
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-    load_pem_private_key,
-    load_pem_public_key,
-)
 
 from discreet.doors import checked_methods
 from discreet.errors import InputError
@@ -52,7 +45,7 @@ class PublicKey:
         if b"PRIVATE KEY" in content:
             raise InputError(f"{path} is a secret key: give the public one, which is written beside it as KEY.pub")
         try:
-            key = load_pem_public_key(content)
+            key = pem.load_pem_public_key(content)
         except (ValueError, UnsupportedAlgorithm):
             raise InputError(f"{path} is not a public key in PEM, as `discreet keys` writes it") from None
         if not isinstance(key, Ed25519PublicKey):
@@ -105,7 +98,7 @@ class SigningKey:
         if b"PUBLIC KEY" in content:
             raise InputError(f"{path} is a public key: sign with the secret one")
         try:
-            key = load_pem_private_key(content, password=None)
+            key = pem.load_pem_private_key(content, password=None)
         except TypeError:
             raise InputError(f"{path} is encrypted: give a key without a password, as `discreet keys` makes") from None
         except (ValueError, UnsupportedAlgorithm):
@@ -118,8 +111,8 @@ class SigningKey:
         """Write the secret key, for its owner's eyes only, and the public one beside it; returns where that is."""
         path = Path(path)
         public = path.with_name(path.name + PUBLIC_SUFFIX)
-        secret = self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        shown = self._key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        secret = self._key.private_bytes(pem.Encoding.PEM, pem.PrivateFormat.PKCS8, pem.NoEncryption())
+        shown = self._key.public_key().public_bytes(pem.Encoding.PEM, pem.PublicFormat.SubjectPublicKeyInfo)
         _write_new(public, shown, 0o644)
         try:
             _write_new(path, secret, 0o600)
