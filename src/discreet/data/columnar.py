@@ -36,10 +36,10 @@ def scan(path: Path, kind: str) -> pl.LazyFrame:
     raise InputError(f"{path} is no table that Discreet reads: .csv, .tsv, .parquet, .arrow or .feather")
 
 
-def columns_of(lazy: pl.LazyFrame) -> list[str]:
-    """The names of the columns of a table."""
+def columns_of(lazy: pl.LazyFrame) -> pl.Schema:
+    """The names of the columns of a table, and their types."""
     with without_panics():
-        return lazy.collect_schema().names()
+        return lazy.collect_schema()
 
 
 def collected(lazy: pl.LazyFrame) -> pl.DataFrame:
