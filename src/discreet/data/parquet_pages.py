@@ -5,8 +5,9 @@ within it every column is a sequence of pages of about a megabyte, each packed b
 dictionary that they refer to, are given a description of their own and so become a small Parquet file of one column.
 Polars reads that: how values are packed and encoded is its business.
 
-Only what was looked through is read like this. Any other file (nested columns, encryption, a description that does not
-fit the pages) raises ValueError, wherever that is noticed, and is left to polars from there on.
+Only plain columns are read like this. What is not known here (nested columns, encryption) raises NotPlain, wherever it
+is noticed, and is left to polars from there on. Pages that contradict the description of the file are refused: polars
+believes them, and where one says that it has fewer than no values it ends the process.
 """
 
 import io
@@ -17,8 +18,9 @@ from typing import IO, Any
 
 import polars as pl
 
-from discreet.data.columnar import collected
+from discreet.data.columnar import collected, one_line
 from discreet.data.compact import LIST, RECORD, Entries, Field, Reader, Record, written
+from discreet.errors import DataError
 
 MAGIC = b"PAR1"
 PIECE = 2**20  # bytes of unpacked pages that are read at once, and more only where one page has more
@@ -41,8 +43,18 @@ def batches(path: Path, columns: Mapping[str, str], kinds: Mapping[str, pl.DataT
     try:
         with path.open("rb") as file:
             yield from _together(file, columns, kinds)
-    except (TypeError, AttributeError, LookupError) as error:  # a record is not what it should be
-        raise ValueError from error
+    except _Damaged as error:
+        raise DataError(f"{path} cannot be read as parquet: it is cut off or damaged ({error})") from None
+    except (ValueError, TypeError, AttributeError, LookupError) as error:  # a record is not what it should be
+        raise NotPlain from error
+
+
+class NotPlain(Exception):  # noqa: N818 - no error: polars reads on
+    """A file is not known well enough to read it in pieces."""
+
+
+class _Damaged(Exception):  # noqa: N818 - becomes an error of ours, with the name of the file
+    """Pages contradict the description of the file."""
 
 
 def _together(file: IO[bytes], columns: Mapping[str, str], kinds: Mapping[str, pl.DataType]) -> Iterator[pl.DataFrame]:
@@ -71,14 +83,14 @@ def _footer(file: IO[bytes]) -> Record:
         raise ValueError("this is no Parquet file")
     footer = Reader(_bytes(file, size - 8 - length, length)).record()
     if _number(footer, 3) != sum(_number(group, 3) for group in _entries(footer, 4)):
-        raise ValueError("the row groups do not add up")
+        raise _Damaged("its row groups do not have as many rows as it says")
     return footer
 
 
 def _bytes(file: IO[bytes], at: int, size: int) -> bytes:
     """Bytes of a file, all of which must be there: else room would be made for what is not."""
     if at < 0 or size < 0 or at + size > file.seek(0, io.SEEK_END):
-        raise ValueError("a place outside the file")
+        raise _Damaged("it refers to a place outside the file")
     file.seek(at)
     return file.read(size)
 
@@ -96,7 +108,7 @@ class _Piece:
 
     def add(self, size: int, unpacked: int, rows: int) -> None:
         if rows < 0:
-            raise ValueError("a page has fewer rows than none")
+            raise _Damaged("a page has fewer values than none")
         self.size, self.unpacked = self.size + size, self.unpacked + unpacked
         self.rows, self.pages = self.rows + rows, self.pages + 1
 
@@ -142,25 +154,27 @@ class _Column:
         while at < end and rows:
             header, length = self._header(at, end)
             kind, size, unpacked = _number(header, 1), length + _number(header, 3), length + _number(header, 2)
-            if size <= length or unpacked < length or at + size > end:
-                raise ValueError("a page ends outside its column")
+            if size < length or unpacked < length or at + size > end:
+                raise _Damaged("a page ends outside its column")
             at += size
             if kind == DICTIONARY:
                 if dictionary.pages or piece.pages:
-                    raise ValueError("a dictionary comes late")
-                dictionary.add(size, unpacked, 0)
+                    raise _Damaged("a dictionary comes late")
+                dictionary.add(size, unpacked, min(0, _number(header[7].value, 1)))
                 piece = _Piece(at)
                 continue
             counts, encoding = {DATA: (5, 2), DATA_2: (8, 4)}[kind]  # where a page says what is in it
             piece.add(size, unpacked, _number(header[counts].value, 1))
             piece.refers |= _number(header[counts].value, encoding) in REFERRING
-            if piece.rows > rows or piece.pages > MOST_PAGES:
-                raise ValueError("pages do not fit their row group, or are very small")
+            if piece.rows > rows:
+                raise _Damaged("there are more rows in the pages than in the row group")
+            if piece.pages > MOST_PAGES:
+                raise ValueError("very small pages")
             if piece.unpacked >= PIECE or piece.rows >= min(rows, MOST_ROWS):
                 yield from self._read(chunk, dictionary if piece.refers else _Piece(at), piece)
                 rows, piece = rows - piece.rows, _Piece(at)
         if rows:
-            raise ValueError("there are fewer rows in the pages than in the row group")
+            raise _Damaged("there are fewer rows in the pages than in the row group")
 
     def _header(self, at: int, end: int) -> tuple[Record, int]:
         """The description of a page, and how many bytes it takes: not known before it was read."""
@@ -171,7 +185,7 @@ class _Column:
                 return reader.record(), reader.at
             except ValueError:
                 if window >= min(end - at, LONGEST_HEADER):
-                    raise
+                    raise _Damaged("a page has no description") from None
             window *= 8
 
     def _read(self, chunk: Record, dictionary: _Piece, piece: _Piece) -> Iterator[pl.Series]:
@@ -205,7 +219,7 @@ class _Column:
             try:
                 column = collected(table.slice(start, step)).to_series()
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-                raise ValueError("it cannot be read by itself") from error
+                raise _Damaged(one_line(error)) from None
             if column.dtype != self._kind or len(column) != min(step, rows - start):
                 raise ValueError("it reads as something else by itself")
             yield column

@@ -232,7 +232,7 @@ def table_batches(
         lazy = lazy.select(pl.col(name).alias(role) for role, name in columns.items())
         height, first = int(collected(lazy.select(pl.len())).item()), 0
         if kind in PARQUET:
-            with suppress(ValueError):  # what it does not know is read in another way, below
+            with suppress(parquet_pages.NotPlain):  # what it does not know is read in another way, below
                 for batch in parquet_pages.batches(path, columns, kinds):
                     yield batch, rows_of(str(path), first + 1)
                     first += batch.height
