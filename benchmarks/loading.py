@@ -139,7 +139,8 @@ def names_table(users: int) -> None:
             write_names(Path(folder) / small, 10_000, 15, long=30)
         for each in (1, 10):
             sizes = {}
-            for name in ("names.csv", "names.parquet", "one_group.parquet", "packed.parquet"):
+            others = ["one_group.parquet"] if each == 1 else []
+            for name in ("names.csv", "names.parquet", *others, "packed.parquet"):
                 path = Path(folder) / name
                 in_own_process(["--write-names", str(path), "--users", str(users), "--each", str(each)])
                 runs = [in_own_process(["--read-names", str(path)]) for _ in range(3 if each == 1 else 1)]

@@ -214,7 +214,7 @@ class _Column:
         )
         pages = (_bytes(self._file, part.at, part.size) for part in (dictionary, piece))
         table = pl.scan_parquet(io.BytesIO(b"".join((MAGIC, *pages, footer, len(footer).to_bytes(4, "little"), MAGIC))))
-        step = _at_once(self._kind, piece)
+        step = _at_once(self._kind, dictionary, piece)
         for start in range(0, rows, step):
             try:
                 column = collected(table.slice(start, step)).to_series()
@@ -243,9 +243,9 @@ def _list(records: list[Record]) -> Field:
     return Field(LIST, Entries(RECORD, records))
 
 
-def _at_once(kind: pl.DataType, piece: _Piece) -> int:
-    """How many rows of a piece are made at once."""
-    if kind != pl.String:
+def _at_once(kind: pl.DataType, dictionary: _Piece, piece: _Piece) -> int:
+    """How many rows of a piece are made at once; a long dictionary is unpacked for each time, which would take long."""
+    if kind != pl.String or dictionary.unpacked > 2 * TEXT:
         return MOST_ROWS
     few = TEXT * piece.rows // (piece.unpacked + VIEW * piece.rows)
     return min(MOST_ROWS, max(few, -(-piece.rows // SLICES)))
