@@ -47,6 +47,8 @@ PRIVATE = {
     "covariance-knn": dc.CovarianceKNN(),
     "als": dc.ALS(),
     "almanac": dc.Almanac(),
+    "almanac for ratings": dc.Almanac(purpose="ratings"),
+    "almanac for ranking": dc.Almanac(purpose="ranking"),
 }
 EXACT = {"bayesian-mf": dc.BayesianMF(), "implicit-als": dc.ImplicitALS(), "almanac": dc.Almanac()}
 LARGEST = {"covariance-knn": 2_000_000, "bayesian-mf": 2_000_000, "implicit-als": 2_000_000, "als": 5_000_000}

@@ -102,8 +102,9 @@ def test_counts_are_averaged_by_their_noise():
 
 def test_the_shares_are_all_that_is_left():
     population = server()
-    left = 1 - CONSTANTS.census_share - CONSTANTS.first_share
     for purpose in PURPOSES:
+        scales = 0 if purpose == "ranking" else CONSTANTS.scales_share
+        left = 1 - CONSTANTS.census_share - CONSTANTS.first_share - scales
         for size in (0.1, 3.0, 30.0, 300.0, 3000.0):
             for users in (0, 400, 400_000):
                 counts = np.full(120, size) * np.linspace(3, 0.1, 120)
@@ -117,7 +118,7 @@ def test_the_shares_are_all_that_is_left():
 
 def test_the_clearer_items_are_the_more_is_asked_of_sweeps():
     census = everyone_rates(60, 10_000)
-    assert [factors_for(clear, census) for clear in (1, 24, 30, 60, 1000)] == [0, 0, 2, 4, 8]
+    assert [factors_for(clear, census) for clear in (1, 24, 30, 60, 400, 1000)] == [0, 0, 2, 4, 8, 16]
     assert factors_for(1000, everyone_rates(5, 10_000)) == 1
     assert factors_for(1000, everyone_rates(60, 0)) == 0
 
@@ -133,15 +134,17 @@ def test_pairs_are_asked_for_where_enough_users_rate_two_of_the_items():
 
 def test_with_the_unit_rating_the_shares_are_all_that_is_left():
     population = rating_server()
-    left = 1 - rating_plan.CONSTANTS.trace_share - rating_plan.CONSTANTS.first_share
-    chosen = set()
+    plan, chosen = rating_plan.CONSTANTS, set()
     for purpose in PURPOSES:
         for size in (0.1, 3.0, 30.0, 300.0, 3000.0):
-            for trace in (-100.0, 0.0, 200.0, 400.0, 1_000.0, 4_000.0, 4_000_000.0):
+            for trace in (-100.0, 0.0, 200.0, 400.0, 1_100.0, 4_000.0, 4_000_000.0):
                 counts = np.full(120, size) * np.linspace(3, 0.1, 120)
-                looks = rating_plan.next_looks(purpose, trace, counts, population)
-                assert looks.again + looks.pairs == pytest.approx(left)
-                assert looks.again > 0
+                first = rating_plan.first_looks(purpose, trace, population)
+                looks = rating_plan.next_looks(purpose, trace, counts, population, first)
+                asked = plan.trace_share, first.items, first.scales, looks.again, looks.pairs
+                assert sum(asked) == pytest.approx(1)
+                assert first.items + looks.again > 0.25
+                assert (looks.again == 0) == (first.scales == 0 and first.items > 0.9)
                 assert (looks.pairs > 0) == (looks.items > 1)
                 assert not looks.products or purpose != "ranking"
                 assert looks.pairs == 0 or looks.products or purpose != "ratings"
@@ -154,7 +157,7 @@ def test_with_the_unit_rating_laplace_looks_come_first():
     ratings = dc.synthetic(users=4000, items=60, ratings=100_000, seed=4)
     population = rating_server(8.0, ratings)
     release = dc.Almanac(purpose="both").fit(population)
-    assert [spend.mechanism for spend in release.spends] == ["laplace"] * 3 + ["gaussian"]
+    assert [spend.mechanism for spend in release.spends] == ["laplace"] * 4 + ["gaussian"]
     assert 0.98 * 8.0 < population.ledger.spent <= 8.0 * (1 + 1e-9)
     assert release.arrays["item_factors"].any()
 

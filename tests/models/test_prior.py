@@ -103,6 +103,14 @@ def test_popularity_of_a_prior_is_believed_as_far_as_counts_agree():
     assert counts_with(seen, wrong)[1] < 0.01
 
 
+def test_a_prior_that_could_not_be_more_wrong_leaves_counts_as_they_are():
+    rng = np.random.default_rng(4)
+    true = rng.lognormal(6, 2, 300)
+    seen = Seen(np.stack([true]), np.full(300, 1e-3))
+    counts, agrees = counts_with(seen, made_up_prior(1 / true))
+    assert agrees == 0 and np.isfinite(counts).all()
+
+
 def made_up_prior(counts):
     size = len(counts)
     none = np.zeros((size, 0), dtype=np.float32)

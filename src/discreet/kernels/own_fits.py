@@ -194,20 +194,20 @@ def _product(one: Doubles, other: Doubles) -> float:
 
 
 @njit(cache=True)
-def _eliminate(upper: Doubles, inverse: Doubles, least: float) -> None:
-    """Cholesky's method on the columns of a matrix with its right side, column after column, in place."""
-    d = len(upper)
+def eliminate(upper: Doubles, inverse: Doubles, least: float) -> None:
+    """Cholesky's method on the columns of a matrix with its right sides, column after column, in place."""
+    d, width = upper.shape
     for k in range(d):
         own = upper[k]
         pivot = own[k]
         if not pivot > least:  # which only rounding can do
             pivot = least
         inverse[k] = 1 / np.sqrt(pivot)
-        for j in range(k + 1, d + 1):
+        for j in range(k + 1, width):
             own[j] *= inverse[k]
         for i in range(k + 1, d):
             x, cells = own[i], upper[i]
-            for j in range(i, d + 1):
+            for j in range(i, width):
                 cells[j] -= x * own[j]
 
 
@@ -254,7 +254,7 @@ def _own_answers(ratings, listed, public, constants, square_scales, out) -> None
             for b in range(a, d + 1):
                 upper[a, b] = sums[b, a]
             upper[a, a] += penalty
-        _eliminate(upper, inverse, penalty / 2)
+        eliminate(upper, inverse, penalty / 2)
         own = np.empty(d)
         for k in range(d - 1, -1, -1):
             x = upper[k, d] * inverse[k]

@@ -6,6 +6,7 @@
     2. among the most rated items, by the noisy counts of 1, for every pair i, j
          W_ij = Σ_u w_u            over the users who rated both         (:mod:`~discreet.models.sums.pair_sums`)
          A_ij = Σ_u w_u x_ui x_uj  with x_ui = r_ui − base_i, clipped    in one sum with W
+    3. how wide the priors of users' own regressions should be           (:mod:`~discreet.models.sums.prior_scales`)
 
 Which of them are asked for, with what share of the budget and among how many items, is decided on the way, by what the
 release is for (its ``purpose``) and by the noisy answers so far: :mod:`~discreet.models.sums.almanac_plan` for the unit
@@ -21,6 +22,7 @@ The rest is post-processing and costs no privacy:
                    factorisation (:mod:`~discreet.models.denoise.spectral`)
     taste_factors  factors of W: who rates what (:mod:`~discreet.models.denoise.co_occurrence`)
     counts         denoised counts; where there are pairs, improved by the first factor of W
+    prior_scales   of the priors at home, relative to the usual ones
 
 **At home** the expected rating is base_i + z_iᵀ a_u, where z_i are covariates made of public features, popularity and
 factors, and a_u is fitted to the user's own ratings (:mod:`~discreet.models.home.user_regression`). Items are ranked by
@@ -54,13 +56,14 @@ from discreet.models.denoise.private_als import ALSQueries, Averages, refined
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.denoise.seen_pairs import SeenPairs
 from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
-from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, SUMS, UNKNOWN
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, PRIOR_SCALES, SUMS, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums import almanac_plan, rating_plan
 from discreet.models.sums.almanac_plan import PURPOSES, Purpose, next_looks
 from discreet.models.sums.almanac_queries import queries_for
 from discreet.models.sums.census import Census, census_of_users, trace_of_users
 from discreet.models.sums.pair_sums import PairSums
+from discreet.models.sums.prior_scales import asked_scales
 from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
@@ -155,11 +158,8 @@ class Almanac:
 
     def chooses_on_the_way(self, population: Population) -> bool:
         """Whether answers decide what is asked for next: with a purpose, and a delta."""
-        if self.purpose is None or population.unit is None:
-            return False
-        if population.catalogue.scale.implicit:
-            return False
-        if self.items is not None or self.pair_share is not None:
+        beforehand = self.purpose is None or self.items is not None or self.pair_share is not None
+        if beforehand or population.unit is None or population.catalogue.scale.implicit:
             return False
         try:
             population.deviation(census_of_users())
@@ -196,6 +196,9 @@ class Almanac:
             side, said = refined(queries, population, averages, no_progress)
             base, unknown, factors = side.base, side.unknown, side.factors
             counts = seen.counts_with(said, averages)
+        averages = replace(averages, base=base, unknown=unknown, counts=counts)
+        at_home = averages.at_home(features, factors, population.catalogue.scale.width)
+        scales = asked_scales(at_home, census.size, population, 0 if purpose == "ranking" else plan.scales_share)
         progress(2, 3, "what own fits leave")
         rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
         if tried is not None:
@@ -204,23 +207,26 @@ class Almanac:
             found = more.factors(counts, sums.typical_weight, seen.deviation, self.taste_factors)
             counts[rows] = found.counts / sums.typical_weight
         progress(3, 3, "pairs of items")
-        averages = replace(averages, base=base, unknown=unknown, counts=counts)
-        arrays = self._averages(averages) | self._padded(size, every, factors, rows, found.tastes)
+        arrays = self._averages(averages) | scales | self._padded(size, every, factors, rows, found.tastes)
         return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
 
     def _fit_for_ratings_hidden(
         self, population: Population, purpose: Purpose, progress: Progress
     ) -> dict[str, AnyArray]:
         """The same where single ratings are hidden (:mod:`~discreet.models.sums.rating_plan`)."""
-        plan, size = rating_plan.CONSTANTS, len(population.catalogue)
-        features = self._features(population.catalogue)
-        trace = float(population.sum(trace_of_users(), plan.trace_share)[0])
-        seen = SeenItems.ask(rating_plan.item_sums(population, purpose), population, plan.first_share, "laplace")
+        size, features = len(population.catalogue), self._features(population.catalogue)
+        trace = float(population.sum(trace_of_users(), rating_plan.CONSTANTS.trace_share)[0])
+        first = rating_plan.first_looks(purpose, trace, population)
+        seen = SeenItems.ask(rating_plan.item_sums(population, purpose), population, first.items, "laplace")
         progress(1, 3, "item sums")
         known = seen.averages(features, SWEEPS.most_items)
-        looks = rating_plan.next_looks(purpose, trace, known.counts, population)
-        seen = seen.again(population, looks.again)
+        looks = rating_plan.next_looks(purpose, trace, known.counts, population, first)
+        if looks.again > 0:
+            seen = seen.again(population, looks.again)
         averages = seen.averages(features, SWEEPS.most_items)
+        at_home = averages.at_home(features, np.zeros((size, 0)), population.catalogue.scale.width)
+        known_size = rating_plan.size_by(trace, averages.counts)
+        scales = asked_scales(at_home, known_size, population, first.scales)
         progress(2, 3, "item sums")
         rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
         if looks.pairs > 0:
@@ -231,7 +237,7 @@ class Almanac:
             )
             averages.counts[rows] = found.counts
         progress(3, 3, "pairs of items")
-        arrays = self._averages(averages) | self._padded(size, rows, found.factors, rows, found.tastes)
+        arrays = self._averages(averages) | scales | self._padded(size, rows, found.factors, rows, found.tastes)
         return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
 
     def _seen_in_pairs(
@@ -329,6 +335,7 @@ class Almanac:
             COUNTS,
             Array("item_factors", "float32", ("items", self.factors)),
             Array("taste_factors", "float32", ("items", self.taste_factors)),
+            *((PRIOR_SCALES,) if "prior_scales" in names else ()),
             *(SUMS if "noisy_sums" in names else ()),
         )
 
@@ -389,4 +396,5 @@ class Prepared:
             self.model._features(self.release.catalogue),
             arrays["item_factors"][:, arrays["item_factors"].any(axis=0)],
             self.release.catalogue.scale.width,
+            arrays.get("prior_scales"),
         )

@@ -167,7 +167,8 @@ def counts_with(seen: Seen, prior: ItemPrior) -> tuple[Doubles, float]:
     best = max(like_prior[0].max(), alike[0].max())
     mine, others = (np.exp(found[0] - best) for found in (like_prior, alike))
     agrees = float(mine.sum() / (mine.sum() + others.sum()))
-    counts[here] = agrees * (mine / mine.sum() @ like_prior[1]) + (1 - agrees) * counts[here]
+    if agrees > 0:  # otherwise no grid point of the prior's has a likelihood that a double can hold
+        counts[here] = agrees * (mine / mine.sum() @ like_prior[1]) + (1 - agrees) * counts[here]
     return counts, agrees
 
 

@@ -7,6 +7,8 @@ ITEM_BIAS = Array("item_bias", "float32", ("items",))
 UNKNOWN = Array("unknown", "float32", ("items",), least=0)
 """The posterior variance of each item's bias."""
 COUNTS = Array("counts", "float32", ("items",), least=0)
+PRIOR_SCALES = Array("prior_scales", "float32", (3,), least=0)
+"""How wide the priors of users' own regressions are, relative to the usual ones."""
 NOISY_COUNTS = Array("counts", "float32", ("items",))
 """As they were answered: noise may have made some of them negative."""
 SUMS = (

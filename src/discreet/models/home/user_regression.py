@@ -13,8 +13,12 @@ posterior mean is
 
 and base_i + z_iᵀ a_u is the expected rating. It is linear in the user's ratings, so the share of each is known. A user
 without ratings has a_u = 0 and gets base_i.
+
+The prior standard deviations τ, γ, κ and λ are constants, unless a release scales them by what its users said
+(:mod:`~discreet.models.sums.prior_scales`).
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +50,8 @@ class _Constants:
 
 
 CONSTANTS = _Constants()
+PARTS = ("biases of users", "preferences for features", "following opinion and popularity")
+"""Parts of the prior that a release may scale, each by a number of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,25 +68,36 @@ class UserRegression:
         The ω above.
     residual_variance
         σ², in squared points of the scale.
+    factors
+        How many columns of the rows, the last, are released factors.
     """
 
     base: Floats
     rows: Floats
     weights: Floats
     residual_variance: float
+    factors: int = 0
 
     @classmethod
     def of(
-        cls, base: Floats, unknown: Floats, counts: Floats, features: Floats, factors: Floats, width: float
+        cls,
+        base: Floats,
+        unknown: Floats,
+        counts: Floats,
+        features: Floats,
+        factors: Floats,
+        width: float,
+        scales: Floats | None = None,
     ) -> "UserRegression":
-        """From the released arrays and the public features."""
+        """From the released arrays and the public features; ``scales`` has a number for each of the ``PARTS``."""
+        of_bias, of_features, of_following = (1.0, 1.0, 1.0) if scales is None else map(float, scales)
         share = (counts / max(float(counts.sum()), 1e-9)).astype(np.float64)
         popularity = np.log(counts.astype(np.float64) + 1)
         columns = [
-            np.full((len(base), 1), CONSTANTS.user_bias * width),
-            CONSTANTS.feature_weight * width * (features - share @ features),
-            CONSTANTS.bias_weight * (base - share @ base)[:, None],
-            CONSTANTS.popularity_weight * width * (popularity - share @ popularity)[:, None],
+            np.full((len(base), 1), of_bias * CONSTANTS.user_bias * width),
+            of_features * CONSTANTS.feature_weight * width * (features - share @ features),
+            of_following * CONSTANTS.bias_weight * (base - share @ base)[:, None],
+            of_following * CONSTANTS.popularity_weight * width * (popularity - share @ popularity)[:, None],
             factors,
         ]
         residual_variance = (CONSTANTS.residual_deviation * width) ** 2
@@ -89,7 +106,19 @@ class UserRegression:
             np.concatenate(columns, axis=1).astype(np.float32),
             (residual_variance / (residual_variance + unknown)).astype(np.float32),
             residual_variance,
+            factors.shape[1],
         )
+
+    @property
+    def width(self) -> float:
+        """Of the scale of ratings."""
+        return math.sqrt(self.residual_variance) / CONSTANTS.residual_deviation
+
+    @property
+    def columns_of_parts(self) -> tuple[slice, slice, slice]:
+        """Which columns of the rows belong to each of the ``PARTS``."""
+        end = self.rows.shape[1] - self.factors
+        return slice(0, 1), slice(1, end - 2), slice(end - 2, end)
 
     def coefficients(self, histories: Ratings) -> Floats:
         """a_u of every user, users by covariates."""

@@ -12,10 +12,13 @@ pays. With n_i the denoised counts of items:
 
     the same again    S < 4: item sums with all that is left
     sweeps            S ≥ 4: what everyone's own fit leaves of the item biases, which spreads less than ratings do; from
-                      S ≥ 25 with factors, S/15 of them (:mod:`~discreet.models.denoise.private_als`)
+                      S ≥ 25 with factors, S/15 of them, at most 8, or 16 where S ≥ 500
+                      (:mod:`~discreet.models.denoise.private_als`)
     pairs             for rankings, co-occurrence among the K most rated items: as many as have 80% of the ratings, or
                       fewer where R would fall below 35; none if these have less than 40% of the ratings, or users fewer
                       than 10. A part is asked for first: if no pattern but popularity stands out in it, no more is
+
+A small look before pairs asks how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`).
 
 ``purpose`` says what the release is for. For ratings alone there are no pairs; for ranking alone there are no sweeps,
 and sums of ratings get a small part beside counts.
@@ -46,13 +49,17 @@ class _Constants:
     """Chosen on splits with the seeds 501 to 516 of MovieLens 100K, 1M and latest-small, FilmTrust and MovieTweetings.
 
     The seeds of ``benchmarks/robust.py`` are others. The weights of sums were held against synthetic ratings too;
-    ``ratings_of_a_pattern`` rests on FilmTrust and MovieTweetings alone, between which it lies. Shares are of μ².
+    ``ratings_of_a_pattern`` rests on FilmTrust and MovieTweetings alone, between which it lies; what is about many
+    factors, on synthetic ratings of 48,000 users, as in ``benchmarks/almanac.py --scale``, with the seed 11. Shares are
+    of μ².
     """
 
     census_share: float = 0.01
     """For how many users rate how much."""
     first_share: float = 0.2
     """For the first look at item sums."""
+    scales_share: float = 0.02
+    """For how wide priors at home should be, unless the release is for rankings alone."""
     sums_for_ratings: float = 1.5
     """The relative weight of sums beside counts, if the release is for ratings."""
     sums_for_both: float = 0.5
@@ -72,7 +79,11 @@ class _Constants:
     ratio_of_a_factor: float = 15.0
     """S for each factor."""
     most_factors: int = 8
-    """However large S is."""
+    """However large S is, below ``clear_for_many``."""
+    clear_for_many: float = 500.0
+    """The least S for which ``many_factors`` pay: sweeps take longer with them, so there are fewer."""
+    many_factors: int = 16
+    """From there on."""
     ratings_of_a_factor: float = 3.0
     """A user must have so many ratings for each factor, on average."""
     again_beside_sweeps: float = 0.15
@@ -82,6 +93,10 @@ class _Constants:
     sweeps_with_factors: int = 8
     """If it is for ratings."""
     sweeps_with_factors_beside_pairs: int = 4
+    """If it is for both."""
+    sweeps_with_many_factors: int = 4
+    """If it is for ratings."""
+    sweeps_with_many_factors_beside_pairs: int = 3
     """If it is for both."""
     counts_in_sweeps: float = 0.5
     """The relative weight of counts in a sweep without factors, if the release is for both: rankings get them too."""
@@ -152,6 +167,7 @@ def next_looks(
 ) -> NextLooks:
     """What to ask for next; with ``tried``, what went to pairs in which nothing stood out, no more pairs."""
     left = 1 - CONSTANTS.census_share - CONSTANTS.first_share - tried
+    left -= 0.0 if purpose == "ranking" else CONSTANTS.scales_share
     without = purpose == "ratings" or tried > 0
     items = 0 if without else items_in_pairs(census, counts, population, left)
     clearness = clearness_of(counts, population)
@@ -164,9 +180,7 @@ def next_looks(
         return NextLooks(left, None, pairs, items, sums_again)
     factors = factors_for(clearness, census)
     if factors:
-        beside = purpose == "both"
-        count = CONSTANTS.sweeps_with_factors_beside_pairs if beside else CONSTANTS.sweeps_with_factors
-        return NextLooks(0.0, Sweeps(factors, count, left), pairs, items)
+        return NextLooks(0.0, Sweeps(factors, sweeps_with(factors, purpose), left), pairs, items)
     again = 0.0 if items else CONSTANTS.again_beside_sweeps
     sweeps = Sweeps(0, CONSTANTS.sweeps, left - again)
     if purpose == "both":
@@ -194,8 +208,17 @@ def factors_for(clearness: float, census: Census) -> int:
     """How many factors of ratings are worth asking for."""
     if clearness < CONSTANTS.clear_for_factors:
         return 0
-    most = min(CONSTANTS.most_factors, int(census.ratings_of_a_user / CONSTANTS.ratings_of_a_factor))
+    most = CONSTANTS.many_factors if clearness >= CONSTANTS.clear_for_many else CONSTANTS.most_factors
+    most = min(most, int(census.ratings_of_a_user / CONSTANTS.ratings_of_a_factor))
     return min(round(clearness / CONSTANTS.ratio_of_a_factor), most)
+
+
+def sweeps_with(factors: int, purpose: Purpose) -> int:
+    """How many sweeps so many factors get."""
+    if factors > CONSTANTS.most_factors:
+        beside = CONSTANTS.sweeps_with_many_factors_beside_pairs
+        return beside if purpose == "both" else CONSTANTS.sweeps_with_many_factors
+    return CONSTANTS.sweeps_with_factors_beside_pairs if purpose == "both" else CONSTANTS.sweeps_with_factors
 
 
 def items_in_pairs(census: Census, counts: Doubles, population: Population, share: float) -> int:

@@ -96,3 +96,8 @@ class Census:
     def ratings_of_a_user(self) -> float:
         """On average; 0 where nobody was seen."""
         return float(self.users @ MIDDLES) / self.total if self.total > 0 else 0.0
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Users, and their ratings."""
+        return self.total, self.total * self.ratings_of_a_user

@@ -3,8 +3,9 @@
 One rating touches two cells of the item sums, so Laplace noise is two to three times smaller there than Gaussian noise.
 Pairs of items touch many cells and need Gaussian noise. So looks come in this order, each with a share of epsilon: a
 first look with Laplace noise, at how many pairs users rate (:mod:`~discreet.models.sums.census`) and at the item sums;
-item sums again with Laplace noise; and then, where they pay, pairs with Gaussian noise, which get all of delta. The
-first look is small: Laplace noise does not split without loss.
+item sums again, and how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`), with Laplace noise;
+and then, where they pay, pairs with Gaussian noise, which get all of delta. The first look is small: Laplace noise does
+not split without loss. Where the number of pairs says that none could be seen, item sums get all that is left at once.
 
 With n_i the denoised counts of items:
 
@@ -21,7 +22,7 @@ With n_i the denoised counts of items:
     for ranking   counts alone: the items for which q √R is largest, of those with R ≥ 24 and q ≥ 40%, if S ≥ 25
     for both      likewise, with twice the C: products and counts with equal weights where the rule for ratings asks for
                   them, among as many items as the geometric mean of both rules; else counts, where R ≥ 45
-    otherwise     item sums with all that is left; so too where pairs would get less than 30% of epsilon, or users have
+    otherwise     item sums with all that is left; so too where pairs would get less than 28% of epsilon, or users have
                   few ratings
 
 **Guarantee.** All Laplace looks come before the only one with Gaussian noise, and each is charged when it is asked: the
@@ -35,6 +36,7 @@ import numpy as np
 
 from discreet.models.sums.almanac_plan import CONSTANTS as PLAN
 from discreet.models.sums.almanac_plan import Purpose
+from discreet.models.sums.census import trace_of_users
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.models.sums.pair_sums import PairSums
 from discreet.populations.population import Population
@@ -54,6 +56,8 @@ class _Constants:
     """For how many pairs users rate."""
     first_share: float = 0.03
     """For the first look at item sums."""
+    scales_share: float = 0.02
+    """For how wide priors at home should be, unless the release is for rankings alone."""
     sums_for_ratings: float = 1.2
     """The relative weight of sums beside counts, if the release is for ratings."""
     sums_for_both: float = 1.0
@@ -67,7 +71,7 @@ class _Constants:
     ratings_of_a_user: float = 22.0
     """The least number of ratings that the user of a rating has, about: the square of Σ n_i over the trace. With fewer,
     nobody gets much out of pairs."""
-    least_pair_share: float = 0.3
+    least_pair_share: float = 0.28
     """With less, pairs are not worth asking for."""
     bias_deviation: float = 0.12
     """Of items, in widths of the scale."""
@@ -99,10 +103,23 @@ class _Constants:
     @property
     def laplace_beside_pairs(self) -> float:
         """What looks with Laplace noise take where pairs are asked for."""
-        return self.trace_share + self.first_share + self.again_beside_pairs
+        return self.trace_share + self.first_share + self.scales_share + self.again_beside_pairs
 
 
 CONSTANTS = _Constants()
+
+
+@dataclass(frozen=True)
+class FirstLooks:
+    """Shares of epsilon: for the first look at item sums, and for how wide priors at home should be."""
+
+    items: float
+    scales: float
+
+    @property
+    def left(self) -> float:
+        """What remains for item sums again, and for pairs."""
+        return 1 - CONSTANTS.trace_share - self.items - self.scales
 
 
 @dataclass(frozen=True)
@@ -139,13 +156,25 @@ def check(population: Population) -> None:
     population.deviation(NextLooks(0.0).pair_sums(population, rows, base).contribution)
 
 
-def next_looks(purpose: Purpose, trace: float, counts: Doubles, population: Population) -> NextLooks:
+def first_looks(purpose: Purpose, trace: float, population: Population) -> FirstLooks:
+    """All for item sums, if R stays below its bounds for any K and whatever the items are, as far as the trace says."""
+    usual = FirstLooks(CONSTANTS.first_share, 0.0 if purpose == "ranking" else CONSTANTS.scales_share)
+    fewest = min(PLAN.fewest_items, len(population.catalogue))
+    likely = trace + 2 * population.deviation(trace_of_users(), CONSTANTS.trace_share)
+    most = likely / threshold(population, fewest, usual.left - CONSTANTS.again_beside_pairs)[-1]
+    least = CONSTANTS.ratio_for_counts if purpose == "ranking" else CONSTANTS.ratio_for_counts_beside
+    return usual if most >= least else FirstLooks(1 - CONSTANTS.trace_share, 0.0)
+
+
+def next_looks(purpose: Purpose, trace: float, counts: Doubles, population: Population, first: FirstLooks) -> NextLooks:
     """What to ask for next."""
-    left = 1 - CONSTANTS.trace_share - CONSTANTS.first_share
+    left = first.left
+    if left <= 0:
+        return NextLooks(0.0)
     clearness = clearness_of(counts, population)
     again = CONSTANTS.again_beside_pairs
     if purpose != "ranking":
-        again = least_share(counts, population, CONSTANTS.cost_for_both if purpose == "both" else CONSTANTS.cost)
+        again = least_share(counts, population, left, CONSTANTS.cost_for_both if purpose == "both" else CONSTANTS.cost)
     pairs = left - again
     many = float(counts.sum()) ** 2 >= CONSTANTS.ratings_of_a_user * trace**2
     if clearness < CONSTANTS.clear_for_counts or pairs < CONSTANTS.least_pair_share or not many:
@@ -163,9 +192,14 @@ def next_looks(purpose: Purpose, trace: float, counts: Doubles, population: Popu
     return NextLooks(again, pairs, fewer) if fewer and purpose != "ratings" else NextLooks(left)
 
 
-def least_share(counts: Doubles, population: Population, most: float) -> float:
+def size_by(trace: float, counts: Doubles) -> tuple[float, float]:
+    """About how many users and ratings there are: n ratings each, where the trace is users times √n."""
+    ratings = max(float(counts.sum()), 1.0)
+    return min(max(trace, 0.0) ** 2 / ratings, ratings), ratings
+
+
+def least_share(counts: Doubles, population: Population, left: float, most: float) -> float:
     """The least share of epsilon with which item sums cost at most so much accuracy, against all that is left."""
-    left = 1 - CONSTANTS.trace_share - CONSTANTS.first_share
     shares = np.arange(CONSTANTS.again_beside_pairs, left, 0.05)
     best = uncertainty_of(counts, population, left)
     for share in shares:
@@ -193,11 +227,15 @@ def shares_and_ratios(trace: float, counts: Doubles, population: Population, sha
     """q and R for K from 1 on, as many as pairs may be asked for."""
     falling = np.sort(counts)[::-1]
     covered = (np.cumsum(falling) / max(float(falling.sum()), 1e-9))[: PLAN.most_items]
-    sizes = np.arange(1, len(covered) + 1)
+    return covered, np.sqrt(covered) * max(trace, 0.0) / threshold(population, len(covered), share)
+
+
+def threshold(population: Population, items: int, share: float) -> Doubles:
+    """The spectral threshold 2 s √K above, for K from 1 on."""
     base = np.zeros(len(population.catalogue), dtype=np.float32)
-    asked = NextLooks(0.0, share, len(sizes)).pair_sums(population, np.arange(len(sizes), dtype=np.int32), base)
+    asked = NextLooks(0.0, share, items).pair_sums(population, np.arange(items, dtype=np.int32), base)
     noise = asked.deviations(population.deviation(asked.contribution, share))[1]
-    return covered, np.sqrt(covered) * max(trace, 0.0) / (2 * noise * np.sqrt(sizes))
+    return 2 * noise * np.sqrt(np.arange(1, items + 1))
 
 
 def items_for_products(covered: Doubles, ratios: Doubles) -> int:

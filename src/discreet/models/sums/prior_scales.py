@@ -1,0 +1,151 @@
+"""How wide the priors of users' own regressions should be: asked of everyone's own ratings, under noise.
+
+At home, a user's coefficients have prior standard deviations (:mod:`~discreet.models.home.user_regression`). How much
+users differ in their biases, in their tastes for features, and in how far they follow opinion and popularity is
+another matter for jokes than for films. Each user can tell: with D(x) the sum of squared errors when each of their own
+ratings is foreseen from all the others with priors 2^x as wide, in squared widths of the scale, user u adds
+
+    d_u  =  (D(±1) − D(0) for each of the three) / (c √n),    scaled down to norm 1 where it is longer
+
+with c a constant and n about how many ratings a user has, by noisy answers. From the noisy sum (L₋, L₊) of each of the
+three, a parabola through 0 is least at
+
+    x  =  (L₋ − L₊) / (2 (L₋ + L₊)),    where (L₋ + L₊)/2 counts as at least 0, plus twice the deviation of the noise
+
+so that x stays near 0 where noise hides the answer, and within ±2 anywhere.
+
+**One user** adds a vector of norm 1 at most (after rounding towards 0); exchanged for another's, it moves by 2 at most.
+
+**One rating** changes all that its user says: one vector of norm at most 1 becomes another, so the sum moves by 2 at
+most; and likewise in L1, where vectors are scaled down to 1 in that norm. ∎ d_u depends on u's own ratings and on what
+was released before. Where there are very many users one in so many takes part; who does is a function of their own
+ratings too. NaN and infinities count as 0.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.data.ratings import Ratings
+from discreet.kernels.left_out import left_out_errors
+from discreet.models.home.user_regression import PARTS, UserRegression
+from discreet.populations.contribution import Contribution
+from discreet.populations.population import Population
+from discreet.privacy.lattice import most_on_lattice, on_lattice
+from discreet.privacy.unit import Bound, Norm, Unit
+from discreet.types import AnyArray, Doubles, Floats
+
+
+@dataclass(frozen=True)
+class _Constants:
+    """Chosen on splits with the seed 501 of MovieLens 100K and latest-small, FilmTrust, MovieTweetings and synthetic
+    ratings."""
+
+    typical_error: float = 0.04
+    """The c above."""
+    least_curvature: float = 2.0
+    """The least curvature of a parabola, in deviations of the noise."""
+    furthest: float = 2.0
+    """The largest x."""
+    left_out: int = 24
+    """How many ratings of a user are left out in turn, at most."""
+    users: int = 30_000
+    """About so many take part at most: more would make it slow, and noise matters no more for so many."""
+    cells: float = 6e7
+    """Where a user's regression has d columns, about this over d² take part, for the same reason."""
+
+
+CONSTANTS = _Constants()
+STEPS = (-1.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class PriorLosses:
+    """What is asked for.
+
+    Parameters
+    ----------
+    known
+        The regression with its usual priors.
+    ratings_of_a_user
+        The n above. Public.
+    one_in
+        One user in so many takes part, about. Public.
+    norm
+        In which norm vectors are scaled down.
+    """
+
+    known: UserRegression
+    ratings_of_a_user: float
+    one_in: int
+    norm: Norm
+
+    @classmethod
+    def of(cls, known: UserRegression, users: float, ratings: float, unit: Unit | None) -> "PriorLosses":
+        """For about so many users and ratings, by noisy answers; with Laplace noise where single ratings are hidden."""
+        norm: Norm = "l1" if unit is not None and unit.name == "rating" else "l2"
+        users = max(users, 1.0)
+        most = min(CONSTANTS.users, CONSTANTS.cells / known.rows.shape[1] ** 2)
+        return cls(known, max(ratings / users, 1.0), max(1, round(users / most)), norm)
+
+    @property
+    def contribution(self) -> Contribution:
+        """The sum, for a population: two numbers for each part of the priors."""
+        bounds: tuple[Bound, ...] = (Bound("user", "l2", 1.0, replace=2.0), Bound("rating", "l2", 2.0, replace=2.0))
+        if self.norm == "l1":
+            bounds = (Bound("rating", "l1", 2.0, replace=2.0), *bounds)
+        return Contribution(
+            "how well users' own ratings foresee each other",
+            (len(PARTS), len(STEPS)),
+            self._total,
+            bounds,
+            "gaussian" if self.norm == "l2" else None,
+            most_users=most_on_lattice(1.0),
+        )
+
+    def losses(self, ratings: Ratings) -> Doubles:
+        """d_u of every user, users by parts by steps."""
+        known = self.known
+        roots = np.sqrt(known.weights.astype(np.float64))
+        rows = known.rows.astype(np.float64) * roots[:, None]
+        powers = np.zeros((1 + len(PARTS) * len(STEPS), rows.shape[1]))
+        for place, columns in enumerate(known.columns_of_parts):
+            for other, step in enumerate(STEPS):
+                powers[1 + place * len(STEPS) + other, columns] = step
+        penalties = known.residual_variance * 4.0**-powers
+        own = ratings.indptr, ratings.item_index, ratings.values
+        base = known.base.astype(np.float64)
+        errors = left_out_errors(*own, base, rows, roots, penalties, CONSTANTS.left_out, self.one_in)
+        told = errors[:, 1:] - errors[:, :1]
+        told /= CONSTANTS.typical_error * math.sqrt(self.ratings_of_a_user) * known.width**2
+        told[~np.isfinite(told).all(axis=1)] = 0
+        lengths = np.abs(told).sum(axis=1) if self.norm == "l1" else np.sqrt(np.square(told).sum(axis=1))
+        return on_lattice(told / np.maximum(lengths * (1 + 2.0**-40), 1.0)[:, None])
+
+    def _total(self, ratings: Ratings) -> AnyArray:
+        return np.asarray(self.losses(ratings).sum(axis=0)).reshape(len(PARTS), len(STEPS))
+
+
+def asked_scales(
+    known: UserRegression, size: tuple[float, float], population: Population, share: float
+) -> dict[str, AnyArray]:
+    """The released array, by one look; none without a share. ``size`` is how many users and ratings there are."""
+    if share <= 0:
+        return {}
+    asked = PriorLosses.of(known, *size, population.unit).contribution
+    return {"prior_scales": scales_of(population.sum(asked, share), population.deviation(asked, share))}
+
+
+def scales_of(answer: AnyArray, deviation: float) -> Floats:
+    """2^x for each part.
+
+    >>> scales_of(np.array([[1.0, 1.0], [-2.0, 6.0], [0.1, -0.1]]), 0.0).tolist()
+    [1.0, 0.5, 4.0]
+    """
+    narrower, wider = np.asarray(answer, dtype=np.float64).T
+    curvature = np.maximum((narrower + wider) / 2, 0) + CONSTANTS.least_curvature * deviation
+    slope = (wider - narrower) / 2
+    best = -slope / (2 * np.maximum(curvature, 1e-9))
+    furthest = CONSTANTS.furthest
+    return np.asarray(np.exp2(np.clip(best, -furthest, furthest)), dtype=np.float32)
