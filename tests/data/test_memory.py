@@ -9,9 +9,9 @@ import pytest
 
 USERS = 600_000
 LIMIT = 3.0
-"""Times the size of the file. Here it is 1.9 to 2.3; of larger files it is less, of small ones more, for what is read at
-once counts more. With tables of polars for the names it was 11; with row groups read at once, of which this Parquet has
-one, 4."""
+"""Times the size of the file. Here it is 1.9 to 2.3; of larger files it is less, of small ones more, for what is read
+at once counts more. With tables of polars for the names it was 11; with row groups read at once, of which this Parquet
+has one, 4."""
 
 READING = """
 import sys
