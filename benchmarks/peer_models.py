@@ -159,10 +159,8 @@ def discreet_mf_kept(data: Data, watch: Stopwatch) -> Outcome:
         user_bias, item_bias = np.zeros(data.n_users, np.float32), np.zeros(data.n_items, np.float32)
         grid = round(len(starts) ** 0.5)
         for _ in range(int(epochs)):
-            sgd_epoch(
-                starts, rng.permutation(grid), users, items, values, user_factors, item_factors, user_bias, item_bias,
-                rate, rate, penalty, penalty,
-            )  # fmt: skip
+            sides = user_factors, item_factors, user_bias, item_bias
+            sgd_epoch(starts, rng.permutation(grid), (users, items, values), sides, (rate, rate, penalty, penalty))
     with watch("predict"):
         u, i = data.test.users, data.test.items
         predicted = mean + user_bias[u] + item_bias[i] + pair_products(user_factors, item_factors, u, i)

@@ -125,16 +125,8 @@ def test_means_of_neighbours(damping):
     spread[RATINGS.user_index, RATINGS.item_index] = residuals
     users, items = (grid.ravel().astype(np.int32) for grid in np.indices(SEEN.shape))
     for chosen in (np.arange(len(users)), np.sort(rng.choice(len(users), 90)), np.arange(1), np.arange(0)):
-        means = neighbour_means(
-            users[chosen],
-            items[chosen],
-            RATINGS.indptr,
-            RATINGS.item_index,
-            residuals,
-            neighbours,
-            similarities,
-            damping,
-        )
+        asked = users[chosen], items[chosen], RATINGS.indptr, RATINGS.item_index, residuals
+        means = neighbour_means(asked, neighbours, similarities, damping)
         above, below = spread @ dense.T, SEEN @ dense.T + damping
         expected = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
         np.testing.assert_allclose(means, expected[users[chosen], items[chosen]], atol=1e-5)

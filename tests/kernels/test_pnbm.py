@@ -107,9 +107,8 @@ def test_means_by_learned_similarity(floor):
     similarities.setflags(write=False)
     otherwise = np.linspace(-1, 1, RATINGS.n_users).astype(np.float32)
     users, items = (grid.ravel().astype(np.int32) for grid in np.indices((RATINGS.n_users, 9)))
-    means = learned_means(
-        users, items, RATINGS.indptr, RATINGS.item_index, DEVIATIONS, similarities, floor, otherwise
-    ).reshape(-1, 9)
+    asked = users, items, RATINGS.indptr, RATINGS.item_index, DEVIATIONS
+    means = learned_means(asked, similarities, floor, otherwise).reshape(-1, 9)
     seen, spread = np.zeros((2, RATINGS.n_users, 9))
     seen[RATINGS.user_index, RATINGS.item_index] = 1
     spread[RATINGS.user_index, RATINGS.item_index] = DEVIATIONS
@@ -195,7 +194,7 @@ def test_means_over_lists_are_those_of_the_matrix(floor):
     neighbours, similarities = lists(5)
     otherwise = np.linspace(-1, 1, RATINGS.n_users).astype(np.float32)
     users, items = (grid.ravel().astype(np.int32) for grid in np.indices((RATINGS.n_users, 9)))
-    rated = RATINGS.indptr, RATINGS.item_index, DEVIATIONS
-    expected = learned_means(users, items, *rated, spread_out(neighbours, similarities), floor, otherwise)
-    means = list_means(users, items, *rated, neighbours, similarities, floor, otherwise)
+    asked = users, items, RATINGS.indptr, RATINGS.item_index, DEVIATIONS
+    expected = learned_means(asked, spread_out(neighbours, similarities), floor, otherwise)
+    means = list_means(asked, neighbours, similarities, floor, otherwise)
     np.testing.assert_allclose(means, expected, atol=1e-6)

@@ -39,7 +39,7 @@ def test_an_epoch_is_the_plain_loop(monkeypatch, ratings_of_a_block):
     assert grid == (1 if ratings_of_a_block == 100_000 else 4)
     diagonals = np.random.default_rng(1).permutation(grid)
     fast, slow = start(ratings), [table.astype(np.float64) for table in start(ratings)]
-    squares = sgd_epoch(starts, diagonals, users, items, values, *fast, 0.05, 0.03, 0.1, 0.2)
+    squares = sgd_epoch(starts, diagonals, (users, items, values), tuple(fast), (0.05, 0.03, 0.1, 0.2))
     expected = 0.0
     for diagonal in diagonals:
         for block in range(grid):

@@ -1,12 +1,15 @@
 """Patterns of who rates what, and rankings made of them at home."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.models.denoise import co_occurrence
 from discreet.models.denoise.co_occurrence import taste_factors
+from discreet.models.denoise.spectral import signal_of, spectral_threshold
 from discreet.models.home import item_scales
 from discreet.models.home.conditional_logit import CONSTANTS, InteractionModel, logit_scores
 from discreet.types import AnyArray
@@ -64,6 +67,41 @@ def test_noise_alone_has_no_patterns_and_chance_alone_has_only_popularity() -> N
 def test_never_more_patterns_than_asked_for() -> None:
     weights, counts, _ = planted(patterns=6)
     assert taste_factors(weights, counts, 0.0, 0.0, 1e-4, 2)[0].shape == (120, 2)
+
+
+def test_the_signal_of_an_eigenvalue_is_what_its_eigenvector_has_of_it() -> None:
+    """Against the truth, which is known here: a pattern of each strength, from far above the threshold to none."""
+    size, rng, errors = 300, np.random.default_rng(6), []
+    turn = np.linalg.qr(rng.normal(size=(size, size)))[0]
+    truth = (turn * np.append(np.linspace(60, 0, 60), np.zeros(size - 60))) @ turn.T
+    for _ in range(10):
+        noise = np.triu(rng.normal(size=(size, size)), 1)
+        values, vectors = np.linalg.eigh(truth + noise + noise.T)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        found = signal_of(values, spectral_threshold(1.0, size), 120)[:70]
+        errors.append(found - np.einsum("ik,ij,jk->k", vectors[:, :70], truth, vectors[:, :70]))
+    assert np.abs(np.mean(errors, axis=0)).max() < 0.1 * 2 * np.sqrt(size)
+
+
+def test_weak_patterns_are_used_as_far_as_they_are_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights, counts, shape = planted(size=300, patterns=60)
+    rng = np.random.default_rng(7)
+    noise = np.triu(rng.normal(size=weights.shape), 1) * 0.3
+    noisy = (weights + noise + noise.T).astype(np.float32)
+    popularity = counts / counts.sum()
+    truth = 1e4 * (np.outer(popularity, popularity) + shape @ shape.T)
+    off = ~np.eye(len(counts), dtype=np.bool_)
+
+    def error_of(factors: AnyArray) -> float:
+        found = factors.astype(np.float64) @ factors.T
+        found *= (found * truth)[off].sum() / (found**2)[off].sum()
+        return float(np.linalg.norm((found - truth)[off]))
+
+    every, _ = taste_factors(noisy, counts, 0.3, 0.0, 1e-4, 100)
+    monkeypatch.setattr(co_occurrence, "CONSTANTS", replace(co_occurrence.CONSTANTS, least_signal=np.inf))
+    strong, _ = taste_factors(noisy, counts, 0.3, 0.0, 1e-4, 100)
+    assert 1 < strong.shape[1] < every.shape[1]
+    assert error_of(every) < error_of(strong)
 
 
 def test_popularity_is_told_better_by_pairs_than_by_noisy_counts() -> None:

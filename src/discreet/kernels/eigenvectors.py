@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from discreet.extras import load_extra
 from discreet.kernels.device import has_cuda
 from discreet.types import AnyArray
@@ -35,6 +37,20 @@ def largest_eigenpairs(
         return lanczos(matrix, most, start, tolerance, "cuda")
     values, vectors = eigsh(matrix, k=most, which="LA", v0=start, tol=tolerance)
     return values, vectors
+
+
+def all_eigenvalues(matrix: AnyArray) -> AnyArray:
+    """Every eigenvalue, rising.
+
+    >>> import numpy as np
+    >>> all_eigenvalues(np.diag([2.0, 1.0])).tolist()
+    [1.0, 2.0]
+    """
+    if uses_gpu(len(matrix)):
+        torch = load_extra("torch", "torch", "a GPU")
+        found: AnyArray = torch.linalg.eigvalsh(torch.tensor(matrix, device="cuda").double()).cpu().numpy()
+        return found
+    return np.linalg.eigvalsh(matrix)
 
 
 def lanczos(matrix: AnyArray, most: int, start: AnyArray, tolerance: float, device: str) -> tuple[AnyArray, AnyArray]:

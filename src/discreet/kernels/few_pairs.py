@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from discreet.kernels.pairs import RatedPairs
 from discreet.types import AnyArray, Doubles, Floats, Indices, Offsets
 
 
@@ -31,17 +32,9 @@ def _each_user(users: Indices, items: Indices, indptr: Offsets) -> Iterator[tupl
         yield own, items[own], slice(int(indptr[user]), int(indptr[user + 1]))
 
 
-def neighbour_means(
-    users: Indices,
-    items: Indices,
-    indptr: Offsets,
-    rated: Indices,
-    residuals: Floats,
-    neighbours: Indices,
-    similarities: Floats,
-    damping: float,
-) -> Floats:
+def neighbour_means(asked: RatedPairs, neighbours: Indices, similarities: Floats, damping: float) -> Floats:
     """As :func:`discreet.kernels.neighbours.neighbour_means`, for pairs in any order."""
+    users, items, indptr, rated, residuals = asked
     means = np.zeros(len(users), dtype=np.float32)
     for pairs, wanted, own in _each_user(users, items, indptr):
         spread, seen = np.zeros(len(neighbours), dtype=np.float32), np.zeros(len(neighbours), dtype=np.float32)
@@ -52,18 +45,9 @@ def neighbour_means(
     return means
 
 
-def list_means(
-    users: Indices,
-    items: Indices,
-    indptr: Offsets,
-    rated: Indices,
-    residuals: Floats,
-    neighbours: Indices,
-    similarities: Floats,
-    floor: float,
-    otherwise: Floats,
-) -> Floats:
+def list_means(asked: RatedPairs, neighbours: Indices, similarities: Floats, floor: float, otherwise: Floats) -> Floats:
     """As :func:`discreet.kernels.pnbm.list_means`, for pairs in any order."""
+    users, items, indptr, rated, residuals = asked
     means = np.zeros(len(users), dtype=np.float32)
     for pairs, wanted, own in _each_user(users, items, indptr):
         spread, seen = np.zeros(len(neighbours), dtype=np.float32), np.zeros(len(neighbours), dtype=np.float32)
@@ -75,18 +59,9 @@ def list_means(
     return means
 
 
-def listed_means(
-    users: Indices,
-    items: Indices,
-    indptr: Offsets,
-    rated: Indices,
-    residuals: Floats,
-    neighbours: Indices,
-    similarities: Floats,
-    k: int,
-    damping: float,
-) -> Floats:
+def listed_means(asked: RatedPairs, neighbours: Indices, similarities: Floats, k: int, damping: float) -> Floats:
     """As :func:`discreet.kernels.ridge_knn.listed_means`."""
+    users, items, indptr, rated, residuals = asked
     means = np.zeros(len(users), dtype=np.float32)
     for pairs, wanted, own in _each_user(users, items, indptr):
         count = own.stop - own.start
@@ -99,17 +74,9 @@ def listed_means(
     return means
 
 
-def rated_neighbour_means(
-    users: Indices,
-    items: Indices,
-    indptr: Offsets,
-    rated: Indices,
-    residuals: Floats,
-    similarities: Floats,
-    k: int,
-    damping: float,
-) -> Floats:
+def rated_neighbour_means(asked: RatedPairs, similarities: Floats, k: int, damping: float) -> Floats:
     """As :func:`discreet.kernels.rated_neighbours.rated_neighbour_means`."""
+    users, items, indptr, rated, residuals = asked
     means = np.zeros(len(users), dtype=np.float32)
     for pairs, wanted, own in _each_user(users, items, indptr):
         near = _to_rated(similarities, wanted, rated[own])
@@ -132,17 +99,9 @@ def _nearest_means(near: Doubles, residuals: Floats, k: int, damping: float) -> 
     return means
 
 
-def learned_means(
-    users: Indices,
-    items: Indices,
-    indptr: Offsets,
-    rated: Indices,
-    deviations: Floats,
-    similarities: Floats,
-    floor: float,
-    otherwise: Floats,
-) -> Floats:
+def learned_means(asked: RatedPairs, similarities: Floats, floor: float, otherwise: Floats) -> Floats:
     """As :func:`discreet.kernels.pnbm.learned_means`."""
+    users, items, indptr, rated, deviations = asked
     means = np.asarray(otherwise[users], dtype=np.float32)
     for pairs, wanted, own in _each_user(users, items, indptr):
         near = similarities[np.ix_(wanted, rated[own])]
@@ -152,18 +111,9 @@ def learned_means(
     return means
 
 
-def interpolated(
-    users: Indices,
-    items: Indices,
-    indptr: Offsets,
-    rated: Indices,
-    residuals: Floats,
-    positions: Indices,
-    covariance: Floats,
-    k: int,
-    stray: float,
-) -> Floats:
+def interpolated(asked: RatedPairs, positions: Indices, covariance: Floats, k: int, stray: float) -> Floats:
     """As :func:`discreet.kernels.ridge_knn.interpolated`."""
+    users, items, indptr, rated, residuals = asked
     means = np.zeros(len(users), dtype=np.float32)
     for pairs, wanted, own in _each_user(users, items, indptr):
         listed, others = positions[wanted] >= 0, np.flatnonzero(positions[rated[own]] >= 0)
@@ -180,18 +130,9 @@ def interpolated(
     return means
 
 
-def jointly_weighted(
-    users: Indices,
-    items: Indices,
-    indptr: Offsets,
-    rated: Indices,
-    residuals: Floats,
-    similarities: Floats,
-    moments: Floats,
-    k: int,
-    sweeps: int,
-) -> Floats:
+def jointly_weighted(asked: RatedPairs, similarities: Floats, moments: Floats, k: int, sweeps: int) -> Floats:
     """As :func:`discreet.kernels.rated_neighbours.jointly_weighted`."""
+    users, items, indptr, rated, residuals = asked
     means = np.zeros(len(users), dtype=np.float32)
     for pairs, wanted, own in _each_user(users, items, indptr):
         nearness = _to_rated(similarities, wanted, rated[own])

@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.kernels.compiling import njit, prange
 from discreet.kernels.gram import HANDS
+from discreet.kernels.pairs import RatedPairs
 from discreet.types import Doubles, Floats, Indices, Offsets
 
 
@@ -118,16 +119,7 @@ def _least_kept(bits: Indices, width: int) -> tuple[int, int]:
 
 
 @njit(cache=True, parallel=True, fastmath=True)
-def neighbour_means(
-    users: Indices,
-    items: Indices,
-    indptr: Offsets,
-    rated: Indices,
-    residuals: Floats,
-    neighbours: Indices,
-    similarities: Floats,
-    damping: float,
-) -> Floats:
+def neighbour_means(asked: RatedPairs, neighbours: Indices, similarities: Floats, damping: float) -> Floats:
     """For each pair, the mean of the user's residuals over the item's neighbours, weighted by similarity.
 
         Σ_j s_ij x_uj / (Σ_j s_ij + damping),    j over the neighbours of i that u rated;  0 if there is none
@@ -135,6 +127,7 @@ def neighbour_means(
     Pairs must come sorted by user. Each hand takes a run of pairs and spreads one user's residuals over the
     items at a time.
     """
+    users, items, indptr, rated, residuals = asked
     means = np.zeros(len(users), dtype=np.float32)
     width = neighbours.shape[1]
     for hand in prange(HANDS):

@@ -1,9 +1,13 @@
-"""Inner products of chosen pairs of rows."""
+"""Chosen pairs of rows, and of users and items."""
 
 import numpy as np
 
 from discreet.kernels.compiling import njit, prange
-from discreet.types import Floats, Indices
+from discreet.types import Floats, Indices, Offsets
+
+RatedPairs = tuple[Indices, Indices, Offsets, Indices, Floats]
+"""Pairs that are asked about, and what users rated: the user and the item of each pair, by position; where the ratings
+of each user begin; and of every rating its item and its residual."""
 
 
 @njit(cache=True, parallel=True, fastmath=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.kernels.compiling import njit, prange
 from discreet.kernels.gram import HANDS
+from discreet.kernels.pairs import RatedPairs
 from discreet.types import AnyArray, Doubles, Floats, Indices, Offsets
 
 CANCELLED = 1e-3
@@ -84,20 +85,12 @@ def _similarity_gradient(
 
 
 @njit(cache=True, parallel=True, fastmath={"contract", "reassoc"})
-def learned_means(
-    users: Indices,
-    items: Indices,
-    indptr: Offsets,
-    rated: Indices,
-    deviations: Floats,
-    similarities: Floats,
-    floor: float,
-    otherwise: Floats,
-) -> Floats:
+def learned_means(asked: RatedPairs, similarities: Floats, floor: float, otherwise: Floats) -> Floats:
     """For each pair, ``Σ_j s_ij a_uj / max(Σ_j |s_ij|, floor)`` over what the user rated.
 
     ``otherwise[u]`` where no similarity speaks for the item.
     """
+    users, items, indptr, rated, deviations = asked
     means = np.empty(len(users), dtype=np.float32)
     for pair in prange(len(users)):
         row, user = similarities[items[pair]], users[pair]
@@ -266,22 +259,13 @@ def _add_gradient(
 
 
 @njit(cache=True, parallel=True, fastmath={"contract", "reassoc"})
-def list_means(
-    users: Indices,
-    items: Indices,
-    indptr: Offsets,
-    rated: Indices,
-    residuals: Floats,
-    neighbours: Indices,
-    similarities: Floats,
-    floor: float,
-    otherwise: Floats,
-) -> Floats:
+def list_means(asked: RatedPairs, neighbours: Indices, similarities: Floats, floor: float, otherwise: Floats) -> Floats:
     """For each pair, ``Σ_j s_ij x_uj / max(Σ_j |s_ij|, floor)`` over the listed neighbours that the user rated.
 
     ``otherwise[u]`` where there is none. Pairs must come sorted by user: each hand takes a run of them and spreads one
     user's residuals over the items at a time.
     """
+    users, items, indptr, rated, residuals = asked
     means = np.zeros(len(users), dtype=np.float32)
     size, width = neighbours.shape
     for hand in prange(HANDS):

@@ -3,21 +3,13 @@
 import numpy as np
 
 from discreet.kernels.compiling import njit, prange
+from discreet.kernels.pairs import RatedPairs
 from discreet.kernels.ridge_knn import keep_nearest
-from discreet.types import Floats, Indices, Offsets
+from discreet.types import Floats
 
 
 @njit(cache=True, parallel=True)
-def rated_neighbour_means(
-    users: Indices,
-    items: Indices,
-    indptr: Offsets,
-    rated: Indices,
-    residuals: Floats,
-    similarities: Floats,
-    k: int,
-    damping: float,
-) -> Floats:
+def rated_neighbour_means(asked: RatedPairs, similarities: Floats, k: int, damping: float) -> Floats:
     """For each pair, the mean residual of the ``k`` rated items that are most similar to the item.
 
         Σ_j s_ij x_uj / (Σ_j |s_ij| + damping),
@@ -28,11 +20,12 @@ def rated_neighbour_means(
     >>> one = np.ones(1, dtype=np.int32)
     >>> similarities = np.array([[1, 0, 0], [0.5, 1, -0.25], [0, 0, 1]], dtype=np.float32)
     >>> own = np.array([0, 0, 2]), np.array([0, 2], dtype=np.int32), np.array([3, 1], dtype=np.float32)
-    >>> rated_neighbour_means(one, one, *own, similarities, 1, 0.0).tolist()
+    >>> rated_neighbour_means((one, one, *own), similarities, 1, 0.0).tolist()
     [3.0]
-    >>> round(float(rated_neighbour_means(one, one, *own, similarities, 2, 0.0)[0]), 4)
+    >>> round(float(rated_neighbour_means((one, one, *own), similarities, 2, 0.0)[0]), 4)
     1.6667
     """
+    users, items, indptr, rated, residuals = asked
     means = np.zeros(len(users), dtype=np.float32)
     for pair in prange(len(users)):
         row, user, item = similarities[items[pair]], users[pair], items[pair]
@@ -40,16 +33,8 @@ def rated_neighbour_means(
         places = np.empty(k, dtype=np.int64)
         kept = 0
         for place in range(indptr[user], indptr[user + 1]):
-            size = abs(row[rated[place]])
-            if rated[place] == item or not size > 0 or (kept == k and size <= sizes[kept - 1]):
-                continue
-            if kept < k:
-                kept += 1
-            position = kept - 1
-            while position > 0 and sizes[position - 1] < size:
-                sizes[position], places[position] = sizes[position - 1], places[position - 1]
-                position -= 1
-            sizes[position], places[position] = size, place
+            if rated[place] != item:
+                kept = keep_nearest(abs(row[rated[place]]), place, sizes, places, kept)
         above, below = 0.0, damping
         for position in range(kept):
             above += row[rated[places[position]]] * residuals[places[position]]
@@ -60,17 +45,7 @@ def rated_neighbour_means(
 
 
 @njit(cache=True, parallel=True)
-def jointly_weighted(
-    users: Indices,
-    items: Indices,
-    indptr: Offsets,
-    rated: Indices,
-    residuals: Floats,
-    similarities: Floats,
-    moments: Floats,
-    k: int,
-    sweeps: int,
-) -> Floats:
+def jointly_weighted(asked: RatedPairs, similarities: Floats, moments: Floats, k: int, sweeps: int) -> Floats:
     """For each pair, ``Σ_j θ_j x_uj`` over the ``k`` rated items with the largest similarity > 0; 0 if there is none.
 
     With N these items and A = ``moments``, θ minimises θᵀ A_NN θ − 2 θᵀ A_Ni within 0 ≤ θ ≤ 1, by at most so many
@@ -80,9 +55,10 @@ def jointly_weighted(
     >>> one = np.ones(1, dtype=np.int32)
     >>> own = np.array([0, 0, 2]), np.array([0, 2], dtype=np.int32), np.array([3, 1], dtype=np.float32)
     >>> moments = np.array([[1, 0.5, 0], [0.5, 1, 0.25], [0, 0.25, 1]], dtype=np.float32)
-    >>> jointly_weighted(one, one, *own, moments, moments, 2, 10).tolist()
+    >>> jointly_weighted((one, one, *own), moments, moments, 2, 10).tolist()
     [1.75]
     """
+    users, items, indptr, rated, residuals = asked
     means = np.zeros(len(users), dtype=np.float32)
     for pair in prange(len(users)):
         user, item = users[pair], items[pair]

@@ -11,6 +11,7 @@ Each is a small ridge problem of its own; pairs are solved in parallel.
 import numpy as np
 
 from discreet.kernels.compiling import njit, prange
+from discreet.kernels.pairs import RatedPairs
 from discreet.kernels.ridge import cholesky, substitute
 from discreet.types import Floats, Indices, Offsets
 
@@ -30,17 +31,7 @@ def keep_nearest(nearness: float, place: int, sizes: Floats, places: Offsets, ke
 
 
 @njit(cache=True, parallel=True)
-def listed_means(
-    users: Indices,
-    items: Indices,
-    indptr: Offsets,
-    rated: Indices,
-    residuals: Floats,
-    neighbours: Indices,
-    similarities: Floats,
-    k: int,
-    damping: float,
-) -> Floats:
+def listed_means(asked: RatedPairs, neighbours: Indices, similarities: Floats, k: int, damping: float) -> Floats:
     """For each pair the mean residual of the item's ``k`` nearest listed neighbours that the user rated.
 
         Σ_j s_ij x_uj / (Σ_j s_ij + damping);   0 where there is none
@@ -50,9 +41,10 @@ def listed_means(
     >>> one = np.ones(1, dtype=np.int32)
     >>> own = np.array([0, 0, 2]), np.array([0, 2], dtype=np.int32), np.array([3, 1], dtype=np.float32)
     >>> lists = np.array([[1], [0], [1]], dtype=np.int32), np.array([[0.5], [0.5], [0]], dtype=np.float32)
-    >>> listed_means(one, one, *own, *lists, 20, 0.5).tolist()
+    >>> listed_means((one, one, *own), *lists, 20, 0.5).tolist()
     [1.5]
     """
+    users, items, indptr, rated, residuals = asked
     means = np.zeros(len(users), dtype=np.float32)
     width = neighbours.shape[1]
     for pair in prange(len(users)):
@@ -77,17 +69,7 @@ def listed_means(
 
 
 @njit(cache=True, parallel=True)
-def interpolated(
-    users: Indices,
-    items: Indices,
-    indptr: Offsets,
-    rated: Indices,
-    residuals: Floats,
-    positions: Indices,
-    covariance: Floats,
-    k: int,
-    residual_variance: float,
-) -> Floats:
+def interpolated(asked: RatedPairs, positions: Indices, covariance: Floats, k: int, residual_variance: float) -> Floats:
     """For each pair the expected residual by interpolation weights; 0 where no rated item is correlated with it.
 
     ``positions`` says where an item stands in ``covariance``, and is −1 for those that do not; ``residual_variance``
@@ -96,9 +78,10 @@ def interpolated(
     >>> one = np.ones(1, dtype=np.int32)
     >>> own = np.array([0, 0, 1]), np.array([0], dtype=np.int32), np.array([3], dtype=np.float32)
     >>> covariance = np.array([[1, 0.5], [0.5, 1]], dtype=np.float32)
-    >>> round(float(interpolated(one, one, *own, np.arange(2, dtype=np.int32), covariance, 20, 1.0)[0]), 4)
+    >>> round(float(interpolated((one, one, *own), np.arange(2, dtype=np.int32), covariance, 20, 1.0)[0]), 4)
     0.75
     """
+    users, items, indptr, rated, residuals = asked
     means = np.zeros(len(users), dtype=np.float32)
     for pair in prange(len(users)):
         item, user = positions[items[pair]], users[pair]

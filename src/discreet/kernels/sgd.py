@@ -14,6 +14,13 @@ from discreet.types import AnyArray, Floats, Indices, Offsets
 RATINGS_OF_A_BLOCK = 100_000  # enough work between two barriers to be worth several threads
 LARGEST_GRID = 64
 
+Triples = tuple[Indices, Indices, Floats]
+"""Users, items and values of ratings."""
+Sides = tuple[Floats, Floats, Floats, Floats]
+"""The factors of users and of items, and the biases of both."""
+Rates = tuple[float, float, float, float]
+"""How far a step goes in factors and in biases, and how strongly it pulls each of them to 0."""
+
 
 def grid_for(ratings: int, users: int, items: int) -> int:
     """How many groups to deal users and items into.
@@ -39,22 +46,11 @@ def deal(counts: AnyArray, grid: int) -> Indices:
 
 
 @njit(cache=True, fastmath=True)
-def _work_through(
-    first: int,
-    last: int,
-    users: Indices,
-    items: Indices,
-    values: Floats,
-    user_factors: Floats,
-    item_factors: Floats,
-    user_bias: Floats,
-    item_bias: Floats,
-    rate: float,
-    bias_rate: float,
-    penalty: float,
-    bias_penalty: float,
-) -> float:
+def _work_through(first: int, last: int, ratings: Triples, sides: Sides, rates: Rates) -> float:
     """The steps of one block."""
+    users, items, values = ratings
+    user_factors, item_factors, user_bias, item_bias = sides
+    rate, bias_rate, penalty, bias_penalty = rates
     d = user_factors.shape[1]
     shrink, bias_shrink = np.float32(1.0 - rate * penalty), np.float32(1.0 - bias_rate * bias_penalty)
     rate32, bias_rate32 = np.float32(rate), np.float32(bias_rate)
@@ -77,21 +73,7 @@ def _work_through(
 
 
 @njit(cache=True, parallel=True, fastmath=True)
-def sgd_epoch(
-    starts: Offsets,
-    diagonals: Offsets,
-    users: Indices,
-    items: Indices,
-    values: Floats,
-    user_factors: Floats,
-    item_factors: Floats,
-    user_bias: Floats,
-    item_bias: Floats,
-    rate: float,
-    bias_rate: float,
-    penalty: float,
-    bias_penalty: float,
-) -> float:
+def sgd_epoch(starts: Offsets, diagonals: Offsets, ratings: Triples, sides: Sides, rates: Rates) -> float:
     """One pass over all ratings; factors and biases change in place.
 
     For each rating, with ``e = value − user_bias − item_bias − p·q`` before the step::
@@ -105,8 +87,8 @@ def sgd_epoch(
         Block ``(a, b)`` owns the ratings from ``starts[a * grid + b]`` to the next entry.
     diagonals
         The order in which the ``grid`` diagonals are worked through.
-    users, items, values
-        The ratings sorted by block, values about the mean.
+    ratings
+        Sorted by block, values about the mean.
 
     Returns
     -------
@@ -114,16 +96,10 @@ def sgd_epoch(
     """
     grid = len(diagonals)
     if grid == 1:  # waking threads costs more than such a pass
-        return _work_through(
-            starts[0], starts[1], users, items, values, user_factors, item_factors, user_bias, item_bias,
-            rate, bias_rate, penalty, bias_penalty,
-        )  # fmt: skip
+        return _work_through(starts[0], starts[1], ratings, sides, rates)
     squares = np.zeros(grid)
     for diagonal in diagonals:
         for block in prange(grid):
             place = block * grid + (block + diagonal) % grid
-            squares[block] += _work_through(
-                starts[place], starts[place + 1], users, items, values, user_factors, item_factors, user_bias,
-                item_bias, rate, bias_rate, penalty, bias_penalty,
-            )  # fmt: skip
+            squares[block] += _work_through(starts[place], starts[place + 1], ratings, sides, rates)
     return float(squares.sum())

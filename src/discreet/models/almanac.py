@@ -49,7 +49,7 @@ from discreet.kernels.gpu_logit import LogitOnDevice
 from discreet.kernels.gpu_pairs import best_device
 from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.item_biases import denoised
-from discreet.models.denoise.pair_factors import PairFactors
+from discreet.models.denoise.pair_factors import PairFactors, as_wide_as_needed, padded
 from discreet.models.denoise.prior import informed
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
 from discreet.models.denoise.private_als import ALSQueries, Averages, refined
@@ -96,6 +96,7 @@ class Almanac:
         only where everything is decided beforehand: without a purpose or a delta.
     factors, taste_factors
         The largest number of factors of ratings, and of who rates what; with few data or much noise there are fewer.
+        A release has 64 columns for the latter, or this number if it is smaller; where more were found, 128 or 256.
     items
         Among how many items pairs are asked for, the most rated. None for the public rule.
     features
@@ -121,7 +122,7 @@ class Almanac:
 
     audience: int = 1000
     factors: int = 40
-    taste_factors: int = 64
+    taste_factors: int = 256
     items: int | None = None
     features: bool = True
     pair_share: float | None = None
@@ -149,12 +150,14 @@ class Almanac:
         """Ask for noisy sums, and denoise them."""
         check_population(self, population)
         if population.catalogue.scale.implicit:
-            return Release.of(self, population, self._fit_without_ratings(population, progress))
-        if self.purpose is None or not self.chooses_on_the_way(population):
-            return Release.of(self, population, self._fit_by_public_facts(population, progress))
-        by_user = population.unit is not None and population.unit.name == "user"
-        fit = self._fit_by_what_is_seen if by_user else self._fit_for_ratings_hidden
-        return Release.of(self, population, fit(population, self.purpose, progress))
+            arrays = self._fit_without_ratings(population, progress)
+        elif self.purpose is None or not self.chooses_on_the_way(population):
+            arrays = self._fit_by_public_facts(population, progress)
+        else:
+            by_user = population.unit is not None and population.unit.name == "user"
+            fit = self._fit_by_what_is_seen if by_user else self._fit_for_ratings_hidden
+            arrays = fit(population, self.purpose, progress)
+        return Release.of(self, population, as_wide_as_needed(arrays))
 
     def chooses_on_the_way(self, population: Population) -> bool:
         """Whether answers decide what is asked for next: with a purpose, and a delta."""
@@ -309,16 +312,9 @@ class Almanac:
     def _padded(
         self, size: int, rows: Indices, factors: AnyArray, listed: Indices, tastes: AnyArray
     ) -> dict[str, AnyArray]:
-        """Both kinds of factors, with zeros for the rest, so that shapes are public."""
-        arrays = {}
-        for name, places, found, most in (
-            ("item_factors", rows, factors, self.factors),
-            ("taste_factors", listed, tastes, self.taste_factors),
-        ):
-            arrays[name] = np.zeros((size, most), dtype=np.float32)
-            if found.shape[1]:
-                arrays[name][places, : found.shape[1]] = found[:, :most]
-        return arrays
+        """Both kinds of factors, with zeros for the rest."""
+        own = padded(size, rows, factors, self.factors)
+        return {"item_factors": own, "taste_factors": padded(size, listed, tastes, self.taste_factors)}
 
     def _features(self, catalogue: Catalogue, ages: int = AGES) -> Floats:
         found = item_features(catalogue, ages)
@@ -334,7 +330,7 @@ class Almanac:
             UNKNOWN,
             COUNTS,
             Array("item_factors", "float32", ("items", self.factors)),
-            Array("taste_factors", "float32", ("items", self.taste_factors)),
+            Array("taste_factors", "float32", ("items", "tastes")),
             *((PRIOR_SCALES,) if "prior_scales" in names else ()),
             *(SUMS if "noisy_sums" in names else ()),
         )

@@ -297,7 +297,7 @@ class CovarianceKNN:
         base, arrays = prepared.base, prepared.release.arrays
         own = user_biases(histories, base, self.user_damping)
         residuals = histories.values - base[histories.item_index] - own[histories.user_index]
-        own_ratings = (users, items, histories.indptr, histories.item_index)
+        asked = users, items, histories.indptr, histories.item_index, residuals
         if self.form == "interpolation":
             involved = np.unique(np.concatenate([histories.item_index, items]))
             position = np.full(len(base), -1, dtype=np.int32)
@@ -305,11 +305,11 @@ class CovarianceKNN:
             own_factors = arrays["item_factors"][involved]
             residual_variance = float((CONSTANTS.residual_deviation * prepared.width) ** 2)
             mean = chosen(histories.n_users, few_pairs.interpolated, interpolated)
-            expected = mean(*own_ratings, residuals, position, own_factors @ own_factors.T, self.k, residual_variance)
+            expected = mean(asked, position, own_factors @ own_factors.T, self.k, residual_variance)
             return np.asarray(base[items] + own[users] + expected, dtype=np.float32)
         lists = fixed(arrays["neighbours"]), fixed(arrays["similarities"])
         listed = chosen(histories.n_users, few_pairs.listed_means, listed_means)
-        expected = listed(*own_ratings, residuals, *lists, self.k, self.damping)
+        expected = listed(asked, *lists, self.k, self.damping)
         return np.asarray(base[items] + own[users] + expected, dtype=np.float32)
 
     def score(self, prepared: "Prepared", histories: Ratings) -> Floats:

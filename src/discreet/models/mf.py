@@ -91,24 +91,12 @@ class MF:
         user_factors = rng.normal(0, 0.1, (ratings.n_users, self.factors)).astype(np.float32)
         item_factors = rng.normal(0, 0.1, (ratings.n_items, self.factors)).astype(np.float32)
         user_bias, item_bias = np.zeros(ratings.n_users, np.float32), np.zeros(ratings.n_items, np.float32)
+        sides = user_factors, item_factors, user_bias, item_bias
         grid = round(len(starts) ** 0.5)
         for epoch in range(self.epochs):
             rate = self.learning_rate * self.decay**epoch
-            sgd_epoch(
-                starts,
-                rng.permutation(grid),
-                users,
-                items,
-                values,
-                user_factors,
-                item_factors,
-                user_bias,
-                item_bias,
-                rate,
-                rate if self.biased else 0.0,
-                self.regularisation,
-                self.regularisation,
-            )
+            rates = rate, rate if self.biased else 0.0, self.regularisation, self.regularisation
+            sgd_epoch(starts, rng.permutation(grid), (users, items, values), sides, rates)
             progress(epoch + 1, self.epochs, "epochs")
         item_factors[np.bincount(ratings.item_index, minlength=ratings.n_items) == 0] = 0
         arrays = {"mean": np.array([mean]), "item_bias": item_bias, "item_factors": item_factors}

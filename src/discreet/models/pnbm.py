@@ -166,16 +166,9 @@ class PNBM:
             lists = prepared.neighbours, similarities
             means = means_over_lists(histories, deviations, users, items, *lists, floor, otherwise)
         else:
-            means = chosen(histories.n_users, few_pairs.learned_means, learned_means)(
-                users.copy(),
-                items.copy(),
-                histories.indptr,
-                histories.item_index,
-                deviations,
-                similarities,
-                floor,
-                otherwise,
-            )
+            asked = users.copy(), items.copy(), histories.indptr, histories.item_index, deviations
+            learned = chosen(histories.n_users, few_pairs.learned_means, learned_means)
+            means = learned(asked, similarities, floor, otherwise)
         return np.asarray(base[items] + own[users] + means, dtype=np.float32)
 
     def score(self, prepared: "Prepared", histories: Ratings) -> Floats:

@@ -6,9 +6,9 @@ Nothing is kept open between two uses, so nothing is shared with a process that 
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from discreet.errors import InputError, require
@@ -20,65 +20,7 @@ EXAMPLE = "for example postgresql://user@host/database, or the path of a SQLite 
 UNREADABLE = f"the URL of the budget cannot be read; write {EXAMPLE}"
 
 
-class Connection(Protocol):
-    """What the tables of a budget are read and written through."""
-
-    def rows(self, statement: str, **values: Any) -> list[Row]:
-        """Run a statement that gives rows."""
-        ...
-
-    def run(self, statement: str, **values: Any) -> int:
-        """Run a statement that changes rows; how many it changed."""
-        ...
-
-    def insert(self, table: str, **values: Any) -> int:
-        """Add a row; the number that it gets."""
-        ...
-
-    def columns(self, table: str) -> list[str]:
-        """The columns of a table; none where there is no such table."""
-        ...
-
-    def tables(self) -> list[str]:
-        """The names of all tables."""
-        ...
-
-    def commit(self) -> None:
-        """Write what was changed."""
-        ...
-
-
-class Backend(Protocol):
-    """A database, by where it is; nothing is opened before it is used."""
-
-    serial: str
-    for_update: str
-
-    @property
-    def file(self) -> Path | None:
-        """The file of SQLite."""
-        ...
-
-    @property
-    def place(self) -> str:
-        """Where it is, without a password."""
-        ...
-
-    @property
-    def errors(self) -> tuple[type[Exception], ...]:
-        """What it raises."""
-        ...
-
-    def reading(self) -> AbstractContextManager[Connection]:
-        """A connection to read with."""
-        ...
-
-    def writing(self) -> AbstractContextManager[Connection]:
-        """A transaction that sees what all earlier ones wrote; without a commit nothing of it stays."""
-        ...
-
-
-def backend_of(place: str, patience: float) -> Backend:
+def backend_of(place: str, patience: float) -> "Backend":
     """The database that a path or a URL means; one that names something else is refused, and not shown (passwords)."""
     if "://" not in place:
         return Sqlite(_lasting(place), patience)
@@ -116,7 +58,7 @@ def _checked(url: str) -> str:
 
 
 class Sqlite:
-    """A SQLite file."""
+    """A SQLite file; nothing is opened before it is used."""
 
     serial = "INTEGER NOT NULL PRIMARY KEY"
     for_update = ""  # it has no locks on rows: its file is locked as a whole
@@ -132,14 +74,17 @@ class Sqlite:
 
     @contextmanager
     def reading(self) -> Iterator["_SqliteConnection"]:
-        """One view of all tables; makes no file."""
+        """A connection to read with: one view of all tables. It makes no file."""
         with self._opened("rw") as connection:
             connection.execute("BEGIN")
             yield _SqliteConnection(connection)
 
     @contextmanager
     def writing(self) -> Iterator["_SqliteConnection"]:
-        """Locks the file now, and not at the first change."""
+        """A transaction that sees what all earlier ones wrote; without a commit nothing of it stays.
+
+        It locks the file now, and not at the first change.
+        """
         is_new = not self.file.exists()
         with self._opened("rwc") as connection:
             # What is committed must survive a power cut, whatever defaults the database was given.
@@ -159,21 +104,27 @@ class Sqlite:
 
 
 class _SqliteConnection:
+    """What the tables of a budget are read and written through."""
+
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def rows(self, statement: str, **values: Any) -> list[Row]:
+        """Run a statement that gives rows."""
         cursor = self._connection.execute(statement, values)
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def run(self, statement: str, **values: Any) -> int:
+        """Run a statement that changes rows; how many it changed."""
         return self._connection.execute(statement, values).rowcount
 
     def insert(self, table: str, **values: Any) -> int:
+        """Add a row; the number that it gets."""
         return int(self._connection.execute(_insertion(table, values), values).lastrowid or 0)
 
     def columns(self, table: str) -> list[str]:
+        """The columns of a table; none where there is no such table."""
         return [str(row["name"]) for row in self.rows(f"PRAGMA table_info({table})")]
 
     def tables(self) -> list[str]:
@@ -190,7 +141,7 @@ LOCK = 0x64697363
 
 
 class Postgres:
-    """A database of a PostgreSQL server."""
+    """A database of a PostgreSQL server, with the methods of :class:`Sqlite`."""
 
     file = None
     serial = "SERIAL PRIMARY KEY"
@@ -245,6 +196,8 @@ class Postgres:
 
 
 class _PostgresConnection:
+    """The methods of a connection to SQLite."""
+
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
@@ -275,6 +228,10 @@ class _PostgresConnection:
 
     def lock_tables(self) -> None:
         self.rows(f"SELECT pg_advisory_xact_lock({LOCK}) AS done")
+
+
+Backend = Sqlite | Postgres
+Connection = _SqliteConnection | _PostgresConnection
 
 
 def _insertion(table: str, values: Mapping[str, Any]) -> str:

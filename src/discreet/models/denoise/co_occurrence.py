@@ -8,10 +8,16 @@ a multiple of p pᵀ + T Tᵀ, plus sampling error and noise.
 dominate. ν is the noise variance over the sampling variance: the more noise, the flatter D. Then
 
     D W D  ≈  Σ_k θ_k v_k v_kᵀ                   eigenvalues above the spectral threshold, shrunk
-    T_ik   =  v_ik √(c_k θ_k / θ_1) / D_i        c_k = 1 − (threshold / 2θ_k)², the squared cosine of v_k and its signal
+    T_ik   =  v_ik √(ξ_k / θ_1) / D_i            ξ_k = θ_k (1 − (threshold / 2θ_k)²): θ_k times the squared cosine of
+                                                 v_k and its signal
 
 (:mod:`~discreet.models.denoise.spectral` has the threshold, :mod:`~discreet.models.home.item_scales` D). The diagonal
 counts everyone who rated an item, whatever else they rated, so it is replaced by the low-rank estimate, a few times.
+
+**Weak patterns.** If anything but popularity stands out, the eigenvectors that follow are added as long as at least 5%
+of their eigenvalue is signal on average, with ξ_k as in :mod:`~discreet.models.denoise.spectral`; that ξ_k is also used
+for what stands out, if it is larger. Where there is little noise these are many, as who rates what has more patterns
+than those that stand out; with much noise there are none.
 
 **Counts.** The first eigenvector is popularity itself. With noise it is known better from W than from the noisy counts,
 so the counts of the listed items become the inverse-variance weighted mean of both.
@@ -21,7 +27,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.models.denoise.spectral import THRESHOLD_MARGIN, above_threshold, simulated_threshold
+from discreet.models.denoise.spectral import (
+    THRESHOLD_MARGIN,
+    above_threshold,
+    eigenvectors_of,
+    signal_of,
+    simulated_threshold,
+    spectrum,
+)
 from discreet.models.home.item_scales import item_scales
 from discreet.types import AnyArray, Doubles, Floats
 
@@ -34,6 +47,10 @@ class _Constants:
     """How often the diagonal is estimated from the factors: more changes nothing."""
     popularity_deviation: float = 0.15
     """How far the first eigenvector may lie from popularity, relative to it."""
+    fills_by: int = 64
+    """By how many factors at first; where more stand out, once more by all."""
+    least_signal: float = 0.05
+    """The least ξ_k of a weak pattern, in eigenvalues: chosen on splits of both with the seeds 501 to 503."""
 
 
 CONSTANTS = _Constants()
@@ -68,16 +85,24 @@ def taste_factors(
     scales = item_scales(known, noise**2 / max(sampling_variance, 1e-12))
     matrix = (weights * np.outer(scales, scales)).astype(np.float32)
     deviations = np.outer(scales, scales) * np.sqrt(noise**2 + max(chance, 0.0) * expected)
-    threshold = THRESHOLD_MARGIN * simulated_threshold(deviations.astype(np.float32))
+    noise_alone = simulated_threshold(deviations.astype(np.float32))
+    threshold = THRESHOLD_MARGIN * noise_alone
     np.fill_diagonal(matrix, 0)
-    values, vectors = above_threshold(matrix, most, threshold)
+    few = min(most, CONSTANTS.fills_by)
+    values, vectors = above_threshold(matrix, few, threshold)
     for _ in range(CONSTANTS.diagonal_fills):
         np.fill_diagonal(matrix, (vectors**2 @ values).astype(np.float32))
-        values, vectors = above_threshold(matrix, most, threshold)
+        values, vectors = above_threshold(matrix, few, threshold)
     if len(values) == 0:
         return np.zeros((size, 0), dtype=np.float32), known
-    alignment = 1 - (threshold / (2 * values)) ** 2
-    factors = vectors * np.sqrt(alignment * values / values[0]) / scales[:, None]
+    if few == len(values) < most:
+        values, vectors = above_threshold(matrix, _count(matrix, threshold, most), threshold)
+        np.fill_diagonal(matrix, (vectors**2 @ values).astype(np.float32))
+        values, vectors = above_threshold(matrix, _count(matrix, threshold, most), threshold)
+    signal = values * (1 - (threshold / (2 * values)) ** 2)
+    if 1 < len(values) < most:
+        signal, vectors = _with_weak(matrix, signal, vectors, noise_alone, most)
+    factors = vectors * np.sqrt(signal / values[0]) / scales[:, None]
     first = np.abs(vectors[:, 0]) / scales
     predicted = first * float(known @ first) / float(first @ first)
     if noise > 0 and count_noise > 0:
@@ -85,3 +110,20 @@ def taste_factors(
         variance = error**2 + (CONSTANTS.popularity_deviation * predicted) ** 2
         known = (known * variance + predicted * count_noise**2) / (variance + count_noise**2)
     return factors.astype(np.float32), known
+
+
+def _count(matrix: Floats, threshold: float, most: int) -> int:
+    return min(int((spectrum(matrix) > threshold).sum()), most)
+
+
+def _with_weak(
+    matrix: Floats, signal: Doubles, vectors: Doubles, noise_alone: float, most: int
+) -> tuple[Doubles, Doubles]:
+    """ξ and v of what stands out, and of the patterns after it with at least ``least_signal`` of their eigenvalue."""
+    values, strong = spectrum(matrix), len(signal)
+    all_signal = signal_of(values, noise_alone, most)
+    kept = all_signal >= CONSTANTS.least_signal * values[: len(all_signal)]
+    kept[:strong] = True
+    count = int(np.argmin(np.append(kept, False)))
+    all_signal[:strong] = np.maximum(all_signal[:strong], signal)
+    return all_signal[:count], vectors if count == strong else eigenvectors_of(matrix, count)

@@ -7,7 +7,7 @@ import numpy as np
 from discreet.models.denoise.co_occurrence import taste_factors
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.sums.pair_sums import PairSums, Weighting, weight_of_a_rating
-from discreet.types import AnyArray, Doubles, Floats
+from discreet.types import AnyArray, Doubles, Floats, Indices
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class _Constants:
 
 
 CONSTANTS = _Constants()
+USUAL_WIDTH = 64
+"""How many columns taste factors have in a release, whatever was found, unless more were."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,3 +77,26 @@ def _sampling_variance(weighting: Weighting, noise: float) -> float:
     if weighting == "user, l2":
         return CONSTANTS.sampling_variance_of_users
     return CONSTANTS.sampling_variance_with_noise if noise > 0 else CONSTANTS.sampling_variance
+
+
+def padded(size: int, places: Indices, found: AnyArray, most: int) -> Floats:
+    """Factors of all items, ``most`` columns of them: zeros where there are none."""
+    every = np.zeros((size, most), dtype=np.float32)
+    if found.shape[1]:
+        every[places, : found.shape[1]] = found[:, :most]
+    return every
+
+
+def as_wide_as_needed(arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
+    """The same arrays, taste factors with the usual columns, or with twice or four times as many if these are needed.
+
+    So a release grows only where more patterns were found, and of small data its shapes tell nothing.
+
+    >>> factors = np.zeros((2, 256), dtype=np.float32)
+    >>> [as_wide_as_needed({"taste_factors": factors + (np.arange(256) < q)})["taste_factors"].shape for q in (0, 65)]
+    [(2, 64), (2, 128)]
+    """
+    factors, width = arrays["taste_factors"], USUAL_WIDTH
+    while factors[:, width:].any():
+        width *= 2
+    return arrays | {"taste_factors": np.ascontiguousarray(factors[:, :width])}

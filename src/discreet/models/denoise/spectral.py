@@ -11,6 +11,15 @@ positive semidefinite. An eigenvalue λ above it was θ before the noise, with �
 √(λ² − 4s²n)) / 2. Where the noise differs from cell to cell, the threshold is that of simulated noise. If no
 eigenvalue lies above the threshold, there are no factors.
 
+**Below the threshold.** Patterns that are too weak to stand out are still there, spread over the eigenvectors just
+below it. An eigenvalue is vᵀ(signal)v + vᵀ(noise)v. As v depends on the noise, the second part has the mean
+2 s² Σ_j 1/(λ_k − λ_j), over all other eigenvalues (Stein's identity), so what is left for the signal is
+
+    ξ_k  =  λ_k − 2 s² Σ_{j≠k} 1/(λ_k − λ_j)
+
+on average, made falling in k by isotonic regression. It is 0 for noise alone, and θ − s²n/θ = θ (1 − s²n/θ²) for an
+eigenvalue above the threshold: θ times the squared cosine of v and its signal.
+
 **Weights.** How many users rated both items is nearly a multiple of n_i n_j, the product of the counts. So W is
 estimated as the best multiple of n nᵀ, plus what of the remainder lies above its own threshold.
 
@@ -27,13 +36,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import library_for
-from discreet.kernels.eigenvectors import largest_eigenpairs
+from discreet.kernels.eigenvectors import all_eigenvalues, largest_eigenpairs
 from discreet.kernels.memoizing import memoized
 from discreet.kernels.row_solves import damped_row_solves
 from discreet.types import AnyArray, Doubles, Floats
 
 THRESHOLD_MARGIN = 1.05
 """The largest eigenvalue of noise varies by a few per cent from draw to draw."""
+EDGE_MARGIN = 2.0
+"""For ξ: the deviation of the noise is taken so many n⁻²ᐟ³ larger, the order by which that eigenvalue varies."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +84,32 @@ def above_threshold(matrix: AnyArray, most: int, threshold: float) -> tuple[Doub
     kept = values > threshold
     values, vectors = values[kept], vectors[:, kept]
     return (values + np.sqrt(values**2 - threshold**2)) / 2, vectors
+
+
+def signal_of(values: Doubles, threshold: float, most: int) -> Doubles:
+    """ξ of the largest of all eigenvalues, at most ``most`` and none below 0; ``threshold`` is that of the noise alone.
+
+    Noise of deviation 1, and a pattern of strength 60:
+
+    >>> noise = np.triu(np.random.default_rng(1).standard_normal((400, 400)), 1)
+    >>> values = np.linalg.eigvalsh(noise + noise.T + 60 / 400)[::-1]
+    >>> found = signal_of(values, spectral_threshold(1.0, 400), 50)
+    >>> values[:50:10].round().tolist()
+    [66.0, 35.0, 32.0, 30.0, 27.0]
+    >>> found[:50:10].round().tolist()
+    [52.0, -2.0, -2.0, -3.0, -3.0]
+    """
+    size = len(values)
+    variance = ((1 + EDGE_MARGIN * size ** (-2 / 3)) * threshold / 2) ** 2 / size
+    own = values[: min(most, int((values > 0).sum()))]
+    apart = own[:, None] - values
+    np.fill_diagonal(apart, np.inf)
+    least = 0.1 * threshold / size  # two eigenvalues of noise are hardly ever nearer
+    apart = np.where(apart < 0, np.minimum(apart, -least), np.maximum(apart, least))
+    with library_for("eigenvectors"):
+        from scipy.optimize import isotonic_regression
+    left = own - 2 * variance * (1 / apart).sum(axis=1)
+    return np.asarray(isotonic_regression(left, increasing=False).x, dtype=np.float64)
 
 
 def denoised_weights(weights: Floats, counts: AnyArray, deviation: float, most: int) -> Floats:
@@ -141,6 +178,17 @@ def simulated_threshold(deviations: Floats) -> float:
     noise = np.random.default_rng(0).standard_normal(deviations.shape, dtype=np.float32) * deviations
     noise = np.triu(noise, 1)
     return float(_leading(noise + noise.T, 1)[0][0])
+
+
+@memoized
+def spectrum(matrix: AnyArray) -> Doubles:
+    """All eigenvalues, in falling order."""
+    return np.asarray(all_eigenvalues(matrix)[::-1], dtype=np.float64)
+
+
+def eigenvectors_of(matrix: AnyArray, most: int) -> Doubles:
+    """Those of the largest eigenvalues, a column each."""
+    return _leading(matrix, most)[1]
 
 
 @memoized

@@ -127,15 +127,7 @@ def means_over_lists(
     """For each pair the mean residual over the item's neighbours that the user rated (see ``list_means``)."""
     order = np.argsort(users, kind="stable")
     means = np.empty(len(users), dtype=np.float32)
-    means[order] = chosen(histories.n_users, few_pairs.list_means, list_means)(
-        users[order],
-        items[order],
-        histories.indptr,
-        histories.item_index,
-        residuals,
-        fixed(neighbours),
-        fixed(similarities),
-        float(floor),
-        otherwise,
-    )
+    asked = users[order], items[order], histories.indptr, histories.item_index, residuals
+    mean = chosen(histories.n_users, few_pairs.list_means, list_means)
+    means[order] = mean(asked, fixed(neighbours), fixed(similarities), float(floor), otherwise)
     return means

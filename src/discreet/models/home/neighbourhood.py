@@ -219,18 +219,10 @@ def predict(
     """Biases, plus the mean residual over the item's neighbours that the user rated."""
     own, residuals = prepared.residuals(histories)
     order = np.argsort(users, kind="stable")
-    means = chosen(histories.n_users, few_pairs.neighbour_means, neighbour_means)(
-        users[order],
-        items[order],
-        histories.indptr,
-        histories.item_index,
-        residuals,
-        prepared.neighbours,
-        prepared.similarities,
-        float(model.damping),
-    )
+    asked = users[order], items[order], histories.indptr, histories.item_index, residuals
+    mean = chosen(histories.n_users, few_pairs.neighbour_means, neighbour_means)
     expected = np.asarray(prepared.base[items] + own[users], dtype=np.float32)
-    expected[order] += means
+    expected[order] += mean(asked, prepared.neighbours, prepared.similarities, float(model.damping))
     return expected
 
 

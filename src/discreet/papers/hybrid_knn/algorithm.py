@@ -323,9 +323,9 @@ class HybridKNN:
         near, count = prepared.similarities, len(own_ratings[0]) - 1
         if self.prediction in JOINT:
             mean = chosen(count, few_pairs.jointly_weighted, jointly_weighted)
-            return mean(users, items, *own_ratings, near, prepared.moments, self.neighbours, SWEEPS)
+            return mean((users, items, *own_ratings), near, prepared.moments, self.neighbours, SWEEPS)
         plain = chosen(count, few_pairs.rated_neighbour_means, rated_neighbour_means)
-        return plain(users, items, *own_ratings, near, self.neighbours, DAMPINGS[self.prediction])
+        return plain((users, items, *own_ratings), near, self.neighbours, DAMPINGS[self.prediction])
 
     def moments(self, release: Release) -> Floats:
         """The covariance for joint weights, the same both ways: published, or shrunk towards the mean of its kind."""

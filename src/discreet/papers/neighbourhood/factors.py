@@ -29,7 +29,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.published_pnbm import noisy_factor_epoch
-from discreet.models.home.fold_in import fold_in, predict_pairs
+from discreet.models.home.fold_in import FoldIn
 from discreet.papers.neighbourhood.privacy import claim_of_errors, claim_of_sampling
 from discreet.papers.neighbourhood.sampling import capped
 from discreet.populations.asking import check_ratings
@@ -48,6 +48,30 @@ SPREAD = 0.1
 MOST_ERROR = 2.0
 Factors = tuple[Doubles, Doubles]
 """Of users and of items."""
+
+
+# ── The methods of both: each takes them as its own ──
+
+
+def declared(model: "Model", names: Collection[str]) -> tuple[Array, ...]:
+    """The arrays of a release."""
+    return (Array("item_factors", "float32", ("items", model.factors)),)
+
+
+def predict(model: "Model", release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
+    """Expected ratings, each user's own side solved from their history."""
+    return _at_home(model, release).predict(histories, users, items)
+
+
+def score(model: "Model", release: Release, histories: Ratings) -> Floats:
+    """Expected ratings of all items."""
+    return _at_home(model, release).scores(histories)
+
+
+def _at_home(model: "Model", release: Release) -> FoldIn:
+    factors = release.arrays["item_factors"]
+    offsets = np.full(len(factors), _offset(model), dtype=np.float32)
+    return FoldIn(factors, offsets, np.full(factors.shape[1], model.regularisation, dtype=np.float32))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,17 +148,7 @@ class DPSGDMF:
             progress(iteration + 1, self.iterations, "passes")
         return users, items
 
-    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
-        """The arrays of a release."""
-        return (Array("item_factors", "float32", ("items", self.factors)),)
-
-    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """Expected ratings, each user's own side solved from their history."""
-        return _predict(self, release, histories, users, items)
-
-    def score(self, release: Release, histories: Ratings) -> Floats:
-        """Expected ratings of all items."""
-        return _score(self, release, histories)
+    declared, predict, score = declared, predict, score
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,17 +233,7 @@ class DPPSMF:
             progress(iteration, self.iterations, "sampling factors")
         return users, items
 
-    def declared(self, names: Collection[str]) -> tuple[Array, ...]:
-        """The arrays of a release."""
-        return (Array("item_factors", "float32", ("items", self.factors)),)
-
-    def predict(self, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """Expected ratings, each user's own side solved from their history."""
-        return _predict(self, release, histories, users, items)
-
-    def score(self, release: Release, histories: Ratings) -> Floats:
-        """Expected ratings of all items."""
-        return _score(self, release, histories)
+    declared, predict, score = declared, predict, score
 
 
 Model = DPSGDMF | DPPSMF
@@ -268,20 +272,3 @@ def _first(model: Model, ratings: Ratings) -> tuple[np.random.Generator, Factors
 
 def _released(model: Model, ratings: Ratings, items: Doubles, promise: Guarantee) -> Release:
     return Release(model, {"item_factors": items.astype(np.float32)}, ratings.catalogue, promise)
-
-
-def _fold_in(model: Model, release: Release, histories: Ratings) -> tuple[Floats, Floats, Floats]:
-    factors = release.arrays["item_factors"]
-    offsets = np.full(len(factors), _offset(model), dtype=np.float32)
-    penalty = np.full(factors.shape[1], model.regularisation, dtype=np.float32)
-    return fold_in(histories, factors, offsets, penalty), factors, offsets
-
-
-def _predict(model: Model, release: Release, histories: Ratings, users: Indices, items: Indices) -> Floats:
-    own, factors, offsets = _fold_in(model, release, histories)
-    return predict_pairs(own, factors, offsets, users, items)
-
-
-def _score(model: Model, release: Release, histories: Ratings) -> Floats:
-    own, factors, offsets = _fold_in(model, release, histories)
-    return np.asarray(own @ factors.T + offsets, dtype=np.float32)

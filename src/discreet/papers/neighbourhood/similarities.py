@@ -173,17 +173,10 @@ def predict(model: object, release: Release, histories: Ratings, users: Indices,
     """Eq. (2), over the item's neighbours that the user rated; the item's mean where there is none."""
     means = release.arrays["item_mean"]
     deviations = histories.values - means[histories.item_index]
-    from_neighbours = chosen(histories.n_users, few_pairs.learned_means, learned_means)(
-        users.copy(),
-        items.copy(),
-        histories.indptr,
-        histories.item_index,
-        deviations,
-        release.arrays["similarities"],
-        0.0,
-        np.zeros(histories.n_users, dtype=np.float32),
-    )
-    return np.asarray(means[items] + from_neighbours, dtype=np.float32)
+    asked = users.copy(), items.copy(), histories.indptr, histories.item_index, deviations
+    learned = chosen(histories.n_users, few_pairs.learned_means, learned_means)
+    none = np.zeros(histories.n_users, dtype=np.float32)
+    return np.asarray(means[items] + learned(asked, release.arrays["similarities"], 0.0, none), dtype=np.float32)
 
 
 def score(model: object, release: Release, histories: Ratings) -> Floats:
