@@ -6,6 +6,7 @@ Ends with 1 if anything but a result or a clear sentence came of a case.
 """
 
 import argparse
+import contextlib
 import os
 import tempfile
 from collections import Counter
@@ -35,7 +36,8 @@ def main() -> int:
             arguments.cases(homes[1]),
             commands.cases(homes[2], every=chosen.every),
         ):
-            found, how_many = wrong(cases)
+            with contextlib.chdir(folder):  # some of them name a folder to write to
+                found, how_many = wrong(cases)
             bad, counts = bad + found, counts + how_many
         prepare(homes[3])
         for outcome in counted("tests.fuzz.releases", [homes[3], 8, 1]):
