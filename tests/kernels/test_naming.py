@@ -21,14 +21,22 @@ FLOATS = st.builds(lambda value, end: f"{value}{end}", st.integers(0, 20), ENDS)
 NAMES = st.sampled_from([TEXT, ALIKE, DIGITS, FLOATS]).flatmap(lambda kind: st.lists(kind, max_size=120))
 
 
-@given(names=NAMES, known=NAMES, pieces=st.integers(1, 50), joined=st.sampled_from([1, 30, 2**20]))
-def test_numbers_are_those_of_a_dictionary(names, known, pieces, joined):
-    """Also where a table grows, names come in pieces, and move to their places a slice at a time."""
+@given(
+    names=NAMES,
+    known=NAMES,
+    pieces=st.integers(1, 50),
+    joined=st.sampled_from([1, 30, 2**20]),
+    short=st.sampled_from([0, 200, name_table.SHORT]),
+)
+def test_numbers_are_those_of_a_dictionary(names, known, pieces, joined, short):
+    """Also where a table grows, 4 bytes are too few for where a name begins, names come in pieces, and move to their
+    places a slice at a time."""
     known = list(dict.fromkeys(known))
     expected = {name: number for number, name in enumerate(known)}
     table, few = NameTable(), Numbering(known)
     table._slots = np.zeros(2, dtype=np.int32)
-    whole, name_table.JOINED = name_table.JOINED, joined
+    whole = name_table.JOINED, name_table.SHORT
+    name_table.JOINED, name_table.SHORT = joined, short
     try:
         table.encode(pl.Series(known, dtype=pl.String))
         for first in range(0, len(names), pieces):
@@ -46,7 +54,7 @@ def test_numbers_are_those_of_a_dictionary(names, known, pieces, joined):
             assert table.has_two_spellings()
         ordered, renumber = table.finish(len(known))
     finally:
-        name_table.JOINED = whole
+        name_table.JOINED, name_table.SHORT = whole
     by_polars, places = few.finish()
     assert ordered.equals(by_polars)
     np.testing.assert_array_equal(renumber, places)

@@ -21,7 +21,7 @@ def whole(path: Path, kind: str) -> Iterator[None]:
     except pl.exceptions.DuplicateError:
         raise DataError(f"{path} cannot be read: two of its columns have the same name") from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise DataError(f"{path} cannot be read as {kind[1:]}: it is cut off or damaged ({_one_line(error)})") from None
+        raise DataError(f"{path} cannot be read as {kind[1:]}: it is cut off or damaged ({one_line(error)})") from None
 
 
 def scan(path: Path, kind: str) -> pl.LazyFrame:
@@ -36,10 +36,10 @@ def scan(path: Path, kind: str) -> pl.LazyFrame:
     raise InputError(f"{path} is no table that Discreet reads: .csv, .tsv, .parquet, .arrow or .feather")
 
 
-def columns_of(lazy: pl.LazyFrame) -> list[str]:
-    """The names of the columns of a table."""
+def columns_of(lazy: pl.LazyFrame) -> pl.Schema:
+    """The names of the columns of a table, and their types."""
     with without_panics():
-        return lazy.collect_schema().names()
+        return lazy.collect_schema()
 
 
 def collected(lazy: pl.LazyFrame) -> pl.DataFrame:
@@ -48,5 +48,6 @@ def collected(lazy: pl.LazyFrame) -> pl.DataFrame:
         return lazy.collect()
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: BaseException) -> str:
+    """What an error says, for a sentence of ours."""
     return str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__

@@ -79,7 +79,7 @@ class Gatherer:
         self._scale, self._drop_unlisted, self.dropped = scale, drop_unlisted, 0
         self._listed = items is not None
         self._users, self._items = Numbering(users), Numbering(items or ())
-        kinds = {"user": np.int32, "item": np.int32, "rating": np.float32, "time": np.int32}
+        kinds = {"user": np.uint8, "item": np.uint8, "rating": np.float32, "time": np.int32}
         self._columns = {name: Growing(kind) for name, kind in kinds.items()}
         self._wheres: list[tuple[int, Where]] = []
         self.size = 0
@@ -101,8 +101,8 @@ class Gatherer:
         self._columns["rating"].append(values)
         if "time" in batch.columns:
             self._columns["time"].append(seconds(batch["time"], where))
-        self._columns["user"].append(self._users.encode(user))
-        self._columns["item"].append(self._numbered_items(item, where))
+        self._columns["user"].append(_short(self._users.encode(user), self._users.size))
+        self._columns["item"].append(_short(self._numbered_items(item, where), self._items.size))
         self._wheres.append((self.size, where))
         self.size += batch.height
 
@@ -194,6 +194,8 @@ class Gatherer:
     def _column(self, name: str, renumber: Indices | None = None) -> AnyArray:
         """A column, with the final numbers in it."""
         column = self._columns.pop(name)
+        if renumber is not None:
+            column.widen(np.int32)
         column.shrink(column.size)
         for first in range(0, column.size if renumber is not None else 0, RENUMBERED):
             some = column.array[first : first + RENUMBERED]
@@ -231,6 +233,11 @@ class Gatherer:
         batch = int(np.searchsorted(starts, position, side="right")) - 1
         start, where = self._wheres[batch]
         return where(position - start)
+
+
+def _short(numbers: Indices, size: int) -> AnyArray:
+    """Numbers below ``size`` in as few bytes as hold them: so they wait for the others."""
+    return numbers.astype(np.uint8 if size <= 2**8 else np.uint16 if size <= 2**16 else np.int32, copy=False)
 
 
 def _padded(column: AnyArray, size: int) -> AnyArray:

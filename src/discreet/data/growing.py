@@ -42,13 +42,17 @@ class Growing:
 
     def append(self, rows: AnyArray) -> None:
         """Add rows; where they do not fit into the type, all change to one that holds both."""
-        kind = np.result_type(self.kind, rows)
-        if kind != self.kind:
-            wider = Growing(kind)
-            wider.append(self._room[: self.size].astype(kind))
-            self.__dict__ = wider.__dict__
+        self.widen(np.result_type(self.kind, rows))
         self.room(len(rows))[self.size : self.size + len(rows)] = rows
         self.size += len(rows)
+
+    def widen(self, kind: Any) -> None:
+        """Change all rows to another type, which holds them."""
+        if np.dtype(kind) != self.kind:
+            wider = Growing(kind)
+            wider.room(self.size)[: self.size] = self.array
+            wider.size = self.size
+            self.__dict__ = wider.__dict__
 
     def shrink(self, size: int) -> None:
         """Keep the first rows, and give back the room of the others."""

@@ -133,7 +133,7 @@ def unused_columns(path: str | Path, columns: ItemColumns, text: TextFormat | No
     path, text = Path(path), TextFormat() if text is None else text
     if ending(path) not in TEXT_ENDINGS:
         with whole(path, ending(path)):
-            return columns.unused(columns_of(scan(path, ending(path))))
+            return columns.unused(list(columns_of(scan(path, ending(path)))))
     if text.columns is not None:
         return columns.unused(text.columns)
     return columns.unused(header_of(path, text, columns.needed))

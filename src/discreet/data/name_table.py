@@ -13,11 +13,12 @@ from discreet.types import AnyArray, Indices, Offsets
 
 JOINED = 2**20  # bytes of names that are copied at once
 FEWEST_SLOTS = 2**12
+SHORT = 2**32 - 1  # up to so many bytes of names, 4 bytes say where one begins
 SLICES = 16  # in which names move to their final places: so much of them is in memory twice
 
 
 class NameTable:
-    """Distinct names, numbered as they come. Memory is theirs, and 12 to 24 bytes for each.
+    """Distinct names, numbered as they come. Memory is theirs, and 12 to 20 bytes for each.
 
     >>> table = NameTable()
     >>> table.encode(pl.Series(["b", "a", "b"])).tolist(), table.find(pl.Series(["a", "c"])).tolist()
@@ -29,8 +30,8 @@ class NameTable:
 
     def __init__(self) -> None:
         self.size = 0
-        self._content, self._starts = Growing(np.uint8), Growing(np.int64)
-        self._starts.append(np.zeros(1, dtype=np.int64))
+        self._content, self._starts = Growing(np.uint8), Growing(np.uint32)
+        self._starts.append(np.zeros(1, dtype=np.uint32))
         self._slots: Indices = np.zeros(FEWEST_SLOTS, dtype=np.int32)
         # Whoever writes a file must not know which names meet in one slot.
         self._key = np.array([secrets.randbits(64), secrets.randbits(64)], dtype=np.uint64)
@@ -40,6 +41,8 @@ class NameTable:
         numbers, first = np.empty(len(names), dtype=np.int32), 0
         for rows, bounds in joined(names):
             count, row = len(bounds) - 1, 0
+            if self._content.size + len(rows) > SHORT:
+                self._starts.widen(np.int64)
             while row < count:
                 row, size = naming.number(
                     rows,
@@ -98,9 +101,8 @@ class NameTable:
         naming.sort_names(content, starts, order[known:], by_value, state)
         del content, starts
         if naming.is_in_order(order):
-            for column in (self._content, self._starts):
-                column.shrink(column.size)
-            return Strings(self._content.array, self._starts.array), order
+            self._content.shrink(self._content.size)
+            return Strings(self._content.array, self._starts.array.astype(np.int64)), order
         names = self._moved(order)
         renumber = np.empty(self.size, dtype=np.int32)
         renumber[order] = np.arange(self.size, dtype=np.int32)
@@ -112,16 +114,18 @@ class NameTable:
         starts = self._starts.array
         naming.new_bounds(starts, order, bounds)
         names = np.empty(int(bounds[-1]), dtype=np.uint8)  # takes memory as it is written to
+        marks = np.zeros(self.size, dtype=np.uint8)
         step = max(int(bounds[-1]) // SLICES, JOINED)
         first = 0
         while first < self.size:
             end = max(first + 1, int(np.searchsorted(bounds, bounds[first] + step, side="right")) - 1)
-            naming.take_out(self._content.array, starts, order, bounds, first, end, names)
+            naming.take_out(self._content.array, starts, marks, order, bounds, first, end, names)
             if end < self.size:
-                self._content.shrink(naming.close_gaps(self._content.array, starts, self.size, self._content.size))
+                left = naming.close_gaps(self._content.array, starts, marks, self.size, self._content.size)
+                self._content.shrink(left)
             first = end
         del starts
-        self._content, self._starts = Growing(np.uint8), Growing(np.int64)
+        self._content, self._starts = Growing(np.uint8), Growing(np.uint32)
         return Strings(names, bounds)
 
     def _find(self, rows: AnyArray, bounds: Offsets, numbers: Indices) -> None:
@@ -152,6 +156,6 @@ def joined(names: pl.Series) -> Iterator[tuple[AnyArray, Offsets]]:
     first = 0
     while first < len(names):
         end = max(first + 1, int(np.searchsorted(bounds, bounds[first] + JOINED, side="right")) - 1)
-        text = names.slice(first, end - first).str.join("").item().encode()
+        text = names.slice(first, end - first).str.join("").cast(pl.Binary).item()
         yield np.frombuffer(text, dtype=np.uint8), bounds[first : end + 1] - bounds[first]
         first = end

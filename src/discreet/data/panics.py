@@ -5,7 +5,10 @@ that descriptor is a pipe, and a thread passes on at once what comes through it,
 write meanwhile arrives, also from processes that they start. The pipe keeps what was written at once together, so that
 a report is told from what others write between its parts.
 
-Only Linux has such pipes; elsewhere reports are seen. So they are where RUST_BACKTRACE asks for more of them.
+Only Linux has such pipes; elsewhere reports are seen. So they are where RUST_BACKTRACE asks for more of them, in a
+program as on the command line: some machines set it for everybody, and then a damaged file is reported twice. A report
+with a backtrace is written in hundreds of pieces without a mark of their own, which cannot be told from what others
+write meanwhile, and whoever asked for it may be looking for just that. RUST_BACKTRACE=0 keeps all of them off.
 """
 
 import os

@@ -1,12 +1,14 @@
 """Any table with named columns: CSV, TSV, Parquet, Arrow, and frames of polars, pandas and pyarrow."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from discreet.data import parquet_pages
 from discreet.data.catalogue import IMPLICIT, Scale
 from discreet.data.columnar import ARROW, PARQUET, collected, columns_of, scan, whole
 from discreet.data.columns import TEXT_ENDINGS, columns_there, ending, require_once
@@ -223,15 +225,22 @@ def table_batches(
     require(text.columns is None, f"{path} names its columns itself: leave out what they are called in order")
     with whole(path, kind):
         lazy = scan(path, kind)
-        names = columns_of(lazy)
+        kinds = columns_of(lazy)
         for name in columns.values():
-            if name not in names:
-                raise DataError.at(f"{path}", f"there is no column {name!r}; {columns_there(names)}")
+            if name not in kinds:
+                raise DataError.at(f"{path}", f"there is no column {name!r}; {columns_there(list(kinds))}")
         lazy = lazy.select(pl.col(name).alias(role) for role, name in columns.items())
-        height = int(collected(lazy.select(pl.len())).item())
-        for first in range(0, height, BATCH):
+        height, first = int(collected(lazy.select(pl.len())).item()), 0
+        if kind in PARQUET:
+            with suppress(parquet_pages.NotPlain):  # what it does not know is read in another way, below
+                for batch in parquet_pages.batches(path, columns, kinds):
+                    yield batch, rows_of(str(path), first + 1)
+                    first += batch.height
+                    progress(first, height, f"reading {path.name}")
+        while first < height:
             yield collected(lazy.slice(first, BATCH)), rows_of(str(path), first + 1)
-            progress(min(first + BATCH, height), height, f"reading {path.name}")
+            first = min(first + BATCH, height)
+            progress(first, height, f"reading {path.name}")
 
 
 # ── Frames ──

@@ -1,8 +1,9 @@
 """Numbers for names: a hash table over their bytes, and their order.
 
 Names lie one after the other in ``content``; name ``n`` begins at ``starts[n]``, and the entry behind the last one says
-where that one ends. The table has open addressing: a slot holds a number plus one, or 0. It stores no hash: growing
-reads the names again, which costs time once and never memory.
+where that one ends. 4 bytes say where a name begins, or 8 where these are too few. The table has open addressing: a
+slot holds a number plus one, or 0. It stores no hash: growing reads the names again, which costs time once and never
+memory.
 
 Whoever writes a file chooses its names. The hash is SipHash-1-3 with a key that is drawn for each table, so nobody can
 choose names that meet in one slot; the pivots of the sort are drawn too. Neither changes a number or an order.
@@ -17,10 +18,16 @@ from discreet.types import AnyArray, Indices, Offsets
 
 Word: TypeAlias = Any
 """64 bits without a sign: ``np.uint64``, which numba has for them where Python has ``int``."""
-GONE = -(2**63)
-"""In place of where a name begins: it was taken out, and its bytes are overwritten."""
+TAKEN, GONE = 1, 2
+"""Of a name that was taken out: its bytes are still there, or are overwritten."""
 LETTERS = 7  # bytes of a name in one key of the sort; the eighth says whether the name ends there
 FEW = 24  # so many keys are sorted by insertion
+
+
+@njit(cache=True)
+def _start(starts: AnyArray, name: int) -> int:
+    """Where a name begins, as a number with a sign: of those without, numba makes numbers in floating point."""
+    return np.int64(starts[name])  # type: ignore[return-value]
 
 
 # ── Hashing ──
@@ -115,15 +122,15 @@ def number(
                 if 2 * size >= len(table):
                     return row, size
                 found = size
-                begin = starts[size]
+                begin = _start(starts, size)
                 for place in range(length):
                     content[begin + place] = rows[first + place]
                 starts[size + 1] = begin + length
                 size += 1
                 table[slot] = size
                 break
-            begin = starts[found]
-            if starts[found + 1] - begin == length and _same(rows, first, content, begin, length):
+            begin = _start(starts, found)
+            if _start(starts, found + 1) - begin == length and _same(rows, first, content, begin, length):
                 break
             slot = (slot + np.uint64(1)) & mask
         numbers[row] = found
@@ -144,7 +151,8 @@ def find(
             found = table[slot] - 1
             if found < 0:
                 break
-            if starts[found + 1] - starts[found] == length and _same(rows, first, content, starts[found], length):
+            begin = _start(starts, found)
+            if _start(starts, found + 1) - begin == length and _same(rows, first, content, begin, length):
                 break
             slot = (slot + np.uint64(1)) & mask
         numbers[row] = found
@@ -155,7 +163,7 @@ def fill(table: Indices, content: AnyArray, starts: Offsets, size: int, key: Any
     """Put distinct names into an empty table."""
     mask = np.uint64(len(table) - 1)
     for name in range(size):
-        slot = siphash(content, starts[name], starts[name + 1], key) & mask
+        slot = siphash(content, _start(starts, name), _start(starts, name + 1), key) & mask
         while table[slot] != 0:
             slot = (slot + np.uint64(1)) & mask
         table[slot] = name + 1
@@ -168,9 +176,10 @@ def fill(table: Indices, content: AnyArray, starts: Offsets, size: int, key: Any
 def all_whole_numbers(content: AnyArray, starts: Offsets, first: int, size: int) -> bool:
     """Whether each name from ``first`` on consists of 1 to 18 digits."""
     for name in range(first, size):
-        if not 1 <= starts[name + 1] - starts[name] <= 18:
+        begin, end = _start(starts, name), _start(starts, name + 1)
+        if not 1 <= end - begin <= 18:
             return False
-        for place in range(starts[name], starts[name + 1]):
+        for place in range(begin, end):
             if not 48 <= content[place] <= 57:
                 return False
     return True
@@ -181,10 +190,11 @@ def digits_before_zeros(content: AnyArray, starts: Offsets, size: int, found: In
     """How many names are digits, a point, and zeros; where there is room they go to ``found``, with how many digits."""
     count = 0
     for name in range(size):
-        first, at = starts[name], starts[name + 1]
+        first, end = _start(starts, name), _start(starts, name + 1)
+        at = end
         while at > first and content[at - 1] == 48:
             at -= 1
-        if at == starts[name + 1] or at - first < 2 or content[at - 1] != 46:
+        if at == end or at - first < 2 or content[at - 1] != 46:
             continue
         at -= 1
         whole = True
@@ -276,11 +286,11 @@ def sort_names(content: AnyArray, starts: Offsets, order: Indices, by_value: boo
         if fresh:
             same = True
             for place in range(low, high):
-                name = order[place]
+                begin, end = _start(starts, order[place]), _start(starts, order[place] + 1)
                 if depth < 0:
-                    keys[place] = _value(content, starts[name], starts[name + 1])
+                    keys[place] = _value(content, begin, end)
                 else:
-                    keys[place] = _letters(content, starts[name] + depth, starts[name + 1])
+                    keys[place] = _letters(content, begin + depth, end)
                 same = same and keys[place] == keys[low]
             if not same:
                 _sort_keys(keys, order, low, high, state)
@@ -325,37 +335,44 @@ def new_bounds(starts: Offsets, order: Indices, bounds: Offsets) -> None:
     """Where each name begins once they are in order."""
     bounds[0] = 0
     for place in range(len(order)):
-        bounds[place + 1] = bounds[place] + starts[order[place] + 1] - starts[order[place]]
+        begin, end = _start(starts, order[place]), _start(starts, order[place] + 1)
+        bounds[place + 1] = bounds[place] + end - begin
 
 
 @njit(cache=True)
 def take_out(
-    content: AnyArray, starts: Offsets, order: Indices, bounds: Offsets, first: int, end: int, taken: AnyArray
+    content: AnyArray,
+    starts: Offsets,
+    marks: AnyArray,
+    order: Indices,
+    bounds: Offsets,
+    first: int,
+    end: int,
+    taken: AnyArray,
 ) -> None:
     """Copy the names at some places in order to where they belong, and mark them."""
     for place in range(first, end):
-        begin = starts[order[place]]
+        begin = _start(starts, order[place])
         for letter in range(bounds[place + 1] - bounds[place]):
             taken[bounds[place] + letter] = content[begin + letter]
-        starts[order[place]] = -begin - 1
+        marks[order[place]] = TAKEN
 
 
 @njit(cache=True)
-def close_gaps(content: AnyArray, starts: Offsets, size: int, used: int) -> int:
+def close_gaps(content: AnyArray, starts: Offsets, marks: AnyArray, size: int, used: int) -> int:
     """Move the names that are left to the front; returns how many bytes they take."""
     name, written = 0, 0
-    while name < size and starts[name] == GONE:
+    while name < size and marks[name] == GONE:
         name += 1
     while name < size:
         behind = name + 1
-        while behind < size and starts[behind] == GONE:
+        while behind < size and marks[behind] == GONE:
             behind += 1
-        begin = starts[name] if starts[name] >= 0 else -starts[name] - 1
-        end = used
+        begin, end = _start(starts, name), used
         if behind < size:
-            end = starts[behind] if starts[behind] >= 0 else -starts[behind] - 1
-        if starts[name] < 0:
-            starts[name] = GONE
+            end = _start(starts, behind)
+        if marks[name] == TAKEN:
+            marks[name] = GONE
         else:
             starts[name] = written
             for place in range(begin, end):

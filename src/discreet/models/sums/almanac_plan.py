@@ -106,6 +106,10 @@ class _Constants:
     """How many must, popularity among them; otherwise the rest goes elsewhere."""
     pair_share: float = 0.4
     """For pairs, if the release is for both."""
+    pair_share_if_clear: float = 0.32
+    """The same if S is at least ``clear_for_all_factors``, where sweeps pay more and pairs less."""
+    clear_for_all_factors: float = 120.0
+    """S from which on there are ``most_factors``."""
     covered: float = 0.8
     """The share of ratings beyond which more items are not worth their noise."""
     least_covered: float = 0.4
@@ -174,7 +178,8 @@ def next_looks(
     sums_again = sums_beside_counts(purpose, clearness)
     if purpose == "ranking":
         return NextLooks(0.0, None, left, items) if items else NextLooks(left, None, 0.0, 0, sums_again)
-    pairs = CONSTANTS.pair_share if items else 0.0
+    very_clear = clearness >= CONSTANTS.clear_for_all_factors
+    pairs = 0.0 if not items else CONSTANTS.pair_share_if_clear if very_clear else CONSTANTS.pair_share
     left -= pairs
     if clearness < CONSTANTS.clear:
         return NextLooks(left, None, pairs, items, sums_again)
