@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 import discreet as dc
-from discreet.collect.channel import form_of
 from discreet.errors import InputError
 from discreet.privacy.unit import Rating
 
@@ -171,7 +170,7 @@ def test_a_report_leads_back_to_the_output_it_came_from(mechanism, output):
 def test_a_report_has_the_items_and_its_form(mechanism):
     report = mechanism.perturb(HISTORY, dc.Randomness())
     assert report.items == ("a", "b", "c")
-    assert report.form == form_of(mechanism, STARS)
+    assert report.form == mechanism.form(STARS)
     assert report.guarantee == str(mechanism.guarantee)
     again = mechanism.perturb(HISTORY, dc.Randomness())
     assert again.id != report.id

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 import discreet as dc
-from discreet.collect.channel import form_of
 from discreet.collect.promise import mechanism_of, promise_of, spends_of
 from discreet.data.report import ReportForm
 
@@ -16,7 +15,7 @@ RATINGS = dc.synthetic(users=50, items=30, ratings=600, seed=1)
 
 @pytest.mark.parametrize("mechanism", [*PRIVATE, dc.collect.UniformNoise(gamma=1.5)], ids=str)
 def test_a_form_names_its_mechanism(mechanism):
-    assert mechanism_of(form_of(mechanism, SCALE)) == mechanism
+    assert mechanism_of(mechanism.form(SCALE)) == mechanism
 
 
 @pytest.mark.parametrize("mechanism", PRIVATE, ids=str)
@@ -46,7 +45,7 @@ def test_uniform_noise_promises_nothing_and_says_why():
 def test_seeded_noise_promises_nothing():
     for randomness in (dc.Randomness(1), dc.Randomness.of_key(bytes(32), "noise")):
         reported = dc.collect.perturb_ratings(PRIVATE[0], RATINGS, randomness)
-        assert reported.perturbed == form_of(PRIVATE[0], SCALE, seeded=True)  # neither raw ratings nor private ones
+        assert reported.perturbed == PRIVATE[0].form(SCALE, seeded=True)  # neither raw ratings nor private ones
         for release in (dc.Bias().fit(dc.NoPrivacy(reported)), dc.MF(epochs=1).fit(reported)):
             assert release.guarantee.proven is None and release.guarantee.seeded and release.spends == ()
             assert "response (epsilon 2, step 1, seeded): the noise was seeded" in str(release.guarantee)

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.collect.channel import form_of
 from discreet.data.report import ReportForm
 from discreet.data.reports import read_reports
 from discreet.errors import DataError, InputError
@@ -59,7 +58,7 @@ names = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 
 @given(st.dictionaries(names, st.floats(-0.5, 6.5), max_size=10))
 def test_any_title_and_value_survive(tmp_path_factory, entries):
-    sent = dc.data.UserReport(form_of(MECHANISM, SCALE), tuple(entries), np.array(list(entries.values())))
+    sent = dc.data.UserReport(MECHANISM.form(SCALE), tuple(entries), np.array(list(entries.values())))
     path = tmp_path_factory.mktemp("report") / "report.json"
     sent.save(path)
     read = dc.data.UserReport.load(path)
@@ -104,7 +103,7 @@ def test_what_was_reported_is_what_is_read(tmp_path, mechanism):
 
 
 def test_titles_and_identifiers_mean_the_same_item(tmp_path):
-    mixed = dc.data.UserReport(form_of(MECHANISM, SCALE), ("Heat (1995)", "1"), np.array([1.0, 2.0]))
+    mixed = dc.data.UserReport(MECHANISM.form(SCALE), ("Heat (1995)", "1"), np.array([1.0, 2.0]))
     mixed.save(tmp_path / "mixed.json")
     ratings = dc.Ratings.from_reports(tmp_path, CATALOGUE)
     assert (ratings.item_index.tolist(), ratings.values.tolist()) == ([0, 1], [2.0, 1.0])
@@ -118,7 +117,7 @@ def test_without_a_catalogue_the_items_are_those_that_usable_reports_name(folder
 
 
 def test_a_report_without_entries_is_a_user(folder):
-    dc.data.UserReport(form_of(MECHANISM, SCALE), (), np.zeros(0)).save(folder / "empty.json")
+    dc.data.UserReport(MECHANISM.form(SCALE), (), np.zeros(0)).save(folder / "empty.json")
     ratings = dc.Ratings.from_reports(folder, CATALOGUE)
     assert (ratings.n_users, len(ratings)) == (4, 6)
 
@@ -179,7 +178,7 @@ def test_a_few_liars_do_not_choose_the_scale(folder):
 
 
 def test_the_recommender_can_say_what_was_asked_for(folder):
-    asked = form_of(dc.collect.UniformNoise(gamma=2), SCALE)
+    asked = dc.collect.UniformNoise(gamma=2).form(SCALE)
     report(dc.collect.UniformNoise(gamma=2)).save(folder / "x.json")
     found = read_reports(folder, CATALOGUE, form=asked)
     assert (found.ratings.n_users, found.counts) == (1, {"another mechanism": 3})
@@ -324,7 +323,7 @@ def test_a_field_with_anything_in_it_is_accepted_whole_or_refused(tmp_path_facto
     (folder / "x.json").write_text(json.dumps(GOOD | {name: value}))
     found = read_reports(folder, CATALOGUE)
     assert found.ratings.n_users + len(found.rejected) == 3
-    assert found.form == form_of(MECHANISM, SCALE)
+    assert found.form == MECHANISM.form(SCALE)
     low, high = found.form.reported.low, found.form.reported.high
     assert ((found.ratings.values >= low) & (found.ratings.values <= high)).all()
 

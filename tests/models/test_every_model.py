@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.collect.channel import form_of
 from discreet.collect.promise import promise_of
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
@@ -69,7 +68,7 @@ def block_world() -> Ratings:
 def perturbed(ratings: Ratings, mechanism: Any) -> Ratings:
     """As users send them, with the promise of their reports; the noise is seeded, so that no test depends on luck."""
     sent = dc.collect.perturb_ratings(mechanism, ratings, dc.Randomness(seed=4))
-    return replace(sent, perturbed=form_of(mechanism, ratings.catalogue.scale))
+    return replace(sent, perturbed=mechanism.form(ratings.catalogue.scale))
 
 
 WORLD = block_world()

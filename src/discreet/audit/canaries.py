@@ -79,15 +79,11 @@ def pairs_for(ratings: Ratings, unit: UnitName, *, device: bool = False) -> list
     if device and unit == "user":
         rare, low, high = items.rare, scale.low, scale.high
         first, second = rare[0], rare[1]
+        all_low, all_high = ([(item, end) for item in rare] for end in (low, high))
         kinds = [
             ("a user with one rating, the lowest or the highest", [(first, low)], [(first, high)], "last"),
             ("a user with one rating, of one item or of another", [(second, high)], [(first, high)], "last"),
-            (
-                "a user who rated every item the lowest or the highest",
-                [(item, low) for item in rare],
-                [(item, high) for item in rare],
-                "last",
-            ),
+            ("a user who rated every item the lowest or the highest", all_low, all_high, "last"),
             *kinds,
         ]
     host_stays = device or unit == "rating"
@@ -146,12 +142,7 @@ def rating_kinds(ratings: Ratings, items: _Items) -> list[tuple[str, Rows, Rows,
             "first",
         ),
         ("one rating, the highest, of the first item, by a user without others", [], [(0, high)], "first"),
-        (
-            "one rating, the lowest, of the last item, by a user without others",
-            [],
-            [(last, low)],
-            "last",
-        ),
+        ("one rating, the lowest, of the last item, by a user without others", [], [(last, low)], "last"),
     ]
     kinds += [
         (f"one rating of {value:g}, by a user without others", [], [(items.middle, value)], "middle")
@@ -252,27 +243,22 @@ def canaries_for(ratings: Ratings, count: int) -> Ratings:
     >>> canaries.n_users, len(canaries)
     (10, 30)
     """
-    size, scale = len(ratings.catalogue), ratings.catalogue.scale
-    if count <= size:
-        blocks = np.array_split(np.arange(size), count)
-    else:
-        blocks = [np.array([place % size]) for place in range(count)]
-    return users_of(
-        ratings.catalogue,
-        [
-            [(int(item), scale.high if place % 2 == 0 else scale.low) for item in block]
-            for place, block in enumerate(blocks)
-        ],
-    )
+    size = len(ratings.catalogue)
+    if count > size:
+        return single_ratings_for(ratings, count)
+    return _high_and_low(ratings.catalogue, np.array_split(np.arange(size), count))
 
 
 def single_ratings_for(ratings: Ratings, count: int) -> Ratings:
     """So many users with one rating each: canaries for the unit rating. They go round the items in turn."""
-    size, scale = len(ratings.catalogue), ratings.catalogue.scale
-    return users_of(
-        ratings.catalogue,
-        [[(place % size, scale.high if place % 2 == 0 else scale.low)] for place in range(count)],
-    )
+    size = len(ratings.catalogue)
+    return _high_and_low(ratings.catalogue, [np.array([place % size]) for place in range(count)])
+
+
+def _high_and_low(catalogue: Catalogue, blocks: Sequence[AnyArray]) -> Ratings:
+    """A user for each block of items, who rates them all the highest, or the lowest, in turn."""
+    ends = catalogue.scale.high, catalogue.scale.low
+    return users_of(catalogue, [[(int(item), ends[place % 2]) for item in own] for place, own in enumerate(blocks)])
 
 
 def with_chosen(ratings: Ratings, canaries: Ratings, chosen: Booleans, unit: UnitName) -> Ratings:

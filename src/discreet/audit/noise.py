@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import chdtr, ndtri
 
 from discreet.audit.attack import Read
-from discreet.types import AnyArray, Doubles
+from discreet.types import Doubles
 
 ROWS = 200
 """Runs on each side that are tested."""
@@ -174,7 +174,9 @@ def _is_plain(read: Read) -> bool:
 
 def scaled_noise(read: Read, side: int) -> Doubles:
     """The noise on some cells, in scales of what the ledger says."""
-    noise = (read.centred - side * read.moved).ravel()[_some(read.look.answer.size)] / read.look.spends[0].scale
+    noise = (read.centred - side * read.moved).ravel() / read.look.spends[0].scale
+    if noise.size > 2 * CELLS:
+        noise = noise[np.union1d(np.arange(CELLS), np.linspace(0, noise.size - 1, CELLS).astype(np.int64))]
     return np.asarray(noise, dtype=np.float64)
 
 
@@ -186,12 +188,6 @@ def _normal(values: Doubles, law: str, *, pair: bool = False) -> Doubles:
     size = np.minimum(size, 500.0)  # beyond that the odds are 0 to a computer
     odds = np.exp(-size) / 2
     return np.asarray(-ndtri(odds * (1 + size / 2) if pair else odds))
-
-
-def _some(size: int) -> AnyArray | slice:
-    if size <= 2 * CELLS:
-        return slice(None)
-    return np.union1d(np.arange(CELLS), np.linspace(0, size - 1, CELLS).astype(np.int64))
 
 
 def _test(values: Doubles, looks: tuple[int, ...], sentence: str) -> _Test:

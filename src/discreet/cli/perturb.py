@@ -144,17 +144,12 @@ def collect(
     With --gamma or --epsilon, reports that were perturbed otherwise are rejected; without, those that were not
     perturbed like most of them. Every command that takes DATA takes such a folder.
     """
-    from discreet.collect.channel import form_of
-    from discreet.collect.presence import HiddenItems
     from discreet.data.catalogue import Scale
     from discreet.data.loading import public_items
     from discreet.data.reports import read_reports
 
     declared = Scale.parse(scale)
-    form = None
-    if how.given:
-        mechanism = how.chosen()
-        form = mechanism.form(declared) if isinstance(mechanism, HiddenItems) else form_of(mechanism, declared)
+    form = how.chosen().form(declared) if how.given else None
     with bar() as progress:
         catalogue = None if items is None else public_items(items, declared, items_public=True)
         found = read_reports(folder, catalogue, form=form, progress=progress)

@@ -52,11 +52,15 @@ class LocalRandomiser(Protocol):
         """Its law on a rating scale."""
         ...
 
+    def form(self, scale: Scale, *, seeded: bool = False) -> ReportForm:
+        """What every report has in common."""
+        return ReportForm(self.name, self.settings, scale, self.channel(scale).reported, seeded)
+
     def perturb(self, history: History, randomness: Randomness) -> UserReport:
         """One user's report."""
         scale = history.catalogue.scale
         return UserReport(
-            form=form_of(self, scale, seeded=randomness.is_seeded),
+            form=self.form(scale, seeded=randomness.is_seeded),
             items=tuple(history.catalogue.items[position] for position in history.items.tolist()),
             values=self.channel(scale).perturb(history.values, randomness),
             guarantee=str(SEEDED if randomness.is_seeded else self.guarantee),
@@ -109,7 +113,8 @@ class Channel:
     def values(self, outputs: AnyArray) -> Doubles:
         """What is reported for outputs."""
         estimate = self.scale.low + self.step * ((outputs - self.law.offset) / self.law.slope)
-        return np.round(estimate, self._digits) + 0.0  # without a negative zero
+        digits = max(DIGITS, math.ceil(-math.log10(self.step)))
+        return np.round(estimate, digits) + 0.0  # without a negative zero
 
     def outputs(self, values: AnyArray) -> Integers:
         """Outputs that are reported as these values."""
@@ -123,12 +128,3 @@ class Channel:
     def deviation(self, rating: float) -> float:
         """Standard deviation of what is reported for a rating."""
         return self.step * math.sqrt(self.law.variance(int(self.secrets(np.array([rating]))[0])))
-
-    @property
-    def _digits(self) -> int:
-        return max(DIGITS, math.ceil(-math.log10(self.step)))
-
-
-def form_of(mechanism: LocalRandomiser, scale: Scale, *, seeded: bool = False) -> ReportForm:
-    """What every report of a mechanism has in common."""
-    return ReportForm(mechanism.name, mechanism.settings, scale, mechanism.channel(scale).reported, seeded)

@@ -7,7 +7,7 @@ look as the form says; a device that did something else has only itself to blame
 from dataclasses import replace
 from typing import Any
 
-from discreet.collect.channel import SEEDED, form_of
+from discreet.collect.channel import SEEDED
 from discreet.collect.mechanisms import Piecewise, RandomisedResponse, UniformNoise
 from discreet.collect.presence import HiddenItems
 from discreet.data.report import ReportForm
@@ -22,17 +22,13 @@ def mechanism_of(form: ReportForm) -> UniformNoise | RandomisedResponse | Piecew
     """The mechanism that makes reports of this form; None where there is none.
 
     >>> from discreet.data.catalogue import Scale
-    >>> mechanism_of(form_of(Piecewise(epsilon=1.0), Scale(1, 5)))
+    >>> mechanism_of(Piecewise(epsilon=1.0).form(Scale(1, 5)))
     Piecewise(epsilon=1.0)
     """
     try:
         mechanism: UniformNoise | RandomisedResponse | Piecewise | HiddenItems
         mechanism = MECHANISMS[form.mechanism](**form.settings)
-        own = (
-            mechanism.form(form.scale, seeded=form.seeded)
-            if isinstance(mechanism, HiddenItems)
-            else form_of(mechanism, form.scale, seeded=form.seeded)
-        )
+        own = mechanism.form(form.scale, seeded=form.seeded)
     except (KeyError, TypeError, DiscreetError):
         return None
     return mechanism if own == form else None
@@ -42,11 +38,11 @@ def promise_of(form: ReportForm) -> Guarantee:
     """What a release promises that was made from such reports and from nothing else, without further noise.
 
     >>> from discreet.data.catalogue import Scale
-    >>> print(promise_of(form_of(Piecewise(epsilon=1.0), Scale(1, 5))).proven)
+    >>> print(promise_of(Piecewise(epsilon=1.0).form(Scale(1, 5))).proven)
     epsilon 1
-    >>> promise_of(form_of(UniformNoise(gamma=1.0), Scale(1, 5))).proven is None
+    >>> promise_of(UniformNoise(gamma=1.0).form(Scale(1, 5))).proven is None
     True
-    >>> print(promise_of(form_of(Piecewise(epsilon=1.0), Scale(1, 5), seeded=True)))
+    >>> print(promise_of(Piecewise(epsilon=1.0).form(Scale(1, 5), seeded=True)))
     No privacy: it was made from reports perturbed by piecewise (epsilon 1, seeded): the noise was seeded, so
     whoever knows the seed can take it away.
     """

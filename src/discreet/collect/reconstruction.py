@@ -48,8 +48,8 @@ class Risk:
     certain: float
 
     def __str__(self) -> str:
-        shares = f"{_percent(self.accuracy)} of the ratings ({_percent(self.blind)} without the reports)"
-        return f"right about {shares}, and certain of {_percent(self.certain)}"
+        shares = f"{self.accuracy:.0%} of the ratings ({self.blind:.0%} without the reports)"
+        return f"right about {shares}, and certain of {self.certain:.0%}"
 
 
 @checked
@@ -147,7 +147,3 @@ def _of_prior(prior: Mapping[float, float], scale: Scale | None) -> tuple[Double
         "a prior gives each of at least two ratings a share that is not negative",
     )
     return levels, shares / shares.sum(), Scale(levels[0], levels[-1]) if scale is None else scale
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}"

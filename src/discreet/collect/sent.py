@@ -129,13 +129,11 @@ def _checked(data: Any) -> Iterator[Sent]:
     for line in data["reports"]:
         sent, epsilon = Sent(**line), line["epsilon"]
         number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool) and 0 < epsilon < math.inf
-        if not (epsilon is None or number) or not all(map(_is_text, (sent.time, sent.mechanism, sent.id))):
+        if not (epsilon is None or number) or not all(
+            isinstance(text, str) for text in (sent.time, sent.mechanism, sent.id)
+        ):
             raise TypeError
         yield sent
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 @contextmanager

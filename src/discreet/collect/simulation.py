@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.collect.channel import LocalRandomiser, form_of
+from discreet.collect.channel import LocalRandomiser
 from discreet.data.ratings import Ratings
 from discreet.data.reports import in_32_bits
 from discreet.doors import checked
@@ -39,6 +39,6 @@ def perturb_ratings(mechanism: LocalRandomiser, ratings: Ratings, randomness: Ra
         ratings,
         catalogue=replace(ratings.catalogue, scale=in_32_bits(channel.reported)),
         values=values,
-        perturbed=form_of(mechanism, ratings.catalogue.scale, seeded=randomness.is_seeded),
+        perturbed=mechanism.form(ratings.catalogue.scale, seeded=randomness.is_seeded),
         report_digest=secrets.token_hex(32),  # fresh noise is another collection, whatever came out
     )

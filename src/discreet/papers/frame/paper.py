@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from discreet.errors import require
 from discreet.pages.curves import Rows
@@ -23,11 +23,7 @@ class Repetition(Protocol):
         ...
 
 
-def _nothing(outcome: Outcome) -> Sequence[Rows]:
-    return ()
-
-
-def _none_printed(grid: Grid) -> Sequence[PrintedTable]:
+def _none(of: Outcome | Grid) -> Sequence[Any]:
     return ()
 
 
@@ -90,8 +86,8 @@ class Paper:
     counted: Sequence[str] = ()
     claims: Callable[[Grid], Sequence[Claim]]
     figures: Callable[[Grid], Sequence[Figure]]
-    printed: Callable[[Grid], Sequence[PrintedTable]] = _none_printed
-    tables: Callable[[Outcome], Sequence[Rows]] = _nothing
+    printed: Callable[[Grid], Sequence[PrintedTable]] = _none
+    tables: Callable[[Outcome], Sequence[Rows]] = _none
     shown: Callable[[Grid], Sequence[Case]]
     aside: Sequence[str] = ()
     pictured: Sequence[str] = ()
