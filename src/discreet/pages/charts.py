@@ -140,7 +140,7 @@ def speed_chart(results: Results, metric: str, *, width: int = drawing.HALF) -> 
 
     def draw(width: int, height: int) -> Any:
         ends = (10**across).tolist()
-        ticks = drawing.ticks_between(*ends, most=7 if width > drawing.NARROW else 4)
+        ticks = drawing.ticks_between(ends[0], ends[1], most=7 if width > drawing.NARROW else 4)
         dots = drawing.plot(values).encode(
             x=drawing.scaled(
                 alt.X, "seconds:Q", ends, log=True, title="seconds to fit, log scale", format="~g", values=ticks
