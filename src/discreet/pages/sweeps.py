@@ -24,6 +24,7 @@ class Grid:
 def grid_of(results: Results, metric: str) -> Grid:
     """Models by epsilons; the last columns are without privacy, and what the guarantee is worth.
 
+    >>> from discreet.evaluation.results import Estimate
     >>> rows = [Row("a", {"rmse": Estimate(0.9, 0.8, 1.0)}, epsilon=1.0, promise="proven", unit="user")]
     >>> grid_of(Results("films", "", tuple(rows)), "rmse").rows
     (('a', '0.9000 ±.1000', '-', 'proven'),)
