@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("torch")
 from discreet.kernels import row_solves
-from discreet.kernels.eigenvectors import lanczos
+from discreet.kernels.eigenvectors import MANY, lanczos, largest_eigenpairs
 
 
 @pytest.mark.parametrize(("size", "most", "signals"), [(300, 8, 8), (300, 40, 5), (200, 1, 1), (64, 60, 3)])
@@ -20,6 +20,18 @@ def test_the_largest_eigenpairs(size, most, signals):
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(most), atol=1e-6)
     overlap = np.linalg.norm(directions[:, -signals:].T @ vectors, axis=1)
     np.testing.assert_allclose(overlap, 1, atol=1e-4)
+
+
+@pytest.mark.parametrize("most", [MANY, MANY + 1])
+def test_few_and_many_eigenpairs_by_scipy(most):
+    from scipy.sparse.linalg import eigsh
+
+    rng = np.random.default_rng(most)
+    half = rng.standard_normal((400, 400))
+    matrix = half + half.T
+    values, vectors = largest_eigenpairs(matrix, most, rng.standard_normal(400), 1e-8, eigsh)
+    np.testing.assert_allclose(np.sort(values), np.linalg.eigvalsh(matrix)[-most:], atol=1e-6)
+    np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-4)
 
 
 def test_a_matrix_of_low_rank_is_no_harm():

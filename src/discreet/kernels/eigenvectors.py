@@ -1,4 +1,4 @@
-"""The largest eigenvalues of a symmetric matrix: by scipy's ARPACK, or on a GPU where one is used.
+"""The largest eigenvalues of a symmetric matrix: by scipy's ARPACK or LAPACK, or on a GPU where one is used.
 
 There Lanczos' method builds an orthogonal basis, one product with the matrix at a time; each vector is made orthogonal
 to all others twice. The eigenvalues of the matrix seen in that basis are soon those of the matrix itself. An eigenpair
@@ -19,6 +19,8 @@ from discreet.types import AnyArray
 
 LARGE = 1024
 """Rows from which on a GPU is worth its while."""
+MANY = 64
+"""Eigenvectors beyond which ARPACK takes longer than to compute them from the whole matrix."""
 ENDED = 1e-10
 LOOKS = 64
 """After so many vectors more it is looked whether they are enough."""
@@ -35,7 +37,13 @@ def largest_eigenpairs(
     """The ``most`` largest eigenvalues and their eigenvectors, in any order; ``eigsh`` is scipy's."""
     if uses_gpu(len(matrix)):
         return lanczos(matrix, most, start, tolerance, "cuda")
-    values, vectors = eigsh(matrix, k=most, which="LA", v0=start, tol=tolerance)
+    if most > MANY:
+        from scipy.linalg import eigh
+
+        size = len(matrix)
+        values, vectors = eigh(matrix, subset_by_index=(size - most, size - 1), check_finite=False)
+    else:
+        values, vectors = eigsh(matrix, k=most, which="LA", v0=start, tol=tolerance)
     return values, vectors
 
 
