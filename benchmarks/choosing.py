@@ -194,7 +194,7 @@ def draw(found: list[dict[str, Any]]) -> None:
             number = base.mark_text(color=INK, fontSize=12, fontWeight="bold", dy=8).encode(text="shown:N")
             words = f"{title}, a {'whole user' if unit == 'user' else 'rating'} hidden"
             panels.append(
-                (tile + label + number).properties(width=90 * len(sizes), height=44 * len(EPSILONS), title=words)
+                (tile + label + number).properties(width=116 * len(sizes), height=44 * len(EPSILONS), title=words)
             )
         rows.append(alt.hconcat(*panels))
     picture = Picture(
