@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from discreet.data import parquet_pages
-from discreet.data.compact import Field, Reader, written
 from discreet.data.tables import table_batches
+from discreet.data.thrift import Field, Reader, written
 from discreet.errors import DataError
 
 ROWS = 3000

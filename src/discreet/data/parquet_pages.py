@@ -19,7 +19,7 @@ from typing import IO, Any
 import polars as pl
 
 from discreet.data.columnar import collected, one_line
-from discreet.data.compact import LIST, RECORD, Entries, Field, Reader, Record, written
+from discreet.data.thrift import LIST, RECORD, Entries, Field, Reader, Record, written
 from discreet.errors import DataError
 
 MAGIC = b"PAR1"

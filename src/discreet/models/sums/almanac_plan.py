@@ -107,9 +107,8 @@ class _Constants:
     pair_share: float = 0.4
     """For pairs, if the release is for both."""
     pair_share_if_clear: float = 0.32
-    """The same if S is at least ``clear_for_all_factors``, where sweeps pay more and pairs less."""
-    clear_for_all_factors: float = 120.0
-    """S from which on there are ``most_factors``."""
+    """The same if S is at least ``clear_for_all_factors``. It rests on MovieLens 1M alone, with S of 59 and 107, where less
+    for pairs made RMSE .003 better and NDCG@100 .004 worse; on smaller data with as large an S it did not pay."""
     covered: float = 0.8
     """The share of ratings beyond which more items are not worth their noise."""
     least_covered: float = 0.4
@@ -122,6 +121,11 @@ class _Constants:
     """K at least."""
     most_items: int = 4096
     """K at most: two square matrices of 64 MB."""
+
+    @property
+    def clear_for_all_factors(self) -> float:
+        """S from which on there are ``most_factors``."""
+        return self.ratio_of_a_factor * self.most_factors
 
     def relative_weight(self, purpose: Purpose) -> float:
         """Of sums beside counts."""
