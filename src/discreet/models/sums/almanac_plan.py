@@ -107,8 +107,8 @@ class _Constants:
     pair_share: float = 0.4
     """For pairs, if the release is for both."""
     pair_share_if_clear: float = 0.32
-    """The same if S is at least ``clear_for_all_factors``. It rests on MovieLens 1M alone, with S of 59 and 107, where less
-    for pairs made RMSE .003 better and NDCG@100 .004 worse; on smaller data with as large an S it did not pay."""
+    """The same if S is at least ``clear_for_all_factors``. It rests on MovieLens 1M alone, with S of 59 and 107, where
+    less for pairs made RMSE .003 better and NDCG@100 .004 worse; on smaller data with as large an S it did not pay."""
     covered: float = 0.8
     """The share of ratings beyond which more items are not worth their noise."""
     least_covered: float = 0.4
