@@ -15,7 +15,11 @@ from discreet.errors import InputError
 from discreet.fitting.fit_on import fit_on
 from discreet.models.denoise import item_biases
 from discreet.models.denoise.item_biases import CONSTANTS, posterior_biases, posterior_counts
+from discreet.models.denoise.level import Level, levelled
+from discreet.models.denoise.private_als import Averages
+from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.home.user_regression import UserRegression
+from discreet.models.sums import rating_plan
 from discreet.models.sums.almanac_queries import CONSTANTS as QUERIES
 from discreet.models.sums.almanac_queries import AlmanacQueries, queries_for
 from discreet.models.sums.item_statistics import ItemStatistics
@@ -69,6 +73,15 @@ def test_no_unit_moves_item_sums_beyond_their_bound(base, scaling, neighbours):
     assert all(measured.exhaustive and measured.pairs > 50 for measured in found)
 
 
+@pytest.mark.parametrize("neighbours", ["add-or-remove", "replace"])
+def test_no_rating_moves_clipped_item_sums_or_the_level_beyond_their_bounds(neighbours):
+    base = np.array([3, 3, 3.5], dtype=np.float32)
+    clipped = ItemStatistics(base, SCALE, "rating", clip=0.3, kept=0.5).contribution
+    for contribution in (clipped, Level(base, SCALE).contribution):
+        found = dc.audit.check_sensitivity(contribution, catalogue_of(3), [1, 3, 4, 5], users=1, neighbours=neighbours)
+        assert all(measured.exhaustive and measured.pairs > 50 for measured in found)
+
+
 @pytest.mark.parametrize("scaling", ["rating", "user, l2", "user, l1"])
 def test_item_sums_add_up_over_users(scaling):
     contribution = ItemStatistics(np.full(3, 3.5, dtype=np.float32), SCALE, scaling).contribution
@@ -91,6 +104,34 @@ def test_item_sums_are_counts_and_sums():
         own = WORLD.values[WORLD.item_index == item]
         assert counts[item] == len(own)
         assert totals[item] * sums.points == pytest.approx((own - 3).sum(), rel=1e-6)
+
+
+def test_a_tight_clip_leaves_the_same_sums_about():
+    """What it takes from sums is given back by their unit, the same from numpy and from the compiled kernel."""
+    rng = np.random.default_rng(3)
+    catalogue, names = catalogue_of(40), Labels.of([f"u{n}" for n in range(9000)], what="user")
+    user, item = np.nonzero(rng.random((9000, 40)) < 0.8)
+    liked = rng.normal(0, 0.3, 40)
+    spread = rating_plan.CONSTANTS.rating_deviation * SCALE.width
+    values = np.clip(3.5 + liked[item] + spread * rng.normal(size=len(item)), 1, 5)
+    ratings = Ratings.of_columns(catalogue, names, user, item, values)
+    base = np.full(40, 3.5, dtype=np.float32)
+    sums = ItemStatistics(base, SCALE, "rating", clip=0.4, kept=rating_plan.kept_by(0.4))
+    counts, totals = sums.contribution.total(ratings)
+    found = totals * sums.points / counts
+    assert np.polyfit(liked, found, 1)[0] == pytest.approx(1, abs=0.1)
+    np.testing.assert_array_equal(sums._small_total(ratings), [counts, totals])
+
+
+def test_the_level_is_what_is_left_of_all_ratings():
+    population = dc.NoPrivacy(WORLD)
+    seen = SeenItems.ask(ItemStatistics(np.full(30, 2.0, dtype=np.float32), SCALE, "rating"), population, 1.0)
+    counts = np.bincount(WORLD.item_index, minlength=30).astype(float)
+    low = Averages(np.full(30, 2.9, dtype=np.float32), np.zeros(30), counts, np.arange(30, dtype=np.int32))
+    shifted, averages = levelled(seen, low, population, 0.1)
+    assert averages.base == pytest.approx(np.full(30, WORLD.values.mean()), abs=0.01)
+    assert shifted.sums.base - seen.sums.base == pytest.approx(averages.base - low.base, abs=1e-5)
+    assert levelled(seen, low, population, 0.0) == (seen, low)
 
 
 # ── Behind the noise ──

@@ -141,10 +141,11 @@ def test_with_the_unit_rating_the_shares_are_all_that_is_left():
                 counts = np.full(120, size) * np.linspace(3, 0.1, 120)
                 first = rating_plan.first_looks(purpose, trace, population)
                 looks = rating_plan.next_looks(purpose, trace, counts, population, first)
-                asked = plan.trace_share, first.items, first.scales, looks.again, looks.pairs
+                asked = plan.trace_share, first.items, first.level, looks.again, looks.scales, looks.pairs
                 assert sum(asked) == pytest.approx(1)
                 assert first.items + looks.again > 0.25
-                assert (looks.again == 0) == (first.scales == 0 and first.items > 0.9)
+                assert (looks.again == 0) == (first.items > 0.9)
+                assert purpose != "ranking" or first.level == looks.scales == 0
                 assert (looks.pairs > 0) == (looks.items > 1)
                 assert not looks.products or purpose != "ranking"
                 assert looks.pairs == 0 or looks.products or purpose != "ratings"

@@ -49,6 +49,7 @@ from discreet.kernels.gpu_logit import LogitOnDevice
 from discreet.kernels.gpu_pairs import best_device
 from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.item_biases import denoised
+from discreet.models.denoise.level import levelled
 from discreet.models.denoise.pair_factors import PairFactors, as_wide_as_needed, padded
 from discreet.models.denoise.prior import informed
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
@@ -220,16 +221,17 @@ class Almanac:
         size, features = len(population.catalogue), self._features(population.catalogue)
         trace = float(population.sum(trace_of_users(), rating_plan.CONSTANTS.trace_share)[0])
         first = rating_plan.first_looks(purpose, trace, population)
-        seen = SeenItems.ask(rating_plan.item_sums(population, purpose), population, first.items, "laplace")
+        seen = SeenItems.ask(rating_plan.item_sums(population, purpose, trace), population, first.items, "laplace")
         progress(1, 3, "item sums")
         known = seen.averages(features, SWEEPS.most_items)
         looks = rating_plan.next_looks(purpose, trace, known.counts, population, first)
         if looks.again > 0:
             seen = seen.again(population, looks.again)
         averages = seen.averages(features, SWEEPS.most_items)
+        seen, averages = levelled(seen, averages, population, first.level)
         at_home = averages.at_home(features, np.zeros((size, 0)), population.catalogue.scale.width)
         known_size = rating_plan.size_by(trace, averages.counts)
-        scales = asked_scales(at_home, known_size, population, first.scales)
+        scales = asked_scales(at_home, known_size, population, looks.scales)
         progress(2, 3, "item sums")
         rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
         if looks.pairs > 0:

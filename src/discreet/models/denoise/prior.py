@@ -92,8 +92,8 @@ def informed(
 
 
 def kind_of(asked: ItemStatistics) -> Floats:
-    """How users, and sums beside counts, are weighted: only sums of one kind can be averaged."""
-    return np.array([KINDS.index(asked.scaling), asked.relative_weight], dtype=np.float32)
+    """How users, and half a width of sums beside counts, are weighted: only sums of one kind can be averaged."""
+    return np.array([KINDS.index(asked.scaling), asked.relative_weight / asked.clip], dtype=np.float32)
 
 
 def _with_prior(

@@ -1,7 +1,7 @@
 """How often each item was rated and how well, as one bounded sum over users.
 
-With y_ui = (r_ui − base_i) in half widths of the scale, clipped to ±1, and a constant c (the relative weight of sums),
-a user adds to every item that they rated
+With y_ui = (r_ui − base_i) in units of the clip, clipped to ±1, and a constant c (the relative weight of sums), a user
+adds to every item that they rated
 
     w_u (1, c y_ui)
 
@@ -9,7 +9,8 @@ a user adds to every item that they rated
     unit user, Gaussian noise     w_u = 1/√Σ_i (1 + c² y_ui²)
     unit user, Laplace noise      w_u = 1/Σ_i (1 + c |y_ui|)
 
-With c = 0 these are counts alone, in one row. base and c are public.
+With c = 0 these are counts alone, in one row. base, clip and c are public. The clip is half the width of the scale, or
+less: then noise on sums is smaller in points of the scale, and sums are about a part ``kept`` of what they would be.
 
 **One rating** moves one count by 1 and one sum by at most c: by 1 + c in L1 and √(1 + c²) in L2. A rating of another
 value moves one sum by at most 2c, and no count.
@@ -85,12 +86,18 @@ class ItemStatistics:
         How users are weighted.
     relative_weight
         The c above; 0 for counts alone.
+    clip
+        Where residuals are clipped, in half widths of the scale.
+    kept
+        About how much of a small difference between items clipping leaves in their sums.
     """
 
     base: Floats
     scale: Scale
     scaling: Scaling
     relative_weight: float = CONSTANTS.relative_weight
+    clip: float = 1.0
+    kept: float = 1.0
 
     @classmethod
     def of(cls, catalogue: Catalogue, scaling: Scaling) -> "ItemStatistics":
@@ -118,7 +125,11 @@ class ItemStatistics:
     @property
     def points(self) -> float:
         """What one unit of a sum is in points of the scale; half its width where there are counts alone."""
-        return self.scale.width / 2 / (self.relative_weight or 1.0)
+        return self._unit / (self.kept * (self.relative_weight or 1.0))
+
+    @property
+    def _unit(self) -> float:
+        return self.scale.width / 2 * self.clip
 
     @property
     def contribution(self) -> Contribution:
@@ -148,12 +159,11 @@ class ItemStatistics:
         if len(ratings) < MANY:
             return self._small_total(ratings)
         columns = ratings.user_index, ratings.item_index, ratings.values, self.base
-        return self._scaled(weighted_item_sums(*columns, self.scale.width / 2, self.relative_weight, self._kind))
+        return self._scaled(weighted_item_sums(*columns, self._unit, self.relative_weight, self._kind))
 
     def _total_by_torch(self, parts: Iterable[Ratings]) -> Doubles:
         columns = ((part.indptr, part.item_index, part.values) for part in parts)
-        half = self.scale.width / 2
-        return self._scaled(item_sums_by_torch(columns, self.base, half, self.relative_weight, self._kind))
+        return self._scaled(item_sums_by_torch(columns, self.base, self._unit, self.relative_weight, self._kind))
 
     @property
     def _kind(self) -> int:
@@ -165,7 +175,7 @@ class ItemStatistics:
 
     def _small_total(self, ratings: Ratings) -> Doubles:
         """The same to the last bit, by numpy alone."""
-        residuals = (ratings.values.astype(np.float64) - self.base[ratings.item_index]) / (self.scale.width / 2)
+        residuals = (ratings.values.astype(np.float64) - self.base[ratings.item_index]) / self._unit
         residuals = self.relative_weight * np.clip(residuals, -1, 1)
         weights = np.ones(len(ratings))
         if self.scaling != "rating":

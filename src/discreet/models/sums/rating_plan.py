@@ -3,9 +3,16 @@
 One rating touches two cells of the item sums, so Laplace noise is two to three times smaller there than Gaussian noise.
 Pairs of items touch many cells and need Gaussian noise. So looks come in this order, each with a share of epsilon: a
 first look with Laplace noise, at how many pairs users rate (:mod:`~discreet.models.sums.census`) and at the item sums;
-item sums again, and how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`), with Laplace noise;
-and then, where they pay, pairs with Gaussian noise, which get all of delta. The first look is small: Laplace noise does
-not split without loss. Where the number of pairs says that none could be seen, item sums get all that is left at once.
+item sums again, the level of all ratings (:mod:`~discreet.models.denoise.level`), and how wide priors at home should be
+(:mod:`~discreet.models.sums.prior_scales`), with Laplace noise; and then, where they pay, pairs with Gaussian noise,
+which get all of delta. The first look is small: Laplace noise does not split without loss. Where the number of pairs
+says that none could be seen, item sums get all that is left at once; where users are too few to be heard through the
+noise, they are not asked about priors.
+
+What item sums are depends on x = Σ_u √(n_u − 1) / items, in deviations of the noise on a count: about how clearly an
+average item is seen. Where x is small, noise hides most items and what counts tell of them is worth more, so sums weigh
+less beside counts; and residuals are clipped more tightly than they spread, which makes noise on sums as much smaller
+and loses little. Where x is large residuals are clipped at half the width of the scale, and sums weigh most.
 
 With n_i the denoised counts of items:
 
@@ -15,15 +22,17 @@ With n_i the denoised counts of items:
              of their co-occurrence against its noise
 
     C(a)  =  what is left of the variance of an item's bias, for the item of a rating, if item sums get the share a of
-             epsilon and not all that is left: by the known noise, as in :mod:`~discreet.models.denoise.item_biases`
+             epsilon and not all that is left: by the known noise, as in :mod:`~discreet.models.denoise.item_biases`,
+             of sums with the usual weight and clip
 
     for ratings   item sums get the least share for which C is small, and pairs the rest: products and counts, with
-                  little weight on counts, of the most items up to q = 95% for which R ≥ 45, if q ≥ 60% and S ≥ 120
-    for ranking   counts alone: the items for which q √R is largest, of those with R ≥ 24 and q ≥ 40%, if S ≥ 25
+                  little weight on counts, of the most items up to q = 95% for which R ≥ 45, if q ≥ 60%, S ≥ 120 and
+                  users have enough ratings for factors
+    for ranking   counts alone: the items for which q (R − 15)^0.6 is largest, of those with R ≥ 24 and q ≥ 40%, if
+                  S ≥ 25
     for both      likewise, with twice the C: products and counts with equal weights where the rule for ratings asks for
                   them, among as many items as the geometric mean of both rules; else counts, where R ≥ 45
-    otherwise     item sums with all that is left; so too where pairs would get less than 28% of epsilon, or users have
-                  few ratings
+    otherwise     item sums with all that is left; so too where pairs would get less than 28% of epsilon
 
 **Guarantee.** All Laplace looks come before the only one with Gaussian noise, and each is charged when it is asked: the
 two phases of the ledger's filter (:mod:`~discreet.privacy.composition`).
@@ -45,7 +54,8 @@ from discreet.types import Doubles, Floats, Indices
 
 @dataclass(frozen=True)
 class _Constants:
-    """Chosen on splits with the seeds 501 to 503 of the data of ``benchmarks/robust.py``; none was set on MovieLens 1M.
+    """Chosen on splits with the seeds 501 to 508 of the data of ``benchmarks/robust.py``; with the power of the ratio
+    MovieLens 1M had a say too.
 
     ``ratings_of_a_user`` rests on FilmTrust and MovieTweetings alone, between which it lies.
 
@@ -56,12 +66,27 @@ class _Constants:
     """For how many pairs users rate."""
     first_share: float = 0.03
     """For the first look at item sums."""
+    level_share: float = 0.02
+    """For the level of all ratings, where the clip of item sums may have moved it."""
     scales_share: float = 0.02
-    """For how wide priors at home should be, unless the release is for rankings alone."""
-    sums_for_ratings: float = 1.2
-    """The relative weight of sums beside counts, if the release is for ratings."""
+    """For how wide priors at home should be, unless the release is for rankings alone, if there are enough users."""
+    users_for_scales: float = 10.0
+    """How many are enough, in deviations of the noise there: with fewer, what they say was noise."""
+    clip_of_sums: float = 0.4
+    """Where residuals are clipped in item sums at least, in half widths of the scale, a little less than they spread,
+    unless the release is for rankings alone."""
+    density_of_clip: float = 4.0
+    """The x from which on the clip grows with √x: the less noise, the less there is to gain."""
+    rating_deviation: float = 0.235
+    """Of ratings about the expectation of their item, in widths of the scale: what a clip leaves."""
+    sums_for_ratings: tuple[float, float] = (0.8, 1.5)
+    """The relative weight of sums beside counts, at least and at most, if the release is for ratings."""
     sums_for_both: float = 1.0
-    """The same if it is for both."""
+    """At most if it is for both."""
+    sums_if_dense: float = 2.0
+    """The same for x = 1."""
+    power_of_density: float = 0.4
+    """How it grows with x."""
     again_beside_pairs: float = 0.25
     """For item sums again, at least, where pairs are asked for."""
     cost: float = 4e-4
@@ -69,8 +94,8 @@ class _Constants:
     cost_for_both: float = 8e-4
     """The same if the release is for both."""
     ratings_of_a_user: float = 22.0
-    """The least number of ratings that the user of a rating has, about: the square of Σ n_i over the trace. With fewer,
-    nobody gets much out of pairs."""
+    """The least number of ratings that the user of a rating has, about, for products: the square of Σ n_i over the
+    trace. With fewer, ratings are foreseen no better by factors."""
     least_pair_share: float = 0.28
     """With less, pairs are not worth asking for."""
     bias_deviation: float = 0.12
@@ -91,8 +116,10 @@ class _Constants:
     """The share of ratings beyond which more items are not worth their noise."""
     least_covered_by_products: float = 0.6
     """The least share of ratings that products must be about."""
-    power_of_ratio: float = 0.5
-    """How much R counts beside q."""
+    hidden_ratio: float = 15.0
+    """The part of R that noise takes in any case."""
+    power_of_ratio: float = 0.6
+    """How much the rest of R counts beside q."""
     clip: float = 0.25
     """Where residuals are clipped in products, in widths of the scale."""
     relative_weight_for_ratings: float = 0.1
@@ -103,7 +130,7 @@ class _Constants:
     @property
     def laplace_beside_pairs(self) -> float:
         """What looks with Laplace noise take where pairs are asked for."""
-        return self.trace_share + self.first_share + self.scales_share + self.again_beside_pairs
+        return self.trace_share + self.first_share + self.level_share + self.scales_share + self.again_beside_pairs
 
 
 CONSTANTS = _Constants()
@@ -111,15 +138,15 @@ CONSTANTS = _Constants()
 
 @dataclass(frozen=True)
 class FirstLooks:
-    """Shares of epsilon: for the first look at item sums, and for how wide priors at home should be."""
+    """Shares of epsilon: for the first look at item sums, and for the level of all ratings."""
 
     items: float
-    scales: float
+    level: float
 
     @property
     def left(self) -> float:
-        """What remains for item sums again, and for pairs."""
-        return 1 - CONSTANTS.trace_share - self.items - self.scales
+        """What remains for item sums again, for how wide priors at home should be, and for pairs."""
+        return max(1 - CONSTANTS.trace_share - self.items - self.level, 0.0)
 
 
 @dataclass(frozen=True)
@@ -127,6 +154,7 @@ class NextLooks:
     """Shares of epsilon, which sum to what the first look left; among how many items pairs are asked for, and how."""
 
     again: float
+    scales: float = 0.0
     pairs: float = 0.0
     items: int = 0
     products: bool = False
@@ -138,15 +166,27 @@ class NextLooks:
         return PairSums(rows, base, clip, self.relative_weight, None, "rating, l2")
 
 
-def item_sums(population: Population, purpose: Purpose) -> ItemStatistics:
-    """The first look at items."""
+def item_sums(population: Population, purpose: Purpose, trace: float) -> ItemStatistics:
+    """What is asked of items."""
     about = ItemStatistics.of(population.catalogue, "rating")
-    weights = {
-        "ratings": CONSTANTS.sums_for_ratings,
-        "both": CONSTANTS.sums_for_both,
-        "ranking": PLAN.sums_for_ranking,
-    }
-    return replace(about, relative_weight=weights[purpose])
+    if purpose == "ranking":
+        return replace(about, relative_weight=PLAN.sums_for_ranking)
+    density = max(trace, 0.0) / (len(population.catalogue) * population.deviation(trace_of_users()))
+    wanted = CONSTANTS.sums_if_dense * density**CONSTANTS.power_of_density
+    least, most = CONSTANTS.sums_for_ratings
+    weight = float(np.clip(wanted, least, CONSTANTS.sums_for_both if purpose == "both" else most))
+    clip = min(CONSTANTS.clip_of_sums * math.sqrt(max(density / CONSTANTS.density_of_clip, 1.0)), 1.0)
+    return replace(about, relative_weight=weight, clip=clip, kept=kept_by(clip))
+
+
+def kept_by(clip: float) -> float:
+    """How much of a small difference between items is left in sums: the share of ratings that are not clipped.
+
+    >>> round(kept_by(0.4), 2), kept_by(1.0)
+    (0.62, 1.0)
+    """
+    half_width = 0.5 / (math.sqrt(2) * CONSTANTS.rating_deviation)
+    return math.erf(clip * half_width) / math.erf(half_width)
 
 
 def check(population: Population) -> None:
@@ -158,38 +198,47 @@ def check(population: Population) -> None:
 
 def first_looks(purpose: Purpose, trace: float, population: Population) -> FirstLooks:
     """All for item sums, if R stays below its bounds for any K and whatever the items are, as far as the trace says."""
-    usual = FirstLooks(CONSTANTS.first_share, 0.0 if purpose == "ranking" else CONSTANTS.scales_share)
+    level = CONSTANTS.level_share if item_sums(population, purpose, trace).clip < 1 else 0.0
+    usual = FirstLooks(CONSTANTS.first_share, level)
     fewest = min(PLAN.fewest_items, len(population.catalogue))
     likely = trace + 2 * population.deviation(trace_of_users(), CONSTANTS.trace_share)
     most = likely / threshold(population, fewest, usual.left - CONSTANTS.again_beside_pairs)[-1]
     least = CONSTANTS.ratio_for_counts if purpose == "ranking" else CONSTANTS.ratio_for_counts_beside
-    return usual if most >= least else FirstLooks(1 - CONSTANTS.trace_share, 0.0)
+    return usual if most >= least else FirstLooks(1 - CONSTANTS.trace_share - level, level)
 
 
 def next_looks(purpose: Purpose, trace: float, counts: Doubles, population: Population, first: FirstLooks) -> NextLooks:
     """What to ask for next."""
-    left = first.left
-    if left <= 0:
+    if first.items > CONSTANTS.first_share:
         return NextLooks(0.0)
+    scales = 0.0 if purpose == "ranking" else share_of_scales(trace, counts, population)
+    left = first.left - scales
     clearness = clearness_of(counts, population)
     again = CONSTANTS.again_beside_pairs
     if purpose != "ranking":
         again = least_share(counts, population, left, CONSTANTS.cost_for_both if purpose == "both" else CONSTANTS.cost)
     pairs = left - again
-    many = float(counts.sum()) ** 2 >= CONSTANTS.ratings_of_a_user * trace**2
-    if clearness < CONSTANTS.clear_for_counts or pairs < CONSTANTS.least_pair_share or not many:
-        return NextLooks(left)
+    if clearness < CONSTANTS.clear_for_counts or pairs < CONSTANTS.least_pair_share:
+        return NextLooks(left, scales)
     covered, ratios = shares_and_ratios(trace, counts, population, pairs)
     fewer = items_for_counts(covered, ratios, CONSTANTS.ratio_for_counts)
-    if purpose != "ranking" and clearness >= CONSTANTS.clear_for_products:
+    many = float(counts.sum()) ** 2 >= CONSTANTS.ratings_of_a_user * trace**2
+    if purpose != "ranking" and clearness >= CONSTANTS.clear_for_products and many:
         items, weight = items_for_products(covered, ratios), CONSTANTS.relative_weight_for_ratings
         if purpose == "both":
             items, weight = round(math.sqrt(items * fewer)), CONSTANTS.relative_weight_for_both
         if items:
-            return NextLooks(again, pairs, items, products=True, relative_weight=weight)
+            return NextLooks(again, scales, pairs, items, products=True, relative_weight=weight)
     if purpose == "both":
         fewer = items_for_counts(covered, ratios, CONSTANTS.ratio_for_counts_beside)
-    return NextLooks(again, pairs, fewer) if fewer and purpose != "ratings" else NextLooks(left)
+    return NextLooks(again, scales, pairs, fewer) if fewer and purpose != "ratings" else NextLooks(left, scales)
+
+
+def share_of_scales(trace: float, counts: Doubles, population: Population) -> float:
+    """For how wide priors at home should be; 0 where too few users would say it."""
+    users, _ = size_by(trace, counts)
+    noise = 2 * population.deviation(trace_of_users(), CONSTANTS.scales_share)  # one rating moves what is said by 2
+    return CONSTANTS.scales_share if users >= CONSTANTS.users_for_scales * noise else 0.0
 
 
 def size_by(trace: float, counts: Doubles) -> tuple[float, float]:
@@ -233,7 +282,7 @@ def shares_and_ratios(trace: float, counts: Doubles, population: Population, sha
 def threshold(population: Population, items: int, share: float) -> Doubles:
     """The spectral threshold 2 s √K above, for K from 1 on."""
     base = np.zeros(len(population.catalogue), dtype=np.float32)
-    asked = NextLooks(0.0, share, items).pair_sums(population, np.arange(items, dtype=np.int32), base)
+    asked = NextLooks(0.0, pairs=share, items=items).pair_sums(population, np.arange(items, dtype=np.int32), base)
     noise = asked.deviations(population.deviation(asked.contribution, share))[1]
     return 2 * noise * np.sqrt(np.arange(1, items + 1))
 
@@ -253,5 +302,6 @@ def items_for_counts(covered: Doubles, ratios: Doubles, least: float) -> int:
     fitting[: min(PLAN.fewest_items, len(fitting)) - 1] = False
     if not fitting.any():
         return 0
-    worth = np.where(fitting, covered * np.maximum(ratios, 0) ** CONSTANTS.power_of_ratio, 0.0)
+    clear = np.maximum(ratios - CONSTANTS.hidden_ratio, 0.0)
+    worth = np.where(fitting, covered * clear**CONSTANTS.power_of_ratio, 0.0)
     return int(np.argmax(worth)) + 1
