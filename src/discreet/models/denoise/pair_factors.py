@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.models.denoise.co_occurrence import taste_factors
+from discreet.models.denoise.item_weights import CONSTANTS as WEIGHTS
 from discreet.models.denoise.item_weights import item_weights
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.sums.pair_sums import PairSums, Weighting, weight_of_a_rating
@@ -78,18 +79,23 @@ class PairFactors:
             factors = factors * np.float32(pairs.clip)
         return cls(factors, tastes, known, pairs.listed[places], speaking)
 
-    def arrays(self, size: int, rows: Indices, most: int, most_tastes: int) -> dict[str, AnyArray]:
-        """What a release of ``size`` items holds, with zeros for those that are not listed."""
-        found: dict[str, AnyArray] = {
+    def arrays(self, size: int, rows: Indices, most_listed: int, most: int, most_tastes: int) -> dict[str, AnyArray]:
+        """What a release of ``size`` items holds, with zeros for those that are not listed.
+
+        Shapes do not tell what was found: as many items as may be listed have neighbours, if only zeros.
+        """
+        listed, width = min(size, most_listed), min(WEIGHTS.width, size - 1)
+        others = np.setdiff1d(np.arange(size, dtype=np.int32), rows)[: listed - len(rows)]
+        neighbours, weights = np.zeros((listed, width), dtype=np.int32), np.zeros((listed, width), dtype=np.float32)
+        here = tuple(slice(0, length) for length in self.neighbours.shape)
+        neighbours[here], weights[here] = self.neighbours, self.neighbour_weights
+        return {
             "item_factors": padded(size, rows, self.factors, most),
             "taste_factors": padded(size, rows, self.tastes, most_tastes),
+            "with_neighbours": np.concatenate([rows, others]),
+            "neighbours": neighbours,
+            "neighbour_weights": weights,
         }
-        width = self.neighbours.shape[1]
-        if width == 0:
-            return found
-        neighbours, weights = np.zeros((size, width), dtype=np.int32), np.zeros((size, width), dtype=np.float32)
-        neighbours[rows], weights[rows] = self.neighbours, self.neighbour_weights
-        return found | {"neighbours": neighbours, "neighbour_weights": weights}
 
 
 def _sampling_variance(weighting: Weighting, noise: float) -> float:

@@ -22,7 +22,8 @@ LISTS = (
     Array("similarities", "float32", ("items", "k")),
 )
 SPEAKING = (
-    Array("neighbours", "int32", ("items", "speaking"), below="items"),
-    Array("neighbour_weights", "float32", ("items", "speaking")),
+    Array("with_neighbours", "int32", ("listed",), below="items"),
+    Array("neighbours", "int32", ("listed", "neighbours"), below="items"),
+    Array("neighbour_weights", "float32", ("listed", "neighbours")),
 )
-"""Which items speak for each item, and how much."""
+"""For the listed items, which other items speak for each of them, and how much."""
