@@ -18,7 +18,8 @@ def weights_of_others(gram: Doubles, regularisation: float) -> Floats:
     with library_for("fitting EASE"):
         from scipy.linalg import lapack
 
-    matrix = gram + regularisation * np.eye(len(gram))
+    matrix = np.array(gram, dtype=np.float64, order="F")
+    np.fill_diagonal(matrix, np.diag(matrix) + regularisation)
     factor, failed = lapack.dpotrf(matrix, lower=True, overwrite_a=True)
     if failed:
         raise InputError("the regularised pair counts are not positive definite: raise regularisation")

@@ -37,6 +37,9 @@ class _Constants:
     width: int = 100
     """How many weights of an item are released: with half as many, half of the gain is lost where noise is small."""
 
+    most_items: int = 8192
+    """Of more items nothing is said: the inverse takes their square in doubles, half a GB here."""
+
 
 CONSTANTS = _Constants()
 
@@ -61,7 +64,7 @@ def item_weights(
     """
     size = len(counts)
     width = min(CONSTANTS.width, size - 1)
-    if tastes.shape[1] < 2 or width < 1 or weight_of_a_rating <= 0:
+    if tastes.shape[1] < 2 or width < 1 or weight_of_a_rating <= 0 or size > CONSTANTS.most_items:
         return np.zeros((size, width), dtype=np.int32), np.zeros((size, width), dtype=np.float32)
     explained = tastes.astype(np.float64) @ tastes.T.astype(np.float64)
     diagonal = np.diag(explained).copy()
