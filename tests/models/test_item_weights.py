@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.models.denoise import item_weights as module
 from discreet.models.denoise.item_weights import CONSTANTS, item_weights
 from discreet.models.home.conditional_logit import CONSTANTS as LOGIT
 from discreet.models.home.conditional_logit import InteractionModel
@@ -26,7 +25,7 @@ def seen(noise: float, size: int = 30, seed: int = 1) -> tuple[AnyArray, AnyArra
 @pytest.mark.parametrize("noise", [0.0, 2.0])
 def test_weights_are_those_of_the_formula(noise: float) -> None:
     weights, tastes, counts = seen(noise)
-    neighbours, found = item_weights(weights, tastes, counts, noise, 0.1)
+    neighbours, found = item_weights(weights, tastes, counts, noise, 0.1, 29)
     explained = tastes.astype(float) @ tastes.T
     off = ~np.eye(30, dtype=bool)
     explained *= (explained * weights)[off].sum() / (explained**2)[off].sum()
@@ -43,11 +42,10 @@ def test_weights_are_those_of_the_formula(noise: float) -> None:
     assert noise or neighbours[4, found[4].argmax()] == 9, "the pair that goes together"
 
 
-def test_the_largest_weights_are_kept_in_the_order_of_items(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_largest_weights_are_kept_in_the_order_of_items() -> None:
     weights, tastes, counts = seen(0.0)
-    every, all_weights = item_weights(weights, tastes, counts, 0.0, 0.1)
-    monkeypatch.setattr(module, "CONSTANTS", type(CONSTANTS)(width=5))
-    neighbours, found = item_weights(weights, tastes, counts, 0.0, 0.1)
+    every, all_weights = item_weights(weights, tastes, counts, 0.0, 0.1, 29)
+    neighbours, found = item_weights(weights, tastes, counts, 0.0, 0.1, 5)
     assert neighbours.shape == found.shape == (30, 5)
     assert (np.diff(neighbours, axis=1) > 0).all() and (neighbours != np.arange(30)[:, None]).all()
     for item in range(30):
@@ -57,14 +55,14 @@ def test_the_largest_weights_are_kept_in_the_order_of_items(monkeypatch: pytest.
 
 def test_without_a_pattern_nothing_is_said() -> None:
     weights, tastes, counts = seen(0.0)
-    found = item_weights(weights, tastes[:, :1], counts, 0.0, 0.1)[1]
+    found = item_weights(weights, tastes[:, :1], counts, 0.0, 0.1, 29)[1]
     assert found.shape == (30, 29) and not found.any(), "of the same shape as if there were one"
-    assert item_weights(weights[:1, :1], tastes[:1], counts[:1], 0.0, 0.1)[0].shape == (1, 0)
+    assert item_weights(weights[:1, :1], tastes[:1], counts[:1], 0.0, 0.1, 0)[0].shape == (1, 0)
 
 
 def test_noise_that_leaves_no_inverse_gets_a_larger_ridge() -> None:
     weights, tastes, counts = seen(200.0)
-    found = item_weights(weights, tastes, counts, 1e-6, 0.01)[1]  # told that there is hardly any
+    found = item_weights(weights, tastes, counts, 1e-6, 0.01, 29)[1]  # told that there is hardly any
     assert np.isfinite(found).all() and found.any()
 
 
@@ -79,7 +77,7 @@ def with_lists() -> tuple[dc.Ratings, AnyArray, AnyArray, SpokenFor]:
     for row in rows:
         neighbours[row] = np.sort(rng.choice(np.setdiff1d(rows, row), 7, replace=False))
         weights[row] = rng.normal(0.05, 0.1, 7)
-    return ratings, counts, factors, SpokenFor(rows.astype(np.int32), neighbours[rows], weights[rows], 60)
+    return ratings, counts, factors, SpokenFor(neighbours, weights)
 
 
 def test_half_of_what_is_expected_is_said_by_the_own_items() -> None:
@@ -88,8 +86,8 @@ def test_half_of_what_is_expected_is_said_by_the_own_items() -> None:
     model = InteractionModel.of(counts, factors, lists)
     found = model.log_expectations(ratings)
     matrix = np.zeros((60, 60))
-    for row, item in enumerate(lists.items):
-        matrix[lists.neighbours[row], item] = lists.weights[row]
+    for item in np.flatnonzero(lists.weights.any(axis=1)):
+        matrix[lists.neighbours[item], item] = lists.weights[item]
         np.testing.assert_array_equal(lists.to_all(int(item)), matrix[:, item].astype(np.float32))
     rows = factors.any(axis=1)
     for u in range(ratings.n_users):
@@ -115,3 +113,12 @@ def test_a_release_says_which_items_speak_for_which(tmp_path) -> None:
     again = dc.Release.load(tmp_path / "kept")
     history = ratings.history_at(0)
     np.testing.assert_array_equal(again.score(history), release.score(history))
+
+
+def test_more_items_than_pairs_are_asked_for() -> None:
+    """The axes of what is released are explained by public facts, so a catalogue may be as large as it likes."""
+    ratings = dc.synthetic(users=600, items=150, ratings=20_000, seed=2)
+    ledger = dc.Ledger(epsilon=30.0, delta=1e-6)
+    release = dc.Almanac(items=80, pair_share=0.7).fit(dc.TrustedServer(ratings, ledger))
+    assert release.arrays["neighbour_weights"].any(axis=1).sum() == 80
+    assert release.arrays["neighbours"].shape == (150, CONSTANTS.width)

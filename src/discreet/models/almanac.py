@@ -313,8 +313,7 @@ class Almanac:
         } | self._of_pairs(size, seen.rows, seen.found)
 
     def _of_pairs(self, size: int, rows: Indices, found: PairFactors) -> dict[str, AnyArray]:
-        most = max(self.items or 0, almanac_plan.CONSTANTS.most_items)
-        return found.arrays(size, rows, most, self.factors, self.taste_factors)
+        return found.arrays(size, rows, self.factors, self.taste_factors)
 
     def _features(self, catalogue: Catalogue, ages: int = AGES) -> Floats:
         found = item_features(catalogue, ages)
@@ -331,7 +330,7 @@ class Almanac:
             COUNTS,
             Array("item_factors", "float32", ("items", self.factors)),
             Array("taste_factors", "float32", ("items", "tastes")),
-            *(SPEAKING if "with_neighbours" in names else ()),
+            *(SPEAKING if "neighbours" in names else ()),
             *((PRIOR_SCALES,) if "prior_scales" in names else ()),
             *(SUMS if "noisy_sums" in names else ()),
         )
@@ -375,9 +374,7 @@ class Prepared:
         arrays, catalogue = self.release.arrays, self.release.catalogue
         liked = (arrays["item_bias"] * (4 / catalogue.scale.width)).astype(np.float32)
         features = self.model._features(catalogue, ages=CONSTANTS.ages_for_ranking)
-        interactions = InteractionModel.of(
-            arrays["counts"], arrays["taste_factors"], SpokenFor.of(arrays, len(catalogue))
-        )
+        interactions = InteractionModel.of(arrays["counts"], arrays["taste_factors"], SpokenFor.of(arrays))
         return ConditionalLogit.of(interactions, liked, features)
 
     @cached_property

@@ -116,12 +116,8 @@ def _logit(
         inward = outward * arrays.vector("rank.scales", scales)[who.rows, None]
         arrays.vector("rank.strength", who.strength)
     if who.spoken_for is not None:
-        lists = who.spoken_for
-        weights = np.zeros((size, lists.weights.shape[1]), dtype=np.float32)
-        neighbours = np.zeros_like(weights, dtype=np.int32)
-        neighbours[lists.items], weights[lists.items] = lists.neighbours, lists.weights
-        kept = _lists(neighbours, weights, arrays)[1]
-        who = replace(who, spoken_for=replace(lists, weights=kept[lists.items]))
+        kept = _lists(who.spoken_for.neighbours, who.spoken_for.weights, arrays)[1]
+        who = replace(who, spoken_for=replace(who.spoken_for, weights=kept))
     who = replace(who, inward=inward, outward=outward)
     return part, replace(found, interactions=who, covariates=fixed(tiles(covariates)))
 

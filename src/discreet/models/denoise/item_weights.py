@@ -36,6 +36,10 @@ class _Constants:
     """The same, in s √K."""
     width: int = 100
     """How many weights of an item are released: with half as many, half of the gain is lost where noise is small."""
+    least_width: int = 16
+    """The same in a very large catalogue."""
+    cells: int = 2_000_000
+    """About how many weights are released of all items: 16 MB with the positions."""
 
     most_items: int = 8192
     """Of more items nothing is said: the inverse takes their square in doubles, half a GB here."""
@@ -44,8 +48,17 @@ class _Constants:
 CONSTANTS = _Constants()
 
 
+def released_width(size: int) -> int:
+    """How many weights of an item are released, of a catalogue with so many items.
+
+    >>> [released_width(size) for size in (10, 1_000, 40_000, 10**6)]
+    [9, 100, 50, 16]
+    """
+    return min(max(CONSTANTS.cells // size, CONSTANTS.least_width), CONSTANTS.width, size - 1)
+
+
 def item_weights(
-    weights: Floats, tastes: Floats, counts: Doubles, noise: float, weight_of_a_rating: float
+    weights: Floats, tastes: Floats, counts: Doubles, noise: float, weight_of_a_rating: float, width: int
 ) -> tuple[Indices, Floats]:
     """For each listed item the positions of the listed items that speak most for it, and how much: items by width.
 
@@ -61,9 +74,10 @@ def item_weights(
         The standard deviation of the noise on W off its diagonal.
     weight_of_a_rating
         The a above.
+    width
+        How many speak for each.
     """
     size = len(counts)
-    width = min(CONSTANTS.width, size - 1)
     if tastes.shape[1] < 2 or width < 1 or weight_of_a_rating <= 0 or size > CONSTANTS.most_items:
         return np.zeros((size, width), dtype=np.int32), np.zeros((size, width), dtype=np.float32)
     explained = tastes.astype(np.float64) @ tastes.T.astype(np.float64)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.models.denoise.co_occurrence import taste_factors
-from discreet.models.denoise.item_weights import CONSTANTS as WEIGHTS
-from discreet.models.denoise.item_weights import item_weights
+from discreet.models.denoise.item_weights import item_weights, released_width
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.sums.pair_sums import PairSums, Weighting, weight_of_a_rating
 from discreet.types import AnyArray, Doubles, Floats, Indices
@@ -69,7 +68,8 @@ class PairFactors:
         noise, weight_noise = pairs.deviations(deviation)
         added = weight_of_a_rating(weights, counts, pairs.weighting)
         tastes, known = taste_factors(weights, counts, weight_noise, count_noise, added, most_tastes)
-        places, speaking = item_weights(weights, tastes, counts, weight_noise, added)
+        width = min(released_width(len(pairs.base)), len(counts) - 1)
+        places, speaking = item_weights(weights, tastes, counts, weight_noise, added, width)
         factors = np.zeros((len(counts), 0), dtype=np.float32)
         if np.isfinite(pairs.clip):
             weights = denoised_weights(weights, counts, weight_noise, CONSTANTS.weight_factors)
@@ -79,20 +79,19 @@ class PairFactors:
             factors = factors * np.float32(pairs.clip)
         return cls(factors, tastes, known, pairs.listed[places], speaking)
 
-    def arrays(self, size: int, rows: Indices, most_listed: int, most: int, most_tastes: int) -> dict[str, AnyArray]:
+    def arrays(self, size: int, rows: Indices, most: int, most_tastes: int) -> dict[str, AnyArray]:
         """What a release of ``size`` items holds, with zeros for those that are not listed.
 
-        Shapes do not tell what was found: as many items as may be listed have neighbours, if only zeros.
+        Every item has a row of neighbours, if only of zeros: shapes do not tell what was found.
         """
-        listed, width = min(size, most_listed), min(WEIGHTS.width, size - 1)
-        others = np.setdiff1d(np.arange(size, dtype=np.int32), rows)[: listed - len(rows)]
-        neighbours, weights = np.zeros((listed, width), dtype=np.int32), np.zeros((listed, width), dtype=np.float32)
-        here = tuple(slice(0, length) for length in self.neighbours.shape)
-        neighbours[here], weights[here] = self.neighbours, self.neighbour_weights
+        width = released_width(size)
+        neighbours, weights = np.zeros((size, width), dtype=np.int32), np.zeros((size, width), dtype=np.float32)
+        own = self.neighbours.shape[1]
+        if own:
+            neighbours[rows, :own], weights[rows, :own] = self.neighbours, self.neighbour_weights
         return {
             "item_factors": padded(size, rows, self.factors, most),
             "taste_factors": padded(size, rows, self.tastes, most_tastes),
-            "with_neighbours": np.concatenate([rows, others]),
             "neighbours": neighbours,
             "neighbour_weights": weights,
         }

@@ -22,8 +22,7 @@ LISTS = (
     Array("similarities", "float32", ("items", "k")),
 )
 SPEAKING = (
-    Array("with_neighbours", "int32", ("listed",), below="items"),
-    Array("neighbours", "int32", ("listed", "neighbours"), below="items"),
-    Array("neighbour_weights", "float32", ("listed", "neighbours")),
+    Array("neighbours", "int32", ("items", "neighbours"), below="items"),
+    Array("neighbour_weights", "float32", ("items", "neighbours")),
 )
-"""For the listed items, which other items speak for each of them, and how much."""
+"""Which other items speak for each item, and how much."""

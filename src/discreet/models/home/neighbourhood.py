@@ -290,8 +290,7 @@ class Neighbourhood:
     @cached_property
     def spoken_for(self) -> SpokenFor:
         """What the listed items that are similar add to scores."""
-        weights = np.maximum(self.similarities, 0) * self.item_weights[:, None]
-        return SpokenFor(np.arange(len(weights), dtype=np.int32), self.neighbours, weights, len(weights))
+        return SpokenFor(self.neighbours, np.maximum(self.similarities, 0) * self.item_weights[:, None])
 
     def scores(self, histories: Ratings) -> Floats:
         """Ranking scores of all items for each user."""

@@ -15,32 +15,27 @@ from discreet.types import AnyArray, Floats, Indices, Offsets
 
 @dataclass(frozen=True, eq=False)
 class SpokenFor:
-    """``neighbours`` speak with ``weights`` for ``items``, of which there is a row each; a weight of 0 says nothing.
+    """``neighbours`` speak for each item with ``weights``, one row for each item; a weight of 0 says nothing."""
 
-    ``size`` is the number of items of the catalogue.
-    """
-
-    items: Indices
     neighbours: Indices
     weights: Floats
-    size: int
 
     @classmethod
-    def of(cls, arrays: Mapping[str, AnyArray], size: int) -> "SpokenFor | None":
+    def of(cls, arrays: Mapping[str, AnyArray]) -> "SpokenFor | None":
         """From the released lists; None where there are none, or they say nothing."""
         if "neighbour_weights" not in arrays or not arrays["neighbour_weights"].any():
             return None
-        return cls(arrays["with_neighbours"], arrays["neighbours"], arrays["neighbour_weights"], size)
+        return cls(arrays["neighbours"], arrays["neighbour_weights"])
 
     @cached_property
     def turned(self) -> tuple[Offsets, Indices, Floats]:
         """``(starts, items, weights)``: item j speaks for ``items[starts[j]:starts[j + 1]]``."""
-        listed = self.weights != 0
-        items = np.repeat(self.items, np.count_nonzero(listed, axis=1))
+        size, listed = len(self.neighbours), self.weights != 0
+        items = np.repeat(np.arange(size, dtype=np.int32), np.count_nonzero(listed, axis=1))
         rated = self.neighbours[listed]
         # Numbers of 16 bits are sorted in linear time.
-        order = np.argsort(rated.astype(np.uint16) if self.size <= 1 << 16 else rated, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rated, minlength=self.size))])
+        order = np.argsort(rated.astype(np.uint16) if size <= 1 << 16 else rated, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rated, minlength=size))])
         return starts, items[order], self.weights[listed][order]
 
     def sums(self, histories: Ratings, of_ratings: Floats) -> Floats:
@@ -50,8 +45,7 @@ class SpokenFor:
 
     def to_all(self, item: int) -> Floats:
         """How much each item says for ``item``."""
-        said = np.zeros(self.size, dtype=np.float32)
-        for row in np.flatnonzero(self.items == item):
-            listed = self.weights[row] != 0
-            said[self.neighbours[row, listed]] = self.weights[row, listed]
+        said = np.zeros(len(self.neighbours), dtype=np.float32)
+        listed = self.weights[item] != 0
+        said[self.neighbours[item, listed]] = self.weights[item, listed]
         return said
