@@ -183,7 +183,7 @@ def kept_by(clip: float) -> float:
     """How much of a small difference between items is left in sums: the share of ratings that are not clipped.
 
     >>> round(kept_by(0.4), 2), kept_by(1.0)
-    (0.62, 1.0)
+    (0.63, 1.0)
     """
     half_width = 0.5 / (math.sqrt(2) * CONSTANTS.rating_deviation)
     return math.erf(clip * half_width) / math.erf(half_width)
