@@ -37,6 +37,7 @@ from discreet.kernels.statistics import normal_equation_sums, packed_width, solv
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.denoise.private_als import CONSTANTS as PRIVATE
 from discreet.models.denoise.private_als import ALSQueries, covariates, fit_private, sample_factor_sums
+from discreet.models.home import methods
 from discreet.models.home.fold_in import FAINT_PENALTY, FoldIn, fixed, fold_in, rating_offsets, with_ones
 from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
@@ -46,7 +47,7 @@ from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.releases.declared import Array
 from discreet.releases.release import Release
-from discreet.types import Doubles, Floats, Indices, Progress, no_progress
+from discreet.types import Doubles, Floats, Progress, no_progress
 
 
 @dataclass(frozen=True)
@@ -261,10 +262,4 @@ class ALS:
         factors = design.shape[1]
         return FoldIn(with_ones(design) if self.biased else design, offsets, self._penalty(factors))
 
-    def predict(self, prepared: FoldIn | UserRegression, histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """Expected ratings, each user's own side solved from their history."""
-        return prepared.predict(histories, users, items)
-
-    def score(self, prepared: FoldIn | UserRegression, histories: Ratings) -> Floats:
-        """Expected ratings of all items."""
-        return prepared.scores(histories)
+    predict, score = methods.predict, methods.score

@@ -22,6 +22,7 @@ from discreet.data.ratings import Ratings
 from discreet.data.sorting import stable_order
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.sgd import deal, grid_for, sgd_epoch
+from discreet.models.home import methods
 from discreet.models.home.fold_in import FoldIn, rating_offsets, with_ones
 from discreet.models.home.item_arrays import ITEM_BIAS, MEAN
 from discreet.populations.asking import check_ratings
@@ -114,13 +115,7 @@ class MF:
         penalty = np.full(factors.shape[1], self.regularisation, dtype=np.float32)
         return FoldIn(factors, rating_offsets(release), penalty)
 
-    def predict(self, prepared: FoldIn, histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """Expected ratings, each user's own side solved from their history."""
-        return prepared.predict(histories, users, items)
-
-    def score(self, prepared: FoldIn, histories: Ratings) -> Floats:
-        """Expected ratings of all items."""
-        return prepared.scores(histories)
+    predict, score = methods.predict, methods.score
 
 
 def in_blocks(ratings: Ratings, rng: np.random.Generator) -> tuple[Offsets, Indices, Indices, Floats]:

@@ -25,11 +25,12 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.errors import require_number, require_seed, require_whole
 from discreet.kernels.gradients import residual_sums
+from discreet.models.home import methods
 from discreet.models.home.fold_in import FoldIn
 from discreet.populations.asking import check_ratings
 from discreet.releases.declared import Array
 from discreet.releases.release import Release
-from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
+from discreet.types import AnyArray, Progress, no_progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,13 +111,7 @@ class PMF:
         penalty = np.full(self.factors, self.home_regularisation, dtype=np.float32)
         return FoldIn(factors, np.zeros(len(factors), dtype=np.float32), penalty)
 
-    def predict(self, prepared: FoldIn, histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """Expected ratings, each user's own factors solved from their history."""
-        return prepared.predict(histories, users, items)
-
-    def score(self, prepared: FoldIn, histories: Ratings) -> Floats:
-        """Expected ratings of all items."""
-        return prepared.scores(histories)
+    predict, score = methods.predict, methods.score
 
 
 def largest_singular_value(ratings: Ratings, rounds: int = 30) -> float:
