@@ -42,7 +42,7 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.features import AGES, item_features
-from discreet.errors import InputError, require, require_number, require_whole
+from discreet.errors import InputError, require, require_kinds, require_settings
 from discreet.kernels.gpu_logit import LogitOnDevice
 from discreet.kernels.gpu_pairs import best_device
 from discreet.models.denoise.interactions import fit_interactions
@@ -131,17 +131,14 @@ class Almanac:
     takes_prior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for name in ("audience", "factors", "taste_factors"):
-            require_whole(name, getattr(self, name), 1)
-        if self.items is not None:
-            require_whole("items", self.items, 2)
-        if self.pair_share is not None:
-            require_number("pair_share", self.pair_share, least=0, below=1)
+        require_settings(self, "audience", "factors", "taste_factors", least=1)
+        require_settings(self, "items", least=2)
+        require_settings(self, "pair_share", least=0, below=1)
         require(
             self.purpose is None or (isinstance(self.purpose, str) and self.purpose in PURPOSES),
             f"purpose must be 'both', 'ratings' or 'ranking', got {self.purpose!r}",
         )
-        require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
+        require_kinds(self)
 
     # ── Publication ──
 

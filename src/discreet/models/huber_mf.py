@@ -25,7 +25,7 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
-from discreet.errors import require, require_number
+from discreet.errors import require, require_kinds, require_number
 from discreet.models.denoise.item_biases import posterior_biases, posterior_counts
 from discreet.models.home import methods
 from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
@@ -82,7 +82,7 @@ class HuberMF:
         require_number("threshold", self.threshold, above=0)
         require_number("count_share", self.count_share, above=0, below=1)
         require_number("tolerance", self.tolerance, least=1e-7)
-        require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
+        require_kinds(self)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for perturbed minimisers and for counts."""

@@ -27,7 +27,7 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
-from discreet.errors import require, require_whole
+from discreet.errors import require_kinds, require_settings
 from discreet.models.denoise.item_biases import posterior_biases
 from discreet.models.home import methods
 from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
@@ -89,8 +89,8 @@ class PatternMF:
     features: bool = True
 
     def __post_init__(self) -> None:
-        require_whole("factors", self.factors, least=0)
-        require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
+        require_settings(self, "factors", least=0)
+        require_kinds(self)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """One look at the values, and everything else from the pattern."""

@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import require_number, require_seed, require_whole
+from discreet.errors import require_kinds, require_settings
 from discreet.kernels.gradients import residual_sums
 from discreet.models.home import methods
 from discreet.models.home.fold_in import FoldIn
@@ -74,13 +74,11 @@ class PMF:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require_whole("factors", self.factors, least=1)
-        require_whole("steps", self.steps, least=0)
-        require_number("learning_rate", self.learning_rate, above=0)
-        require_number("momentum", self.momentum, least=0, below=1)
-        require_number("regularisation", self.regularisation, least=0)
-        require_number("home_regularisation", self.home_regularisation, least=0)
-        require_seed(self.seed)
+        require_settings(self, "factors", least=1)
+        require_settings(self, "steps", "regularisation", "home_regularisation", least=0)
+        require_settings(self, "learning_rate", above=0)
+        require_settings(self, "momentum", least=0, below=1)
+        require_kinds(self)
 
     def fit(self, ratings: Ratings, progress: Progress = no_progress) -> Release:
         """Train on raw ratings, and release the item factors."""
