@@ -238,10 +238,11 @@ def require_kinds(model: Any) -> None:
     for field in fields(model):
         name, value = field.name, getattr(model, field.name)
         if field.type is bool:
-            require(isinstance(value, bool), f"{name} must be true or false, got {value!r}")
+            require(isinstance(value, bool), f"{name} must be true or false, got {shown(value)}")
         elif get_origin(field.type) is Literal:
             *words, last = map(repr, get_args(field.type))
-            require(value in get_args(field.type), f"{name} must be {', '.join(words)} or {last}, got {value!r}")
+            known = isinstance(value, str) and value in get_args(field.type)
+            require(known, f"{name} must be {', '.join(words)} or {last}, got {shown(value)}")
         elif name == "seed":
             require_seed(value)
 
