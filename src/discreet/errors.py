@@ -22,7 +22,8 @@ import math
 import numbers
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from dataclasses import fields
+from typing import Any, Literal, Self, get_args, get_origin
 
 from discreet.printable import printable
 
@@ -218,6 +219,32 @@ def require_number(
     limits = {"above": above, "at least": least, "below": below, "at most": most}
     words = " and ".join(f"{word} {limit:g}" for word, limit in limits.items() if limit is not None)
     raise InputError(f"{name} must be {words}, got {value}")
+
+
+def require_settings(model: Any, *names: str, **limits: Any) -> None:
+    """Check the numbers among the settings of a model by :func:`require_whole` or :func:`require_number`.
+
+    Which of the two, and whether None will do, is what its class declares.
+    """
+    declared = {field.name: get_args(field.type) or (field.type,) for field in fields(model)}
+    for name in names:
+        value = getattr(model, name)
+        if value is not None or type(None) not in declared[name]:
+            (require_whole if int in declared[name] else require_number)(name, value, **limits)
+
+
+def require_kinds(model: Any) -> None:
+    """Check the settings of a model that are true or false, one of several words, or its seed."""
+    for field in fields(model):
+        name, value = field.name, getattr(model, field.name)
+        if field.type is bool:
+            require(isinstance(value, bool), f"{name} must be true or false, got {shown(value)}")
+        elif get_origin(field.type) is Literal:
+            *words, last = map(repr, get_args(field.type))
+            known = isinstance(value, str) and value in get_args(field.type)
+            require(known, f"{name} must be {', '.join(words)} or {last}, got {shown(value)}")
+        elif name == "seed":
+            require_seed(value)
 
 
 def is_number(value: object) -> bool:

@@ -136,11 +136,6 @@ def discriminate(name: str, rows: tuple[Sequence[Doubles], Sequence[Doubles]], l
 # ── What is seen of the looks ──
 
 
-def row_of_looks(reads: Sequence[Read], size: int | None = None) -> Doubles:
-    """All answers in a row, about the totals without the canary."""
-    return flat([read.centred for read in reads], size)
-
-
 def touched_cells(reads: Sequence[Read]) -> AnyArray:
     """Where the canary could move an answer, or one of its shape; none if these are many.
 

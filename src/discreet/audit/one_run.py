@@ -12,7 +12,7 @@ from discreet.audit.exact import Exact
 from discreet.audit.noise import SHARE, Noise
 from discreet.audit.recording import Look
 from discreet.audit.results import Audit
-from discreet.audit.setting import Audited, MakePopulation, beyond_limit, check_confidence, false_mechanisms, unbooked
+from discreet.audit.setting import Audited, MakePopulation, check_confidence, sure_faults
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
 from discreet.errors import InputError
@@ -85,11 +85,15 @@ def audit_in_one_run(
     background = with_chosen(ratings, added, nobody, terms.unit_name)
     scores, faults = canary_scores(seen.looks, background, added, seen.cap)
     epsilon, right, guesses = guess(scores, chosen, limit.delta, 1 - (1 - confidence) * (1 - SHARE))
-    noise, exact, reads = Noise(), Exact(), [read_of(look, used) for look in seen.looks]
+    noise, exact, middle = Noise(), Exact(), used.n_users // 2
+    reads: list[Read] = []
+    halves = used.select_users(np.arange(middle)), used.select_users(np.arange(middle, used.n_users))
+    for look in seen.looks:
+        total, *apart = (exact_total(look.contribution, some) for some in (used, *halves))
+        exact.see_totals(look, apart[0], total, apart[1])  # a sum over users is the sum of both halves
+        # What is left is noise; of a look at a sample the total is not known, and its noise is not tested.
+        reads.append(Read(look, total, np.zeros_like(total)))
     noise.see(0, reads)
-    for read in reads:
-        apart = [exact_total(read.look.contribution, half) for half in halves_of(used)]
-        exact.see_totals(read.look, apart[0], read.base, apart[1])
     progress(2, 2, "guessing who took part")
     return Audit(
         model=name or type(model).__name__,
@@ -105,34 +109,12 @@ def audit_in_one_run(
         claimed=seen.release.guarantee.claimed,
         canary="a made-up user" if terms.unit_name == "user" else "one made-up rating, by a user without others",
         attack="likelihood of the noisy sums",
-        faults=(
-            *unbooked(seen),
-            *seen.faults,
-            *beyond_limit(audited, seen),
-            *false_mechanisms(seen),
-            *faults,
-            *exact.sentences(),
-        ),
+        faults=(*sure_faults(audited, seen), *seen.faults, *faults, *exact.sentences()),
         noise=tuple(noise.faults((1 - confidence) * SHARE)),
         absent=scores[~chosen],
         present=scores[chosen],
         guesses=(right, guesses),
     )
-
-
-def read_of(look: Look, used: Ratings) -> Read:
-    """A look about the total of all ratings that were used: noise, if it is what the ledger says.
-
-    Of a look at a sample the total is not known, and its noise is not tested (:mod:`discreet.audit.noise`).
-    """
-    total = exact_total(look.contribution, used)
-    return Read(look, total, np.zeros_like(total))
-
-
-def halves_of(ratings: Ratings) -> tuple[Ratings, Ratings]:
-    """The first users and the others: what is a sum over users is the sum of both."""
-    middle = ratings.n_users // 2
-    return ratings.select_users(np.arange(middle)), ratings.select_users(np.arange(middle, ratings.n_users))
 
 
 def canary_scores(

@@ -116,7 +116,7 @@ def audit_by_runs(
         canary=adversary.pair.what,
         exercised=setting.exercised(seen, adversary, limit.delta),
         attack=verdict.attack,
-        faults=(*sure_faults(audited, seen), *first.faults, *exact.sentences(), *observed.card_faults),
+        faults=(*setting.sure_faults(audited, seen), *first.faults, *exact.sentences(), *observed.card_faults),
         noise=tuple(observed.noise.faults((1 - confidence) * SHARE)),
         absent=verdict.absent,
         present=verdict.present,
@@ -207,7 +207,7 @@ def observe(
                 reads = adversary.read(seen.looks)
                 likelihood[side, run], gaussian[side, run] = likelihoods(reads)
                 touched = learning.touched_cells(reads)
-                answers = learning.row_of_looks(reads, looked.size)
+                answers = learning.flat([read.centred for read in reads], looked.size)
                 looked.see(side, run, answers, touched, partial(learning.look_features, reads, answers, touched))
                 if audited.proves:
                     noise.see(side, reads)
@@ -222,13 +222,3 @@ def observe(
     if not scores:  # nothing that was released ever differed
         scores[RELEASE] = np.zeros(runs - learned), np.zeros(runs - learned)
     return Observed(scores, (gaussian[0], gaussian[1]), noise, cards.faults(), seen)
-
-
-def sure_faults(audited: setting.Audited, seen: setting.Seen) -> tuple[str, ...]:
-    """What the ledger of a fit shows by itself."""
-    return (
-        *setting.unbooked(seen),
-        *setting.beyond_claim(seen),
-        *setting.beyond_limit(audited, seen),
-        *setting.false_mechanisms(seen),
-    )

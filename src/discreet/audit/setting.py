@@ -158,7 +158,17 @@ def exercised(seen: Seen, adversary: Adversary, delta: float) -> float | None:
     return composed_epsilon(moved, delta) / composed_epsilon(seen.spends, delta) if moved else 0.0
 
 
-def unbooked(seen: Seen) -> tuple[str, ...]:
+def sure_faults(audited: Audited, seen: Seen) -> tuple[str, ...]:
+    """What the ledger of a fit shows by itself."""
+    return (
+        *_unbooked(seen),
+        *_beyond_claim(seen),
+        *_beyond_limit(audited, seen),
+        *_false_mechanisms(seen),
+    )
+
+
+def _unbooked(seen: Seen) -> tuple[str, ...]:
     """Looks that are not in the ledger."""
     count = sum(not look.spends for look in seen.looks)
     if count == 0:
@@ -166,7 +176,7 @@ def unbooked(seen: Seen) -> tuple[str, ...]:
     return (f"{count} of {len(seen.looks)} looks at the ratings {'is' if count == 1 else 'are'} not in the ledger",)
 
 
-def false_mechanisms(seen: Seen) -> list[str]:
+def _false_mechanisms(seen: Seen) -> list[str]:
     """Mechanisms that their own check refutes."""
     faults = []
     for look in seen.looks:
@@ -178,7 +188,7 @@ def false_mechanisms(seen: Seen) -> list[str]:
     return faults
 
 
-def beyond_claim(seen: Seen) -> tuple[str, ...]:
+def _beyond_claim(seen: Seen) -> tuple[str, ...]:
     """Whether the lines of a publication, taken as it has them, add up to more than it claims."""
     from discreet.privacy.composition import composed_epsilon
 
@@ -191,7 +201,7 @@ def beyond_claim(seen: Seen) -> tuple[str, ...]:
     return (f"the noise of its {len(seen.spends)} sums adds up to epsilon {together:.3g}, where {claimed} is claimed",)
 
 
-def beyond_limit(audited: Audited, seen: Seen) -> tuple[str, ...]:
+def _beyond_limit(audited: Audited, seen: Seen) -> tuple[str, ...]:
     """Whether the lines of a ledger add up to more than the limit, and whether the card shows all of them."""
     proven, limit = audited.proven(seen), audited.limit
     if proven is None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.options import AccountOption, BudgetUrl, DataOptions, Json, Settings, grouped, this_command
+from discreet.cli.options import AccountOption, BudgetUrl, DataOptions, Delta, Json, Settings, grouped, this_command
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models
 from discreet.cli.tables import document, facts, say
@@ -27,9 +27,7 @@ def audit(
         float | None,
         typer.Option(metavar="E", help="The privacy budget whose promise is tested (default: what a paper claims)."),
     ] = None,
-    delta: Annotated[
-        float | None, typer.Option(metavar="D", help="Default: 0 for the unit rating, 1e-6 for the unit user.")
-    ] = None,
+    delta: Delta = None,
     unit: Annotated[
         str, typer.Option(metavar="UNIT", help="What is hidden: one rating, or all ratings of a user (user).")
     ] = "rating",

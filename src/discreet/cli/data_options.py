@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.cli.grouping import argument, option
 from discreet.cli.tables import note
@@ -94,19 +94,17 @@ class DataOptions:
         of_movielens = place.name == "ratings.csv" and place.with_name("movies.csv").exists() and not self.implicit
         if not remote and (self.data in DATA_SETS or not place.is_file() or not is_table(place) or of_movielens):
             return None
-        return Table(
-            place=self.data,
-            user=self.user_column or "user",
-            item=self.item_column or "item",
-            rating=None if self.implicit else self.rating_column or "rating",
-            time=self._time,
-            text=self._text(self.columns, self.separator),
-        )
+        return Table(place=self.data, text=self._text(self.columns, self.separator), **self._roles)
 
     @property
-    def _time(self) -> str | None:
-        """The column of the times; one that ``--columns`` calls so is one."""
-        return self.time_column or ("time" if "time" in (_names(self.columns) or ()) else None)
+    def _roles(self) -> dict[str, Any]:
+        """What the columns of a table are called, by what they mean; what ``--columns`` calls time is the times."""
+        return {
+            "user": self.user_column or "user",
+            "item": self.item_column or "item",
+            "rating": None if self.implicit else self.rating_column or "rating",
+            "time": self.time_column or ("time" if "time" in (_names(self.columns) or ()) else None),
+        }
 
     def _text(self, columns: str | None, separator: str | None = None) -> "TextFormat":
         """How a table of text is written."""
@@ -133,10 +131,7 @@ class DataOptions:
                 self.data,
                 path=self.path,
                 scale=scale,
-                user=self.user_column or "user",
-                item=self.item_column or "item",
-                rating=None if self.implicit else self.rating_column or "rating",
-                time=self._time,
+                **self._roles,
                 items=self.items,
                 items_public=self.items_public,
                 items_id=self.items_id_column,
@@ -181,9 +176,7 @@ class DataOptions:
         place = Path(self.data)
         try:
             if place.is_file() and is_table(place) and self.items is not None:
-                rating = None if self.implicit else self.rating_column or "rating"
-                named = roles(self.user_column or "user", self.item_column or "item", rating, self._time)
-                check_header(place, self._text(self.columns, self.separator), list(named.values()))
+                check_header(place, self._text(self.columns, self.separator), list(roles(**self._roles).values()))
             found = public_catalogue(
                 self.data,
                 path=self.path,
@@ -224,17 +217,10 @@ class DataOptions:
 
     def check(self) -> None:
         """Raise for an option that says nothing about these data: it was meant to change something."""
-        about = {"--rating-column": self.rating_column, "--scale": self.scale, "--repeats": self.repeats}
-        stray = [name for name, value in about.items() if self.implicit and value is not None]
+        stray = self._given("rating_column", "scale", "repeats") if self.implicit else []
         require(not stray, f"{' and '.join(stray)} is about ratings, and --implicit says there are none: leave it out")
-        of_items = {
-            "--items-id-column": self.items_id_column,
-            "--items-columns": self.items_columns,
-            "--title-column": self.title_column,
-            "--features": self.features,
-            "--drop-unlisted": self.drop_unlisted or None,
-        }
-        alone = [name for name, value in of_items.items() if value is not None and self.items is None]
+        of_items = self._given("items_id_column", "items_columns", "title_column", "features", "drop_unlisted")
+        alone = of_items if self.items is None else []
         require(not alone, f"{' and '.join(alone)} goes with --items FILE: name the file")
         from discreet.data.datasets import DATA_SETS
         from discreet.data.reports import holds_reports
@@ -261,18 +247,13 @@ class DataOptions:
             kind, own = "a folder of reports", {"--items", "--item-column"}
         else:
             kind = "in a format of its own"
-        given = {
-            "--path": self.path,
-            "--user-column": self.user_column,
-            "--item-column": self.item_column,
-            "--rating-column": self.rating_column,
-            "--time-column": self.time_column,
-            "--items": self.items,
-            "--columns": self.columns,
-            "--separator": self.separator,
-        }
-        stray = [name for name, value in given.items() if value is not None and name not in own]
+        columns = ("user_column", "item_column", "rating_column", "time_column")
+        stray = [name for name in self._given("path", *columns, "items", "columns", "separator") if name not in own]
         require(not stray, f"{self.data} is {kind}, which {' and '.join(stray)} cannot change: leave it out")
+
+    def _given(self, *names: str) -> list[str]:
+        """Which of these options were given, as they are typed."""
+        return [f"--{name.replace('_', '-')}" for name in names if getattr(self, name) not in (None, False)]
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.evaluation import split_names
-from discreet.cli.options import AudienceOption, DataOptions, Json, Settings, grouped
+from discreet.cli.options import AudienceOption, DataOptions, Json, NoiseSeed, Settings, grouped
 from discreet.cli.progress import bar
 from discreet.cli.settings import parse_models
 from discreet.cli.tables import document, say, table_of_numbers
@@ -36,9 +36,7 @@ def tables(
         int | None, typer.Option(metavar="N", help="For ml-20m: how many users to hold out (as published: 10000).")
     ] = None,
     audience: AudienceOption = None,
-    noise_seed: Annotated[
-        int | None, typer.Option(metavar="SEED", help="Repeatable noise, for experiments: gives no privacy.")
-    ] = None,
+    noise_seed: NoiseSeed = None,
     json: Json = False,
 ) -> None:
     """Our rows beside those of the best published private recommenders.

@@ -171,7 +171,8 @@ def parse_setting(name: str, kind: Any, key: str, text: str) -> Any:
         declared = typing.get_type_hints(kind)[key]
     except NameError as error:
         raise InputError(f"the types of the settings of {name} cannot be read: {error}") from None
-    options = typing.get_args(declared) if _is_union(declared) else (declared,)
+    is_union = typing.get_origin(declared) in (types.UnionType, typing.Union)
+    options = typing.get_args(declared) if is_union else (declared,)
     if type(None) in options and text.lower() == "none":
         return None
     wanted = []
@@ -206,10 +207,6 @@ def _read(option: Any, text: str) -> tuple[str, Any]:
         except ValueError:
             return ("a whole number" if option is int else "a number"), None
     return "text", text
-
-
-def _is_union(declared: Any) -> bool:
-    return typing.get_origin(declared) in (types.UnionType, typing.Union)
 
 
 def _fields(kind: Any) -> list[str]:

@@ -99,10 +99,31 @@ class UniformNoise(LocalRandomiser):
         return Channel(Windows(inputs=round(scale.width / GRID) + 1, width=2 * reach + 1), scale, GRID)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PrivateForValues(LocalRandomiser):
+    """What is locally private for the value of one rating, with a pure epsilon."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Epsilon for the value of one rating."""
+        return Guarantee(
+            reason="the odds of every report differ by a factor of at most e^epsilon, whatever the rating was; "
+            "which items were rated is not hidden",
+            proven=Loss(self.epsilon),
+            unit=Rating("replace"),
+            protects_from=EVERYONE,
+        )
+
+
 @checked
 @checked_methods
 @dataclass(frozen=True, kw_only=True)
-class RandomisedResponse(LocalRandomiser):
+class RandomisedResponse(PrivateForValues):
     """k-ary randomised response on the levels of the scale: the level, or with lower odds any of the others.
 
     Of k levels the true one is drawn with p = e^ε / (e^ε + k − 1) and each other one with q = p / e^ε. Reported is the
@@ -127,18 +148,12 @@ class RandomisedResponse(LocalRandomiser):
     5
     """
 
-    epsilon: float
     step: float = 1.0
     name: ClassVar[str] = "response"
 
     def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
+        super().__post_init__()
         require(math.isfinite(self.step) and self.step > 0, f"step must be positive, got {self.step:g}")
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Epsilon for the value of one rating."""
-        return for_one_value(self.epsilon)
 
     def channel(self, scale: Scale) -> Channel:
         """Its law on a rating scale."""
@@ -148,7 +163,7 @@ class RandomisedResponse(LocalRandomiser):
 @checked
 @checked_methods
 @dataclass(frozen=True, kw_only=True)
-class Piecewise(LocalRandomiser):
+class Piecewise(PrivateForValues):
     """The piecewise mechanism: a number from a window around the rating, or with lower odds from anywhere.
 
     The scale is cut into M = 720,720 steps, and the window is W = M·e^(−ε/2) steps wide, the width that the
@@ -173,16 +188,7 @@ class Piecewise(LocalRandomiser):
     (-1.33, 7.33)
     """
 
-    epsilon: float
     name: ClassVar[str] = "piecewise"
-
-    def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Epsilon for the value of one rating."""
-        return for_one_value(self.epsilon)
 
     def channel(self, scale: Scale) -> Channel:
         """Its law on a rating scale."""
@@ -190,17 +196,6 @@ class Piecewise(LocalRandomiser):
             context.prec = 60
             width = max(1, round(STEPS * (-Decimal(self.epsilon) / 2).exp()))
         return Channel(Windows.of_epsilon(STEPS + 1, width, self.epsilon), scale, scale.width / STEPS)
-
-
-def for_one_value(epsilon: float) -> Guarantee:
-    """What a locally private mechanism for values promises."""
-    return Guarantee(
-        reason="the odds of every report differ by a factor of at most e^epsilon, whatever the rating was; "
-        "which items were rated is not hidden",
-        proven=Loss(epsilon),
-        unit=Rating("replace"),
-        protects_from=EVERYONE,
-    )
 
 
 def check_epsilon(epsilon: float) -> None:

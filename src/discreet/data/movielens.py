@@ -45,6 +45,10 @@ OCCUPATIONS = (  # of MovieLens 1M, by code
 _YEAR = re.compile(r"\((\d{4})(?:[-\u2013]\d{0,4})?\)")
 
 Record = tuple[int, list[str]]
+Item = tuple[int, str, str, Sequence[str]]
+"""Of an item: its row in the file, its identifier, its title and its genres."""
+Users = tuple[list[str], dict[str, AnyArray]]
+"""The users in order, and the facts that are known of them."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,13 @@ class Layout:
     fields: tuple[str, ...] | None
     columns: Mapping[str, str]
     scale: Scale
-    items: Callable[[Source], ItemFacts]
-    users: Callable[[Source], tuple[list[str], dict[str, AnyArray]]]
+    item_file: str
+    items: Callable[[Source], Iterator[Item]]
+    users: Callable[[Source], Users]
+
+    def facts(self, source: Source) -> ItemFacts:
+        """What is known of the items."""
+        return item_facts(source.label(self.item_file), self.items(source))
 
 
 def recognise(source: Source) -> Layout | None:
@@ -104,7 +113,7 @@ def read_movielens(path: str | Path, *, repeats: Repeats = "keep", progress: Pro
         raise DataError(
             f"{path} does not hold MovieLens: there is no u.data, ratings.dat or ratings.csv with its items"
         )
-    facts = layout.items(source)
+    facts = layout.facts(source)
     users, user_facts = layout.users(source)
     gatherer = Gatherer(layout.scale, items=facts.items, users=users)
     _add_ratings(gatherer, source, layout, layout.ratings, progress)
@@ -122,8 +131,8 @@ def read_movielens_split(path: str | Path, name: str) -> tuple[Ratings, Ratings]
     for file in (f"{name}.base", f"{name}.test"):
         if file not in source:
             raise DataError(f"{path} has no file {file}; the official splits are u1 to u5, ua and ub")
-    facts = _items_of_100k(source)
-    users, user_facts = _users_of_100k(source)
+    facts = _100K.facts(source)
+    users, user_facts = _100K.users(source)
     gatherer = Gatherer(STARS, items=facts.items, users=users)
     _add_ratings(gatherer, source, _100K, f"{name}.base", no_progress)
     in_train = gatherer.size
@@ -161,8 +170,8 @@ def year_of(title: str) -> int:
     return int(years[-1]) if years else UNKNOWN_YEAR
 
 
-def item_facts(label: str, records: Iterator[tuple[int, str, str, Sequence[str]]]) -> ItemFacts:
-    """Put items (row, identifier, title, genres) in order of their identifiers; one named twice is an error."""
+def item_facts(label: str, records: Iterator[Item]) -> ItemFacts:
+    """Put items in order of their identifiers; one named twice is an error."""
     found: dict[str, tuple[str, Sequence[str]]] = {}
     for row, item, title, genres in records:
         if not item:
@@ -178,79 +187,57 @@ def item_facts(label: str, records: Iterator[tuple[int, str, str, Sequence[str]]
     return ItemFacts(ordered, titles, of_items, years, declared=True)
 
 
-def _items_of_100k(source: Source) -> ItemFacts:
-    label = source.label("u.item")
+def _items_of_100k(source: Source) -> Iterator[Item]:
     genres = [record[0] for _, record in _records(source, "u.genre", "|", 2)]
-
-    def records() -> Iterator[tuple[int, str, str, Sequence[str]]]:
-        for row, record in _records(source, "u.item", "|", 5 + len(genres)):
-            yield (
-                row,
-                record[0],
-                record[1],
-                [name for name, flag in zip(genres, record[5:], strict=True) if flag == "1"],
-            )
-
-    return item_facts(label, records())
+    for row, (item, title, _, _, _, *flags) in _records(source, "u.item", "|", 5 + len(genres)):
+        yield row, item, title, [name for name, flag in zip(genres, flags, strict=True) if flag == "1"]
 
 
-def _items_of_dat(source: Source) -> ItemFacts:
-    def records() -> Iterator[tuple[int, str, str, Sequence[str]]]:
-        for row, line in _lines(source, "movies.dat"):
-            # A title may hold colons: the identifier is before the first mark, the genres after the last.
-            item, mark, rest = line.partition("::")
-            title, last, genres = rest.rpartition("::")
-            if not (mark and last):
-                raise DataError.at(f"{source.label('movies.dat')}, row {row}", "expected item::title::genres")
-            yield row, item, title, genres.split("|")
-
-    return item_facts(source.label("movies.dat"), records())
+def _items_of_dat(source: Source) -> Iterator[Item]:
+    for row, line in _lines(source, "movies.dat"):
+        # A title may hold colons: the identifier is before the first mark, the genres after the last.
+        item, mark, rest = line.partition("::")
+        title, last, genres = rest.rpartition("::")
+        if not (mark and last):
+            raise DataError.at(f"{source.label('movies.dat')}, row {row}", "expected item::title::genres")
+        yield row, item, title, genres.split("|")
 
 
-def _items_of_csv(source: Source) -> ItemFacts:
+def _items_of_csv(source: Source) -> Iterator[Item]:
     label = source.label("movies.csv")
     rows = csv.reader(io.StringIO(source.text("movies.csv"), newline=""))
     header = next(rows, [])
     if header[:3] != ["movieId", "title", "genres"]:
         raise DataError.at(f"{label}, row 1", "the columns must be movieId, title and genres")
-
-    def records() -> Iterator[tuple[int, str, str, Sequence[str]]]:
-        for row, record in enumerate(rows, start=2):
-            if not record:
-                continue
-            if len(record) < 3:
-                raise DataError.at(
-                    f"{label}, row {row}", f"expected movieId, title and genres, got {len(record)} fields"
-                )
-            yield row, record[0], record[1], record[2].split("|")
-
-    return item_facts(label, records())
+    for row, record in enumerate(rows, start=2):
+        if not record:
+            continue
+        if len(record) < 3:
+            raise DataError.at(f"{label}, row {row}", f"expected movieId, title and genres, got {len(record)} fields")
+        yield row, record[0], record[1], record[2].split("|")
 
 
-def _items_of_recbole(source: Source, name: str) -> ItemFacts:
-    def records() -> Iterator[tuple[int, str, str, Sequence[str]]]:
-        for row, (item, title, year, genres) in _records(source, name, "\t", 4, skip=1):
-            # What follows the title was split off its brackets; the one film without a title is misspelt.
-            whole = "unknown" if title == year == "unkonwn" else f"{title} ({year})"
-            yield row, item, whole, genres.split(" ")
-
-    return item_facts(source.label(name), records())
+def _items_of_recbole(source: Source, name: str) -> Iterator[Item]:
+    for row, (item, title, year, genres) in _records(source, name, "\t", 4, skip=1):
+        # What follows the title was split off its brackets; the one film without a title is misspelt.
+        whole = "unknown" if title == year == "unkonwn" else f"{title} ({year})"
+        yield row, item, whole, genres.split(" ")
 
 
 # ── Users ──
 
 
-def _no_users(source: Source) -> tuple[list[str], dict[str, AnyArray]]:
+def _no_users(source: Source) -> Users:
     return [], {}
 
 
-def _users_of_100k(source: Source) -> tuple[list[str], dict[str, AnyArray]]:
-    if "u.user" not in source:
+def _users_in(source: Source, name: str, separator: str, skip: int = 0) -> Users:
+    if name not in source:
         return [], {}
-    return _user_columns(source.label("u.user"), list(_records(source, "u.user", "|", 5)))
+    return _user_columns(source.label(name), list(_records(source, name, separator, 5, skip)))
 
 
-def _users_of_1m(source: Source) -> tuple[list[str], dict[str, AnyArray]]:
+def _users_of_1m(source: Source) -> Users:
     label = source.label("users.dat")
     rows: list[Record] = []
     for row, (user, gender, age, code, place) in _records(source, "users.dat", "::", 5):
@@ -262,13 +249,7 @@ def _users_of_1m(source: Source) -> tuple[list[str], dict[str, AnyArray]]:
     return _user_columns(label, rows)
 
 
-def _users_of_recbole(source: Source, name: str) -> tuple[list[str], dict[str, AnyArray]]:
-    if name not in source:
-        return [], {}
-    return _user_columns(source.label(name), list(_records(source, name, "\t", 5, skip=1)))
-
-
-def _user_columns(label: str, rows: list[Record]) -> tuple[list[str], dict[str, AnyArray]]:
+def _user_columns(label: str, rows: list[Record]) -> Users:
     """Columns from records of user, age, gender, occupation and zip code, in order of the users."""
     seen: set[str] = set()
     for row, (user, age, *_) in rows:
@@ -313,15 +294,18 @@ def _natural(name: str) -> tuple[int, str]:
 
 _IN_ORDER = {"user": "user", "item": "item", "rating": "rating", "time": "time"}
 _FIELDS = ("user", "item", "rating", "time")
-_100K = Layout("u.data", "\t", _FIELDS, _IN_ORDER, STARS, _items_of_100k, _users_of_100k)
-_1M = Layout("ratings.dat", "::", _FIELDS, _IN_ORDER, STARS, _items_of_dat, _users_of_1m)
-_10M = Layout("ratings.dat", "::", _FIELDS, _IN_ORDER, HALF_STARS, _items_of_dat, _no_users)
+_100K = Layout(
+    "u.data", "\t", _FIELDS, _IN_ORDER, STARS, "u.item", _items_of_100k, lambda source: _users_in(source, "u.user", "|")
+)
+_1M = Layout("ratings.dat", "::", _FIELDS, _IN_ORDER, STARS, "movies.dat", _items_of_dat, _users_of_1m)
+_10M = Layout("ratings.dat", "::", _FIELDS, _IN_ORDER, HALF_STARS, "movies.dat", _items_of_dat, _no_users)
 _CSV = Layout(
     "ratings.csv",
     ",",
     None,
     {"user": "userId", "item": "movieId", "rating": "rating", "time": "timestamp"},
     HALF_STARS,
+    "movies.csv",
     _items_of_csv,
     _no_users,
 )
@@ -335,6 +319,7 @@ def _recbole(inter: str) -> Layout:
         None,
         {"user": "user_id:token", "item": "item_id:token", "rating": "rating:float", "time": "timestamp:float"},
         STARS,
+        f"{stem}.item",
         lambda source: _items_of_recbole(source, f"{stem}.item"),
-        lambda source: _users_of_recbole(source, f"{stem}.user"),
+        lambda source: _users_in(source, f"{stem}.user", "\t", skip=1),
     )

@@ -76,7 +76,7 @@ def _catalogue_of_data(data: str, path: str | Path | None) -> Catalogue | None:
     source = Source.of(place)
     layout = recognise(source)
     if layout is not None:
-        return catalogue_of(layout.items(source), layout.scale)
+        return catalogue_of(layout.facts(source), layout.scale)
     if entry is not None:
         return Catalogue.of([str(number) for number in range(entry.items)], entry.scale, declared=True)
     return None

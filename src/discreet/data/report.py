@@ -80,10 +80,6 @@ class ReportForm:
         return hash((self.mechanism, tuple(sorted(self.settings.items())), self.scale, self.reported, self.seeded))
 
 
-def _random_id() -> str:
-    return secrets.token_hex(ID_DIGITS // 2)
-
-
 @dataclass(frozen=True, eq=False)
 class UserReport:
     """One user's perturbed ratings, as they leave the device.
@@ -112,7 +108,7 @@ class UserReport:
     form: ReportForm
     items: tuple[str, ...]
     values: Doubles
-    id: str = field(default_factory=_random_id)
+    id: str = field(default_factory=lambda: secrets.token_hex(ID_DIGITS // 2))
     guarantee: str = ""
 
     def __len__(self) -> int:

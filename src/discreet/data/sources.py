@@ -39,8 +39,9 @@ class Source:
         """List a folder (and, if ``nested``, the folders just inside it) or an archive."""
         if is_folder(path):
             with _whole(path):
-                found = [*(path.glob("*/*") if nested else ()), *path.iterdir()]  # what lies higher up wins
-                return cls(path, {file.name.lower(): str(file) for file in sorted(found, key=_depth) if file.is_file()})
+                found = [*(path.glob("*/*") if nested else ()), *path.iterdir()]
+                found.sort(key=lambda file: (-len(file.parts), str(file)))  # what lies higher up wins
+                return cls(path, {file.name.lower(): str(file) for file in found if file.is_file()})
         require_plain(path)
         with _whole(path), zipfile.ZipFile(path) as archive:
             members = [member for member in archive.namelist() if not member.endswith("/") and "__MACOSX" not in member]
@@ -217,7 +218,3 @@ def _whole(path: Path) -> Iterator[None]:
         raise DataError(f"{path} is not a whole zip archive: it is cut off or damaged; fetch it again") from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from None
-
-
-def _depth(path: Path) -> tuple[int, str]:
-    return -len(path.parts), str(path)

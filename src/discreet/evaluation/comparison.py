@@ -5,11 +5,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from discreet.data.catalogue import Catalogue, Scale
-from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
+from discreet.data.synthetic import synthetic
 from discreet.doors import checked
 from discreet.errors import DiscreetError, InputError, require, require_type
 from discreet.evaluation.measuring import measure
@@ -225,17 +222,7 @@ def _warm_up(model: Any, terms: Terms) -> bool:
     A model may refuse so few ratings, or know another catalogue only; then its times hold the compilation. What else
     is wrong with it is said here already.
     """
-    users, items = 12, 10
-    rng = np.random.default_rng(0)
-    pairs = np.sort(rng.choice(users * items, size=60, replace=False))
-    tiny = Ratings.of_columns(
-        Catalogue.of([str(item) for item in range(items)], Scale(1, 5), declared=True),
-        Labels.of([str(user) for user in range(users)], what="user"),
-        pairs // items,
-        pairs % items,
-        rng.integers(1, 6, len(pairs)),
-    )
-    train, test = tiny.split(test=0.2, seed=0)
+    train, test = synthetic(users=12, items=10, ratings=60, seed=0).split(test=0.2, seed=0)
     try:
         measure(fit_on(model, train, terms), train, test, None, RATING_METRICS + RANKING_METRICS)
     except (DiscreetError, ValueError, LookupError, ArithmeticError) as error:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 NORMAL_95 = 1.959964
+MEASURED = ("fit_seconds", "predict_seconds", "peak_memory_mb")
+"""What a row knows of the fit besides its metrics."""
 
 
 @dataclass(frozen=True)
@@ -240,13 +242,7 @@ class Results:
                         name: {"mean": estimate.mean, "low": estimate.low, "high": estimate.high}
                         for name, estimate in row.metrics.items()
                     },
-                    "fit_seconds": row.fit_seconds,
-                    "predict_seconds": row.predict_seconds,
-                    "peak_memory_mb": row.peak_memory_mb,
-                    "epsilon": row.epsilon,
-                    "promise": row.promise,
-                    "unit": row.unit,
-                    "guarantee": row.guarantee,
+                    **{name: getattr(row, name) for name in (*MEASURED, "epsilon", "promise", "unit", "guarantee")},
                 }
                 for row in self.rows
             ],
@@ -270,8 +266,7 @@ class Results:
                 values = [None if estimate is None else getattr(estimate, end) for estimate in found]
                 columns.append(pl.Series(label, values, dtype=pl.Float64))
         columns.extend(
-            pl.Series(name, [getattr(row, name) for row in self.rows], dtype=pl.Float64)
-            for name in ("fit_seconds", "predict_seconds", "peak_memory_mb")
+            pl.Series(name, [getattr(row, name) for row in self.rows], dtype=pl.Float64) for name in MEASURED
         )
         columns.append(pl.Series("guarantee", [row.guarantee for row in self.rows], dtype=pl.String))
         return pl.DataFrame(columns)

@@ -10,6 +10,7 @@ import numpy as np
 from discreet.evaluation.measuring import MetricEstimates
 from discreet.evaluation.results import Estimate, Row
 from discreet.evaluation.trials import Trial
+from discreet.names import is_listed, name_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases.release import Release
 
@@ -50,9 +51,9 @@ def row_of(trial: Trial, runs: Sequence[Run]) -> Row:
 
 def row_of_release(release: Release, measured: MetricEstimates, seconds: float, peak_memory_mb: float | None) -> Row:
     """How one release did."""
-    promised = release.guarantee.proven or release.guarantee.claimed
+    promised, kind = release.guarantee.proven or release.guarantee.claimed, type(release.model)
     return Row(
-        model=label_of(release.model),
+        model=name_of(kind) if is_listed(kind) else kind.__name__,
         metrics=measured.estimates,
         predict_seconds=seconds,
         peak_memory_mb=peak_memory_mb,
@@ -61,13 +62,6 @@ def row_of_release(release: Release, measured: MetricEstimates, seconds: float, 
         epsilon=None if promised is None else promised.epsilon,
         **promise_of(release.guarantee),
     )
-
-
-def label_of(model: Any) -> str:
-    """What the table of names calls a model."""
-    from discreet.names import every_kind  # every model there is: loaded only here
-
-    return next((name for name, kind in every_kind().items() if type(model) is kind), type(model).__name__)
 
 
 def settings_of(model: Any) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from discreet.populations.answer_file import AnswerFile, forget_answers
 from discreet.populations.paying import Paying
 from discreet.populations.population import Population
 from discreet.populations.rehearsal import follow, rehearse
+from discreet.privacy.booking import Run
 from discreet.privacy.budget import Budget, Reservation
 from discreet.privacy.ledger import Ledger
 from discreet.releases.contract import ChoosingModel
@@ -153,14 +154,13 @@ def pay_and_publish(
     if sentence:
         _log.warning(sentence)
     where = None if place is None else str(place.folder)
-    name, settings = repr(model), settings_hash(model)
+    name, run = repr(model), Run(settings=settings_hash(model), run_id=run_id, folder=where)
     if plan is None and any(spend.mechanism != "gaussian" for spend in rehearsed.spends):
-        first = rehearsed.spends[0]
-        reservation = booking.reserve_stages(paying.ledger, first, name, settings=settings, run_id=run_id, folder=where)
+        reservation = booking.reserve_stages(paying.ledger, rehearsed.spends[0], name, **run)
     elif plan is None:
-        reservation = booking.reserve_limit(paying.ledger, name, settings=settings, run_id=run_id, folder=where)
+        reservation = booking.reserve_limit(paying.ledger, name, **run)
     else:
-        reservation = booking.reserve(plan, name, settings=settings, run_id=run_id, folder=where)
+        reservation = booking.reserve(plan, name, **run)
     if reservation.published is not None:
         return _published(booking.budget, Path(folder), str(run_id), reservation.published, model)
     assert place is not None

@@ -89,17 +89,12 @@ def weighted_moments(
     starts = diagonal_places(size)
     for first in range(0, len(indptr) - 1, BLOCK):
         own = indptr[first : first + BLOCK + 1]
-        rows = slice(int(own[0]), int(own[-1]))
-        _add_block(own - own[0], items[rows], values[rows], weights[first : first + BLOCK], starts, out)
+        rows, own = slice(int(own[0]), int(own[-1])), own - own[0]
+        users, some = weights[first : first + BLOCK], items[rows]
+        item_indptr, item_users, places = _by_item(own, some, size)
+        # Unsigned positions spare the kernel a test for negative ones in its innermost line.
+        _add_rows(item_indptr, item_users, places, own, some.view(np.uint32), values[rows], users, starts, out)
     return out
-
-
-def _add_block(
-    indptr: Offsets, items: Indices, values: AnyArray, weights: AnyArray, starts: Offsets, out: AnyArray
-) -> None:
-    item_indptr, item_users, places = _by_item(indptr, items, len(starts))
-    # Unsigned positions spare the kernel a test for negative ones in its innermost line.
-    _add_rows(item_indptr, item_users, places, indptr, items.view(np.uint32), values, weights, starts, out)
 
 
 @njit(cache=True)

@@ -43,9 +43,7 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.features import AGES, item_features
-from discreet.data.history import History
-from discreet.data.ratings import Ratings
-from discreet.errors import InputError, require, require_number, require_whole
+from discreet.errors import InputError, require, require_kinds, require_settings
 from discreet.kernels.gpu_logit import LogitOnDevice
 from discreet.kernels.gpu_pairs import best_device
 from discreet.models.denoise.interactions import fit_interactions
@@ -57,6 +55,7 @@ from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
 from discreet.models.denoise.private_als import ALSQueries, Averages, refined
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.denoise.seen_pairs import SeenPairs
+from discreet.models.home import methods
 from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
 from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, PRIOR_SCALES, SPEAKING, SUMS, UNKNOWN
 from discreet.models.home.spoken_for import SpokenFor
@@ -135,17 +134,14 @@ class Almanac:
     takes_prior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        for name in ("audience", "factors", "taste_factors"):
-            require_whole(name, getattr(self, name), 1)
-        if self.items is not None:
-            require_whole("items", self.items, 2)
-        if self.pair_share is not None:
-            require_number("pair_share", self.pair_share, least=0, below=1)
+        require_settings(self, "audience", "factors", "taste_factors", least=1)
+        require_settings(self, "items", least=2)
+        require_settings(self, "pair_share", least=0, below=1)
         require(
             self.purpose is None or (isinstance(self.purpose, str) and self.purpose in PURPOSES),
             f"purpose must be 'both', 'ratings' or 'ranking', got {self.purpose!r}",
         )
-        require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
+        require_kinds(self)
 
     # ── Publication ──
 
@@ -341,26 +337,12 @@ class Almanac:
         """What does not depend on a user."""
         return Prepared(self, release)
 
-    def predict(self, prepared: "Prepared", histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """The expected rating of each pair, from the user's own ratings."""
-        return prepared.regression.predict(histories, users, items)
-
-    def score(self, prepared: "Prepared", histories: Ratings) -> Floats:
-        """How likely each item is to be the next that the user rates, as a logarithm."""
-        return prepared.ranking.scores(histories)
-
     def ranks_by_torch(self, prepared: "Prepared") -> LogitOnDevice:
         """The same for very many users by torch, on a GPU where there is one."""
         return prepared.ranking_by_torch
 
-    def explain(self, prepared: "Prepared", history: History, item: int) -> Floats:
-        """What each rating of the history adds to the score of ``item``."""
-        added: Floats = self.explain_many(prepared, history, np.array([item], dtype=np.int32))[0]
-        return added
-
-    def explain_many(self, prepared: "Prepared", history: History, items: Indices) -> Floats:
-        """The same for several items at once, items by ratings."""
-        return prepared.ranking.shares(history, items)
+    predict, score = methods.predict_ratings, methods.rank
+    explain, explain_many = methods.explain, methods.explain_many
 
 
 @dataclass(frozen=True, eq=False)

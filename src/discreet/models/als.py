@@ -31,12 +31,13 @@ import numpy as np
 from discreet.data.features import item_features
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
-from discreet.errors import InputError, require, require_number, require_seed, require_whole
+from discreet.errors import InputError, require_kinds, require_settings
 from discreet.kernels.gpu_als import als_sums
 from discreet.kernels.statistics import normal_equation_sums, packed_width, solve_items
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.denoise.private_als import CONSTANTS as PRIVATE
 from discreet.models.denoise.private_als import ALSQueries, covariates, fit_private, sample_factor_sums
+from discreet.models.home import methods
 from discreet.models.home.fold_in import FAINT_PENALTY, FoldIn, fixed, fold_in, rating_offsets, with_ones
 from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
@@ -46,7 +47,7 @@ from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.releases.declared import Array
 from discreet.releases.release import Release
-from discreet.types import Doubles, Floats, Indices, Progress, no_progress
+from discreet.types import Doubles, Floats, Progress, no_progress
 
 
 @dataclass(frozen=True)
@@ -142,23 +143,11 @@ class ALS:
     item_sums_share: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("factors", "sweeps", "items"):
-            if getattr(self, name) is not None:
-                require_whole(name, getattr(self, name), least=1)
-        for name in ("kept", "audience"):
-            require_whole(name, getattr(self, name), least=1)
-        require_number("regularisation", self.regularisation, above=0)
-        require_number("exponent", self.exponent, least=0, most=1)
-        if self.item_sums_share is not None:
-            require_number("item_sums_share", self.item_sums_share, above=0, below=1)
-        require_seed(self.seed)
-        weightings = ("uniform", "tail", "adaptive")
-        require(
-            self.weighting in weightings, f"weighting must be 'uniform', 'tail' or 'adaptive', got {self.weighting!r}"
-        )
-        for name in ("features", "free", "biased"):
-            value = getattr(self, name)
-            require(isinstance(value, bool), f"{name} must be true or false, got {value!r}")
+        require_kinds(self)
+        require_settings(self, "factors", "sweeps", "items", "kept", "audience", least=1)
+        require_settings(self, "regularisation", above=0)
+        require_settings(self, "exponent", least=0, most=1)
+        require_settings(self, "item_sums_share", above=0, below=1)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Alternate: users solve at home and answer with sums, the model solves the items."""
@@ -261,10 +250,4 @@ class ALS:
         factors = design.shape[1]
         return FoldIn(with_ones(design) if self.biased else design, offsets, self._penalty(factors))
 
-    def predict(self, prepared: FoldIn | UserRegression, histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """Expected ratings, each user's own side solved from their history."""
-        return prepared.predict(histories, users, items)
-
-    def score(self, prepared: FoldIn | UserRegression, histories: Ratings) -> Floats:
-        """Expected ratings of all items."""
-        return prepared.scores(histories)
+    predict, score = methods.predict, methods.score

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import require_seed, require_whole
+from discreet.errors import require_kinds, require_settings
 from discreet.kernels import few_users
 from discreet.kernels.beliefs import add_messages, message_width, messages_of, update_beliefs
 from discreet.kernels.compiling import chosen
@@ -71,9 +71,8 @@ class BayesianMF:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require_whole("factors", self.factors, least=1)
-        require_whole("sweeps", self.sweeps, least=1)
-        require_seed(self.seed)
+        require_settings(self, "factors", "sweeps", least=1)
+        require_kinds(self)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Alternate beliefs about users, formed at home, and about items, formed from the users' sums."""

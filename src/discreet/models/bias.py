@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import require_number
+from discreet.errors import require_settings
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.home.item_arrays import ITEM_BIAS, MEAN
 from discreet.models.home.user_bias import user_biases
@@ -49,8 +49,7 @@ class Bias:
     user_damping: float = 5.0
 
     def __post_init__(self) -> None:
-        require_number("item_damping", self.item_damping, least=0)
-        require_number("user_damping", self.user_damping, least=0)
+        require_settings(self, "item_damping", "user_damping", least=0)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for counts and sums, and release the mean and the item biases."""

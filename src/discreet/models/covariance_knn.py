@@ -41,7 +41,7 @@ import numpy as np
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
-from discreet.errors import InputError, require, require_number, require_whole
+from discreet.errors import InputError, require_kinds, require_settings
 from discreet.kernels import few_pairs
 from discreet.kernels.compiling import chosen
 from discreet.kernels.neighbours import nearest
@@ -171,18 +171,12 @@ class CovarianceKNN:
     user_damping: float = 5.0
 
     def __post_init__(self) -> None:
-        forms = ("factors", "interpolation", "neighbours")
-        require(self.form in forms, f"form must be 'factors', 'interpolation' or 'neighbours', got {self.form!r}")
-        require(self.centre in ("item", "user"), f"centre must be 'item' or 'user', got {self.centre!r}")
-        if self.items is not None:
-            require_whole("items", self.items, 2)
-        if self.covariance_share is not None:
-            require_number("covariance_share", self.covariance_share, least=0, below=1)
-        require_number("clip", self.clip, above=0, most=1)
-        for name in ("factors", "audience", "k", "listed"):
-            require_whole(name, getattr(self, name), 1)
-        for name in ("shrinkage", "damping", "item_damping", "user_damping"):
-            require_number(name, getattr(self, name), least=0)
+        require_kinds(self)
+        require_settings(self, "items", least=2)
+        require_settings(self, "covariance_share", least=0, below=1)
+        require_settings(self, "clip", above=0, most=1)
+        require_settings(self, "factors", "audience", "k", "listed", least=1)
+        require_settings(self, "shrinkage", "damping", "item_damping", "user_damping", least=0)
 
     # ── Publication ──
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import require_number, require_seed, require_whole
+from discreet.errors import require_kinds, require_settings
 from discreet.models.home.fold_in import fold_in, predict_pairs, with_ones
 from discreet.models.home.item_arrays import ITEM_BIAS, MEAN
 from discreet.models.sums.item_statistics import expected_rating
@@ -78,11 +78,10 @@ class FilteredMF:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require_whole("factors", self.factors, least=0)
-        require_whole("steps", self.steps, least=1)
-        require_number("lasting", self.lasting, least=1)
-        require_number("clip", self.clip, above=0)
-        require_seed(self.seed)
+        require_settings(self, "factors", least=0)
+        require_settings(self, "steps", "lasting", least=1)
+        require_settings(self, "clip", above=0)
+        require_kinds(self)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Run the steps where the ratings are."""

@@ -25,9 +25,9 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
-from discreet.data.ratings import Ratings
-from discreet.errors import require, require_number
+from discreet.errors import require, require_kinds, require_number
 from discreet.models.denoise.item_biases import posterior_biases, posterior_counts
+from discreet.models.home import methods
 from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.item_statistics import expected_rating, item_counts
@@ -36,7 +36,7 @@ from discreet.populations.population import Population
 from discreet.privacy.unit import Rating
 from discreet.releases.declared import Array
 from discreet.releases.release import Release
-from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
+from discreet.types import AnyArray, Floats, Progress, no_progress
 
 FACTOR_SPREAD = 0.1
 """How large the coefficients of public facts are expected, in widths of the scale."""
@@ -82,7 +82,7 @@ class HuberMF:
         require_number("threshold", self.threshold, above=0)
         require_number("count_share", self.count_share, above=0, below=1)
         require_number("tolerance", self.tolerance, least=1e-7)
-        require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
+        require_kinds(self)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for perturbed minimisers and for counts."""
@@ -148,10 +148,4 @@ class HuberMF:
             release.catalogue.scale.width,
         )
 
-    def predict(self, prepared: UserRegression, histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """The expected rating of each pair, from the user's own ratings."""
-        return prepared.predict(histories, users, items)
-
-    def score(self, prepared: UserRegression, histories: Ratings) -> Floats:
-        """Expected ratings of all items."""
-        return prepared.scores(histories)
+    predict, score = methods.predict, methods.score

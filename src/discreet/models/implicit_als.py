@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import require_number, require_seed, require_whole
+from discreet.errors import require_kinds, require_settings
 from discreet.kernels import few_users
 from discreet.kernels.als import eigenbasis, half_step, improve_rows
 from discreet.kernels.compiling import chosen
@@ -66,11 +66,9 @@ class ImplicitALS:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require_whole("factors", self.factors, least=1)
-        require_number("unobserved_weight", self.unobserved_weight, above=0)
-        require_number("regularisation", self.regularisation, above=0)
-        require_whole("sweeps", self.sweeps, least=1)
-        require_seed(self.seed)
+        require_settings(self, "factors", "sweeps", least=1)
+        require_settings(self, "unobserved_weight", "regularisation", above=0)
+        require_kinds(self)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Alternate: users solve at home and answer with sums, the model solves the items."""

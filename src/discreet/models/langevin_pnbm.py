@@ -29,7 +29,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.doors import checked
-from discreet.errors import require, require_number, require_seed, require_whole
+from discreet.errors import require_kinds, require_settings
 from discreet.models.denoise.item_lists import Lists, ask_for_start, check_lists
 from discreet.models.home import lists
 from discreet.models.noisy_pnbm import LEAST
@@ -104,20 +104,12 @@ class LangevinPNBM:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require(self.start in ("pairs", "constant"), f"start must be 'pairs' or 'constant', got {self.start!r}")
-        require_whole("steps", self.steps, least=1)
-        require_number("sampling_rate", self.sampling_rate, above=0, most=1)
-        for name in ("clip", "spread", "temperature"):
-            require_number(name, getattr(self, name), above=0)
-        require_number("step", self.step, above=0, most=1)
-        require_number("steps_share", self.steps_share, above=0, below=1)
-        check_lists(self.neighbours, self.floor, self.factors, self.items, self.audience)
-        if self.pair_share is not None:
-            require_number("pair_share", self.pair_share, least=0, below=1)
-        for name in ("features", "averaged"):
-            value = getattr(self, name)
-            require(isinstance(value, bool), f"{name} must be true or false, got {value!r}")
-        require_seed(self.seed)
+        require_kinds(self)
+        require_settings(self, "steps", least=1)
+        require_settings(self, "clip", "spread", "temperature", above=0)
+        require_settings(self, "sampling_rate", "step", above=0, most=1)
+        require_settings(self, "steps_share", above=0, below=1)
+        check_lists(self)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for item means and the start, then walk, and release the mean of the walk or its end."""

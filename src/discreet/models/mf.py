@@ -20,8 +20,9 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.data.sorting import stable_order
-from discreet.errors import require_number, require_seed, require_whole
+from discreet.errors import require_kinds, require_settings
 from discreet.kernels.sgd import deal, grid_for, sgd_epoch
+from discreet.models.home import methods
 from discreet.models.home.fold_in import FoldIn, rating_offsets, with_ones
 from discreet.models.home.item_arrays import ITEM_BIAS, MEAN
 from discreet.populations.asking import check_ratings
@@ -74,12 +75,11 @@ class MF:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require_whole("factors", self.factors, least=1)
-        require_whole("epochs", self.epochs, least=0)
-        require_number("learning_rate", self.learning_rate, above=0, below=1)
-        require_number("decay", self.decay, above=0, most=1)
-        require_number("regularisation", self.regularisation, least=0)
-        require_seed(self.seed)
+        require_settings(self, "factors", least=1)
+        require_settings(self, "epochs", "regularisation", least=0)
+        require_settings(self, "learning_rate", above=0, below=1)
+        require_settings(self, "decay", above=0, most=1)
+        require_kinds(self)
 
     def fit(self, ratings: Ratings, progress: Progress = no_progress) -> Release:
         """Train on raw ratings, and release the item side."""
@@ -114,13 +114,7 @@ class MF:
         penalty = np.full(factors.shape[1], self.regularisation, dtype=np.float32)
         return FoldIn(factors, rating_offsets(release), penalty)
 
-    def predict(self, prepared: FoldIn, histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """Expected ratings, each user's own side solved from their history."""
-        return prepared.predict(histories, users, items)
-
-    def score(self, prepared: FoldIn, histories: Ratings) -> Floats:
-        """Expected ratings of all items."""
-        return prepared.scores(histories)
+    predict, score = methods.predict, methods.score
 
 
 def in_blocks(ratings: Ratings, rng: np.random.Generator) -> tuple[Offsets, Indices, Indices, Floats]:

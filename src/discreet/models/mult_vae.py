@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
-from discreet.errors import require_number, require_seed, require_whole
+from discreet.errors import require_kinds, require_settings
 from discreet.kernels.autoencoder import Arrays, Sizes, for_scoring
 from discreet.kernels.autoencoder_training import Training, train
 from discreet.models.home.codes import network_scores
@@ -80,8 +80,8 @@ class MultVAE:
 
     def __post_init__(self) -> None:
         check_training(self)
-        require_number("beta", self.beta, least=0)
-        require_number("annealing", self.annealing, least=0, most=1)
+        require_settings(self, "beta", least=0)
+        require_settings(self, "annealing", least=0, most=1)
 
     def fit(self, ratings: Ratings, progress: Progress = no_progress) -> Release:
         """Train on raw ratings, and release the weights that scoring needs."""
@@ -108,14 +108,8 @@ def trained(model: Any, ratings: Ratings, progress: Progress, *, variational: bo
 
 def check_training(model: object) -> None:
     """Raise for a setting that cannot be used, of those that the autoencoders have in common."""
-    values = vars(model)
-    require_whole("hidden", values["hidden"], least=0)
-    for name in ("latent", "batch"):
-        require_whole(name, values[name], least=1)
-    for name in ("epochs", "patience"):
-        require_whole(name, values[name], least=0)
-    require_number("learning_rate", values["learning_rate"], above=0)
-    require_number("dropout", values["dropout"], least=0, below=1)
-    require_number("decay", values["decay"], least=0)
-    require_number("validation", values["validation"], least=0, below=1)
-    require_seed(values["seed"])
+    require_settings(model, "hidden", "epochs", "patience", "decay", least=0)
+    require_settings(model, "latent", "batch", least=1)
+    require_settings(model, "learning_rate", above=0)
+    require_settings(model, "dropout", "validation", least=0, below=1)
+    require_kinds(model)

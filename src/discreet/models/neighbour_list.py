@@ -14,7 +14,7 @@ user computes at home from the release and their own ratings says nothing about 
 
 from dataclasses import dataclass
 
-from discreet.errors import require, require_number
+from discreet.errors import require_kinds
 from discreet.models.denoise.item_lists import ask_for_lists, check_lists, list_queries, list_width
 from discreet.models.home import lists
 from discreet.populations.asking import check_population
@@ -68,10 +68,8 @@ class NeighbourList:
     pair_share: float | None = None
 
     def __post_init__(self) -> None:
-        check_lists(self.neighbours, self.floor, self.factors, self.items, self.audience)
-        if self.pair_share is not None:
-            require_number("pair_share", self.pair_share, least=0, below=1)
-        require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
+        require_kinds(self)
+        check_lists(self)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for item sums and, unless noise would hide them, for pairs; and list the most similar items."""

@@ -29,7 +29,7 @@ from typing import Literal
 import numpy as np
 
 from discreet.doors import checked
-from discreet.errors import require, require_number, require_whole
+from discreet.errors import require_kinds, require_settings
 from discreet.models.denoise.item_lists import Lists, ask_for_start, check_lists
 from discreet.models.home import lists
 from discreet.models.sums.similarity_gradient import SimilarityGradient
@@ -99,17 +99,13 @@ class NoisyPNBM:
     pair_share: float | None = None
 
     def __post_init__(self) -> None:
-        require(self.start in ("pairs", "constant"), f"start must be 'pairs' or 'constant', got {self.start!r}")
-        require_whole("steps", self.steps, least=1)
-        require_number("sampling_rate", self.sampling_rate, above=0, most=1)
-        for name in ("clip", "step", "spread"):
-            require_number(name, getattr(self, name), above=0)
-        require_number("pull", self.pull, least=0)
-        require_number("steps_share", self.steps_share, above=0, below=1)
-        check_lists(self.neighbours, self.floor, self.factors, self.items, self.audience)
-        if self.pair_share is not None:
-            require_number("pair_share", self.pair_share, least=0, below=1)
-        require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
+        require_kinds(self)
+        require_settings(self, "steps", least=1)
+        require_settings(self, "sampling_rate", above=0, most=1)
+        require_settings(self, "clip", "step", "spread", above=0)
+        require_settings(self, "pull", least=0)
+        require_settings(self, "steps_share", above=0, below=1)
+        check_lists(self)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for item means and the start, then for one gradient a step, and release the similarities."""

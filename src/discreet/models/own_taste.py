@@ -20,9 +20,8 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.data.features import item_features
-from discreet.data.history import History
-from discreet.data.ratings import Ratings
 from discreet.models.almanac import CONSTANTS
+from discreet.models.home import methods
 from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.item_statistics import expected_rating
@@ -30,7 +29,7 @@ from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.releases.declared import Array
 from discreet.releases.release import Release
-from discreet.types import Floats, Indices, Progress, no_progress
+from discreet.types import Progress, no_progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,22 +64,8 @@ class OwnTaste:
         """What does not depend on a user."""
         return Prepared(release)
 
-    def predict(self, prepared: "Prepared", histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """The expected rating of each pair, from the user's own ratings."""
-        return prepared.regression.predict(histories, users, items)
-
-    def score(self, prepared: "Prepared", histories: Ratings) -> Floats:
-        """How much like what the user rated before each item is, by its public features."""
-        return prepared.ranking.scores(histories)
-
-    def explain(self, prepared: "Prepared", history: History, item: int) -> Floats:
-        """What each rating of the history adds to the score of ``item``."""
-        added: Floats = self.explain_many(prepared, history, np.array([item], dtype=np.int32))[0]
-        return added
-
-    def explain_many(self, prepared: "Prepared", history: History, items: Indices) -> Floats:
-        """The same for several items at once, items by ratings."""
-        return prepared.ranking.shares(history, items)
+    predict, score = methods.predict_ratings, methods.rank
+    explain, explain_many = methods.explain, methods.explain_many
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,9 +27,9 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
-from discreet.data.ratings import Ratings
-from discreet.errors import require, require_whole
+from discreet.errors import require_kinds, require_settings
 from discreet.models.denoise.item_biases import posterior_biases
+from discreet.models.home import methods
 from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, UNKNOWN
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.item_statistics import expected_rating
@@ -37,7 +37,7 @@ from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.releases.declared import Array
 from discreet.releases.release import Release
-from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
+from discreet.types import AnyArray, Doubles, Floats, Progress, no_progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +89,8 @@ class PatternMF:
     features: bool = True
 
     def __post_init__(self) -> None:
-        require_whole("factors", self.factors, least=0)
-        require(isinstance(self.features, bool), f"features must be true or false, got {self.features!r}")
+        require_settings(self, "factors", least=0)
+        require_kinds(self)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """One look at the values, and everything else from the pattern."""
@@ -138,13 +138,7 @@ class PatternMF:
             release.catalogue.scale.width,
         )
 
-    def predict(self, prepared: UserRegression, histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """The expected rating of each pair, from the user's own ratings."""
-        return prepared.predict(histories, users, items)
-
-    def score(self, prepared: UserRegression, histories: Ratings) -> Floats:
-        """Expected ratings of all items."""
-        return prepared.scores(histories)
+    predict, score = methods.predict, methods.score
 
 
 def _factors(drawn: dict[str, Doubles], bias: Doubles, noise: float, width: float) -> Doubles:

@@ -23,13 +23,14 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import require_number, require_seed, require_whole
+from discreet.errors import require_kinds, require_settings
 from discreet.kernels.gradients import residual_sums
+from discreet.models.home import methods
 from discreet.models.home.fold_in import FoldIn
 from discreet.populations.asking import check_ratings
 from discreet.releases.declared import Array
 from discreet.releases.release import Release
-from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
+from discreet.types import AnyArray, Progress, no_progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,13 +74,11 @@ class PMF:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require_whole("factors", self.factors, least=1)
-        require_whole("steps", self.steps, least=0)
-        require_number("learning_rate", self.learning_rate, above=0)
-        require_number("momentum", self.momentum, least=0, below=1)
-        require_number("regularisation", self.regularisation, least=0)
-        require_number("home_regularisation", self.home_regularisation, least=0)
-        require_seed(self.seed)
+        require_settings(self, "factors", least=1)
+        require_settings(self, "steps", "regularisation", "home_regularisation", least=0)
+        require_settings(self, "learning_rate", above=0)
+        require_settings(self, "momentum", least=0, below=1)
+        require_kinds(self)
 
     def fit(self, ratings: Ratings, progress: Progress = no_progress) -> Release:
         """Train on raw ratings, and release the item factors."""
@@ -110,13 +109,7 @@ class PMF:
         penalty = np.full(self.factors, self.home_regularisation, dtype=np.float32)
         return FoldIn(factors, np.zeros(len(factors), dtype=np.float32), penalty)
 
-    def predict(self, prepared: FoldIn, histories: Ratings, users: Indices, items: Indices) -> Floats:
-        """Expected ratings, each user's own factors solved from their history."""
-        return prepared.predict(histories, users, items)
-
-    def score(self, prepared: FoldIn, histories: Ratings) -> Floats:
-        """Expected ratings of all items."""
-        return prepared.scores(histories)
+    predict, score = methods.predict, methods.score
 
 
 def largest_singular_value(ratings: Ratings, rounds: int = 30) -> float:

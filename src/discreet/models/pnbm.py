@@ -31,7 +31,7 @@ import numpy as np
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
-from discreet.errors import InputError, require, require_number, require_whole
+from discreet.errors import InputError, require_kinds, require_settings
 from discreet.kernels import few_pairs
 from discreet.kernels.compiling import chosen
 from discreet.kernels.gram import PRODUCTS
@@ -102,14 +102,10 @@ class PNBM:
     user_damping: float = 10.0
 
     def __post_init__(self) -> None:
-        require(self.start in ("constant", "cosine"), f"start must be 'constant' or 'cosine', got {self.start!r}")
-        require(self.centre in ("item", "user"), f"centre must be 'item' or 'user', got {self.centre!r}")
-        require_whole("epochs", self.epochs, least=0)
-        require_number("step", self.step, above=0)
-        if self.neighbours is not None:
-            require_whole("neighbours", self.neighbours, least=1)
-        for name in ("pull", "floor", "item_damping", "user_damping"):
-            require_number(name, getattr(self, name), least=0)
+        require_kinds(self)
+        require_settings(self, "epochs", "pull", "floor", "item_damping", "user_damping", least=0)
+        require_settings(self, "step", above=0)
+        require_settings(self, "neighbours", least=1)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for the biases and then for one gradient an epoch, and release the similarities."""

@@ -26,7 +26,7 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
-from discreet.errors import require, require_number, require_seed, require_whole
+from discreet.errors import require_kinds, require_settings
 from discreet.kernels.autoencoder import Arrays, Sizes, for_scoring
 from discreet.models.denoise.noisy_training import NoisyTraining
 from discreet.models.home.codes import network_scores
@@ -135,23 +135,13 @@ class PrivateVAE:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require_whole("audience", self.audience, least=1)
-        require_whole("hidden", self.hidden, least=0)
-        if self.latent is not None:
-            require_whole("latent", self.latent, least=1)
-        require(isinstance(self.variational, bool), f"variational must be true or false, got {self.variational!r}")
-        require_number("beta", self.beta, least=0)
-        require_number("clip", self.clip, above=0)
-        require_number("dropout", self.dropout, least=0, below=1)
-        if self.steps is not None:
-            require_whole("steps", self.steps, least=0)
-        if self.sampling_rate is not None:
-            require_number("sampling_rate", self.sampling_rate, above=0, most=1)
-        if self.quantile is not None:
-            require_number("quantile", self.quantile, above=0, below=1)
-        if self.learning_rate is not None:
-            require_number("learning_rate", self.learning_rate, above=0)
-        require_seed(self.seed)
+        require_settings(self, "audience", "latent", least=1)
+        require_settings(self, "hidden", "beta", "steps", least=0)
+        require_settings(self, "clip", "learning_rate", above=0)
+        require_settings(self, "dropout", least=0, below=1)
+        require_settings(self, "sampling_rate", above=0, most=1)
+        require_settings(self, "quantile", above=0, below=1)
+        require_kinds(self)
 
     # ── Publication ──
 

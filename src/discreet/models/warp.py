@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import require_number, require_seed, require_whole
+from discreet.errors import require_kinds, require_settings
 from discreet.kernels.warp import warp_epoch
 from discreet.models.home.fold_in import row_sums
 from discreet.models.home.item_arrays import ITEM_BIAS
@@ -72,13 +72,11 @@ class WARP:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        require_whole("factors", self.factors, least=1)
-        require_whole("epochs", self.epochs, least=0)
-        require_number("learning_rate", self.learning_rate, above=0, below=1)
-        require_number("decay", self.decay, above=0, most=1)
-        require_number("regularisation", self.regularisation, least=0)
-        require_whole("trials", self.trials, least=1)
-        require_seed(self.seed)
+        require_settings(self, "factors", "trials", least=1)
+        require_settings(self, "epochs", "regularisation", least=0)
+        require_settings(self, "learning_rate", above=0, below=1)
+        require_settings(self, "decay", above=0, most=1)
+        require_kinds(self)
 
     def fit(self, ratings: Ratings, progress: Progress = no_progress) -> Release:
         """Train on raw ratings, and release what is about items."""

@@ -7,6 +7,16 @@ MEASURED = (
 )
 """Beside every promise of the releases that were measured."""
 SHOWN = "Nor is what is shown of the ratings themselves."
+MEANINGS = {
+    "ndcg": "NDCG@{k}: how many held-out items are among the {k} best, early places counting more.",
+    "recall": "Recall@{k}: the share of held-out items found among the {k} best.",
+    "hit": "Hit@{k}: the share of users with a held-out item among their {k} best.",
+    "mrr": "MRR@{k}: one over the place of the first held-out item, 0 where none is among the {k} best.",
+    "coverage": "coverage@{k}: the share of the catalogue that is among somebody's {k} best.",
+    "novelty": "novelty@{k}: how rare the {k} best items are in the histories, in bits.",
+    "rmse": "RMSE: how far predictions lie from held-out ratings, large errors counting more.",
+    "mae": "MAE: how far predictions lie from held-out ratings, on average.",
+}
 
 
 def estimated(estimate: Estimate | None) -> str:
@@ -32,11 +42,8 @@ def is_error(metric: str) -> bool:
 def display_name(metric: str) -> str:
     """How people write a metric: ``RMSE``, ``NDCG@10``, ``Recall@20``, ``within 0.5``."""
     kind, at, k = metric.partition("@")
-    return (
-        {"rmse": "RMSE", "mae": "MAE", "ndcg": "NDCG", "recall": "Recall", "hit": "Hit", "mrr": "MRR"}.get(kind, kind)
-        + at
-        + k
-    )
+    names = {"rmse": "RMSE", "mae": "MAE", "ndcg": "NDCG", "recall": "Recall", "hit": "Hit", "mrr": "MRR"}
+    return f"{names.get(kind, kind)}{at}{k}"
 
 
 def ordered_rows(results: Results, metric: str) -> list[Row]:
@@ -48,23 +55,7 @@ def ordered_rows(results: Results, metric: str) -> list[Row]:
 def meaning(metric: str) -> str:
     """What a metric measures, in a sentence."""
     kind, _, k = metric.partition("@")
-    if kind == "ndcg":
-        return f"NDCG@{k}: how many held-out items are among the {k} best, early places counting more."
-    if kind == "recall":
-        return f"Recall@{k}: the share of held-out items found among the {k} best."
-    if kind == "hit":
-        return f"Hit@{k}: the share of users with a held-out item among their {k} best."
-    if kind == "mrr":
-        return f"MRR@{k}: one over the place of the first held-out item, 0 where none is among the {k} best."
-    if kind == "coverage":
-        return f"coverage@{k}: the share of the catalogue that is among somebody's {k} best."
-    if kind == "novelty":
-        return f"novelty@{k}: how rare the {k} best items are in the histories, in bits."
-    if kind == "rmse":
-        return "RMSE: how far predictions lie from held-out ratings, large errors counting more."
-    if kind == "mae":
-        return "MAE: how far predictions lie from held-out ratings, on average."
-    return f"Share of held-out ratings predicted {metric}."
+    return MEANINGS.get(kind, "Share of held-out ratings predicted {metric}.").format(k=k, metric=metric)
 
 
 def file_name(metric: str) -> str:

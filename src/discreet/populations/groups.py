@@ -13,7 +13,7 @@ from discreet.doors import checked
 from discreet.errors import require, require_number, require_seed
 from discreet.populations.level_names import lowered
 from discreet.populations.wishes import Wishes
-from discreet.privacy.bounding import user_tags
+from discreet.privacy.bounding import mixed, user_tags
 from discreet.privacy.levels import By
 from discreet.privacy.unit import UnitName
 from discreet.types import AnyArray
@@ -98,12 +98,4 @@ class Groups:
         if self.of == "rating":
             items = user_tags(ratings.catalogue.items.names, key[::-1])
             words = words[ratings.user_index] ^ items[ratings.item_index]
-        return np.asarray((_mixed(words) >> np.uint64(11)) * 2.0**-53)
-
-
-def _mixed(words: AnyArray) -> AnyArray:
-    """Words in which every bit depends on every bit (splitmix64)."""
-    words = words.astype(np.uint64)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
-    return np.asarray(words ^ (words >> np.uint64(31)))
+        return np.asarray((mixed(words) >> np.uint64(11)) * 2.0**-53)

@@ -172,38 +172,32 @@ class Account:
 
         if self.epsilon is None:
             return None
-        fits = [line for line in self.spendings if line.spends]
-        if not fits:
+        if not self.spends:
             return OneMore(epsilon=self.epsilon, fits=1)
-        last, used = fits[-1], self._filter(self.accounting_delta)
-        assert self.unit is not None and last.unit is not None
-        price = units_changed(self.unit, last.unit)
-        assert price is not None
-        return OneMore(
-            epsilon=greatest_epsilon(used, last.spends, price, last.delta),
-            fits=how_often(used, last.spends, price),
-        )
+        used, (spends, price, delta) = self._filter(self.accounting_delta), self._like_the_last()
+        return OneMore(epsilon=greatest_epsilon(used, spends, price, delta), fits=how_often(used, spends, price))
 
     def each_of(self, fits: int) -> float | None:
         """The greatest epsilon of each of so many more fits like the last; None without a limit.
 
         Before the first fit it is asked for fits of one look, with Gaussian noise where the limit has a delta.
         """
-        from discreet.privacy.remaining import epsilon_each
+        from discreet.privacy.remaining import greatest_epsilon
 
         if self.epsilon is None or self.unit is None:
             return None
-        last = next((line for line in reversed(self.spendings) if line.spends), None)
-        if last is not None:
-            spends, delta, unit = last.spends, last.delta, last.unit
-        else:
-            mechanism, norm = ("gaussian", "l2") if self.delta else ("laplace", "l1")
-            look = Spend(what="a look", mechanism=mechanism, norm=norm, sensitivity=1.0, scale=1.0)  # type: ignore[arg-type]
-            spends, delta, unit = (look,), self.accounting_delta, self.unit
-        assert unit is not None
+        return greatest_epsilon(self._filter(self.accounting_delta), *self._like_the_last(), fits)
+
+    def _like_the_last(self) -> tuple[tuple[Spend, ...], int, float]:
+        """The looks of the last fit, how often each counts, and its delta; before the first fit, those of one look."""
+        mechanism, norm = ("gaussian", "l2") if self.delta else ("laplace", "l1")
+        look = Spend(what="a look", mechanism=mechanism, norm=norm, sensitivity=1.0, scale=1.0)  # type: ignore[arg-type]
+        fits = [(line.spends, line.unit, line.delta) for line in self.spendings if line.spends]
+        spends, unit, delta = fits[-1] if fits else ((look,), self.unit, self.accounting_delta)
+        assert self.unit is not None and unit is not None
         price = units_changed(self.unit, unit)
         assert price is not None
-        return epsilon_each(self._filter(self.accounting_delta), spends, price, delta, fits)
+        return spends, price, delta
 
     def total_with(self, plan: Ledger, purpose: str) -> float:
         """What everything would cost together with ``plan``; raises where that is over the limit."""

@@ -10,7 +10,7 @@ import logging
 import math
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from discreet.errors import OverspentError, require, require_type
 from discreet.looks import Look
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger("discreet")
 
 PLANNED = "sums that a program planned"
+
+
+class Run(TypedDict, total=False):
+    """What a line says of the fit that it pays for: see :meth:`~discreet.privacy.budget.Budget.reserve`."""
+
+    settings: str
+    run_id: str | None
+    folder: str | None
 
 
 class Booking:
@@ -59,55 +67,30 @@ class Booking:
         names = dict.fromkeys([self.account, *self._alike()])
         return tuple(look for name in names for look in self.budget.looks(name))
 
-    def reserve(
-        self,
-        plan: Ledger,
-        purpose: str,
-        *,
-        settings: str = "",
-        run_id: str | None = None,
-        folder: str | None = None,
-    ) -> Reservation:
+    def reserve(self, plan: Ledger, purpose: str, **run: Unpack[Run]) -> Reservation:
         """Book a whole plan; raises where that would overspend."""
         with self._lock:
             require(
                 self._plan is None and not self._paid, "this population has booked before: make another for another fit"
             )
             self._look_at_users()
-            line = self.budget.reserve(self.account, plan, purpose, settings=settings, run_id=run_id, folder=folder)
+            line = self.budget.reserve(self.account, plan, purpose, **run)
             self._plan = plan.spends
         self._remember()
         return line
 
-    def reserve_limit(
-        self,
-        ledger: Ledger,
-        purpose: str,
-        *,
-        settings: str = "",
-        run_id: str | None = None,
-        folder: str | None = None,
-    ) -> Reservation:
+    def reserve_limit(self, ledger: Ledger, purpose: str, **run: Unpack[Run]) -> Reservation:
         """Book all that a ledger allows, as one look with Gaussian noise, for looks that are still to be chosen.
 
         Each may be chosen by the answers before it, all have Gaussian noise. If their μ² never sum to more than that of
         the look that is booked, they are together no less private than it is (Smith & Thakurta 2022).
         """
         plan = whole_limit(ledger)
-        line = self.reserve(plan, purpose, settings=settings, run_id=run_id, folder=folder)
+        line = self.reserve(plan, purpose, **run)
         self._limit = plan.spends[0]
         return line
 
-    def reserve_stages(
-        self,
-        ledger: Ledger,
-        first: Spend,
-        purpose: str,
-        *,
-        settings: str = "",
-        run_id: str | None = None,
-        folder: str | None = None,
-    ) -> Reservation:
+    def reserve_stages(self, ledger: Ledger, first: Spend, purpose: str, **run: Unpack[Run]) -> Reservation:
         """Book the first look of a fit; each later one is chosen by the answers before it, and gets a line of its own.
 
         For looks that may have Laplace or Gaussian noise: no single look is as telling as every such choice, so the
@@ -116,7 +99,7 @@ class Booking:
         """
         whole = Spend(what=first.what, mechanism="pure", norm="l1", sensitivity=ledger.epsilon, scale=1.0)
         self.budget.account(self.account).total_with(_ledger_of(ledger, whole), purpose)
-        line = self.reserve(_ledger_of(ledger, first), purpose, settings=settings, run_id=run_id, folder=folder)
+        line = self.reserve(_ledger_of(ledger, first), purpose, **run)
         self._staged = True
         return line
 

@@ -175,11 +175,15 @@ def _sorted_rows(owner: Offsets, priorities: AnyArray, items: AnyArray) -> Offse
 def _priorities(tags: AnyArray, items: AnyArray, key: bytes, purpose: str) -> AnyArray:
     """A word for every rating: its item's secret word, changed by its user's tag and stirred, all one to one."""
     words = Randomness.of_key(key, purpose).words(int(items.max(initial=-1)) + 1)
-    mixed = words[items] ^ tags
-    # The finaliser of SplitMix64, a bijection: without it two users' orders would be alike.
+    return mixed(words[items] ^ tags)  # without which two users' orders would be alike
+
+
+def mixed(words: AnyArray) -> AnyArray:
+    """A bijection of 64-bit words in which every bit depends on every bit (the finaliser of SplitMix64)."""
+    words = np.asarray(words, dtype=np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(words ^ (words >> np.uint64(31)))
 
 
 def _owners(indptr: Offsets) -> Offsets:

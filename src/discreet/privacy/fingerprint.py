@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from discreet.privacy.bounding import user_tags
+from discreet.privacy.bounding import mixed, user_tags
 from discreet.strings import Strings
 from discreet.types import AnyArray
 
@@ -101,7 +101,7 @@ class Sketcher:
         if len(rated):
             own = np.minimum.reduceat(self._item_words[item_index], np.asarray(indptr)[rated])
             self._own_items += np.bincount(np.searchsorted(self._ordered, own), minlength=len(self._own_items))
-            _put(self._tastes, _mixed(words[rated] ^ _mixed(own)))
+            _put(self._tastes, mixed(words[rated] ^ mixed(own)))
         self._count += len(names)
         if self._numbered and len(names):
             self._numbered = all(name.isdecimal() and len(name) <= 18 for name in names)
@@ -139,11 +139,11 @@ class Sketcher:
         full, places, turn = least.copy(), np.flatnonzero(empty), np.uint64(0)
         while len(places):
             turn += np.uint64(1)
-            probes = _mixed(places.astype(np.uint64) + (turn << np.uint64(20)) ^ self._seed) % np.uint64(BINS)
+            probes = mixed(places.astype(np.uint64) + (turn << np.uint64(20)) ^ self._seed) % np.uint64(BINS)
             found = ~empty[probes]
             full[places[found]] = least[probes[found]]
             places = places[~found]
-        bits = (_mixed(full) & np.uint64(3)).astype(np.uint8).reshape(-1, 4)
+        bits = (mixed(full) & np.uint64(3)).astype(np.uint8).reshape(-1, 4)
         packed = np.asarray((bits << np.array([0, 2, 4, 6], dtype=np.uint8)).sum(axis=1), dtype=np.uint8)
         return bytes(packed).hex()
 
@@ -197,15 +197,7 @@ def _in_common(one: str, other: str) -> float:
 
 def _words(names: Strings | AnyArray, key: bytes, what: str) -> AnyArray:
     own = hashlib.sha256(what.encode() + b"\0" + key).digest()
-    return _mixed(user_tags(names, own)) if len(names) else np.zeros(0, dtype=np.uint64)
-
-
-def _mixed(words: AnyArray) -> AnyArray:
-    """A bijection of 64-bit words that leaves no trace of their order (the finaliser of SplitMix64)."""
-    words = np.asarray(words, dtype=np.uint64)
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(words ^ (words >> np.uint64(31)))
+    return mixed(user_tags(names, own)) if len(names) else np.zeros(0, dtype=np.uint64)
 
 
 def _empty() -> AnyArray:

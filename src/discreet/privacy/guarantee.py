@@ -1,8 +1,7 @@
 """What a release promises to the people whose ratings it was made of."""
 
-import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from discreet import markup
@@ -146,6 +145,7 @@ class Guarantee:
 
     reason: str
     proven: Loss | None = None
+    levels: tuple[LevelLoss, ...] = ()
     claimed: Loss | None = None
     unit: Unit | None = None
     protects_from: tuple[str, ...] = ()
@@ -155,7 +155,6 @@ class Guarantee:
     tuned_on: str = ""
     seeded: bool = False
     notes: tuple[str, ...] = ()
-    levels: tuple[LevelLoss, ...] = ()
 
     def __post_init__(self) -> None:
         require(self.tuning is None or self.tuning in _TUNING, f"there is no tuning {self.tuning!r}")
@@ -300,21 +299,8 @@ class Guarantee:
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
-        return {
-            "reason": self.reason,
-            "proven": None if self.proven is None else dataclasses.asdict(self.proven),
-            "levels": [dataclasses.asdict(level) for level in self.levels],
-            "claimed": None if self.claimed is None else dataclasses.asdict(self.claimed),
-            "unit": None if self.unit is None else unit_to_json(self.unit),
-            "protects_from": list(self.protects_from),
-            "exposed_to": list(self.exposed_to),
-            "public": list(self.public),
-            "tuning": self.tuning,
-            "tuned_on": self.tuned_on,
-            "seeded": self.seeded,
-            "notes": list(self.notes),
-            "sentence": str(self),
-        }
+        fields = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return fields | {"unit": None if self.unit is None else unit_to_json(self.unit), "sentence": str(self)}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Guarantee":

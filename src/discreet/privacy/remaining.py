@@ -14,22 +14,34 @@ from discreet.privacy.spend import Spend
 MOST_FITS = 10**9
 
 
-def greatest_epsilon(used: Filter, spends: Sequence[Spend], price: int, delta: float) -> float:
-    """The greatest epsilon, at ``delta``, of a fit with these spends that is still allowed, all noise scaled alike.
+def greatest_epsilon(used: Filter, spends: Sequence[Spend], price: int, delta: float, fits: int = 1) -> float:
+    """The greatest epsilon, at ``delta``, of each of so many fits with these spends that are still allowed, one after
+    another, all noise scaled alike.
 
     ``price`` is how many units of the fit's own kind change where one of the account does.
     """
-    limit = _limit(used)
-    if not used.switched and all(spend.mechanism != "gaussian" and spend.sampling_rate == 1 for spend in spends):
+    limit, sampled = _limit(used), any(spend.sampling_rate < 1 for spend in spends)
+    require(fits >= 1, f"the number of fits must be at least 1, got {fits}")
+    require(
+        fits == 1 or not sampled,
+        "the last fit drew samples of the users: how many more such fits there can be is said fit by fit",
+    )
+    if fits == 1 and not used.switched and all(spend.mechanism != "gaussian" for spend in spends) and not sampled:
         return max(0.0, limit - used.pure) / price
 
     def scaled(noise: float) -> list[Spend]:
         return [replace(spend, scale=spend.scale * noise) for spend in spends]
 
-    # Distributions of the loss are slow to compose, and known to two digits only.
-    tolerance = 1e-2 if any(spend.sampling_rate < 1 for spend in spends) else 1e-9
+    def share(noise: float) -> float:
+        once = scaled(noise)
+        if fits == 1:
+            return _share(used, once, price)
+        after_one = used.after([spend.for_group(price) for spend in once])
+        return _share(after_one, [replace(spend, times=spend.times * (fits - 1)) for spend in once], price)
+
     try:
-        noise = least_noise(lambda noise: _share(used, scaled(noise), price), tolerance=tolerance)
+        # Distributions of the loss are slow to compose, and known to two digits only.
+        noise = least_noise(share, tolerance=1e-2 if sampled else 1e-9)
     except InputError:
         return 0.0
     return composed_epsilon(scaled(noise), delta)
@@ -55,28 +67,6 @@ def how_often(used: Filter, spends: Sequence[Spend], price: int) -> int:
     while most < MOST_FITS and allowed(most):
         most *= 2
     return 1 + bisect(range(1, most), False, key=lambda fits: not allowed(fits))
-
-
-def epsilon_each(used: Filter, spends: Sequence[Spend], price: int, delta: float, fits: int) -> float:
-    """The greatest epsilon, at ``delta``, of each of so many more fits with these spends, all noise scaled alike."""
-    require(fits >= 1, f"the number of fits must be at least 1, got {fits}")
-    if fits == 1:
-        return greatest_epsilon(used, spends, price, delta)
-    require(
-        all(spend.sampling_rate == 1 for spend in spends),
-        "the last fit drew samples of the users: how many more such fits there can be is said fit by fit",
-    )
-
-    def share(noise: float) -> float:
-        each = [replace(spend, scale=spend.scale * noise) for spend in spends]
-        after_one = used.after([spend.for_group(price) for spend in each])
-        return _share(after_one, [replace(spend, times=spend.times * (fits - 1)) for spend in each], price)
-
-    try:
-        noise = least_noise(share, tolerance=1e-9)
-    except InputError:
-        return 0.0
-    return composed_epsilon([replace(spend, scale=spend.scale * noise) for spend in spends], delta)
 
 
 def _accepts(used: Filter, spends: Sequence[Spend], price: int) -> bool:

@@ -19,7 +19,7 @@ numbers were tried.
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.data.own_choices import chosen_on
@@ -33,7 +33,6 @@ from discreet.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
     from discreet.privacy.budget import Budget
-    from discreet.privacy.fingerprint import Sketch
 
 PUBLIC_FACTS = frozenset({"audience", "purpose"})
 """Fields of models that nobody tunes: about how many users take part, and what a release is for."""
@@ -49,22 +48,20 @@ def other_settings(model: Any) -> tuple[str, ...]:
     >>> other_settings(dc.Bias(item_damping=3)), other_settings(dc.Almanac(audience=50))
     (('item_damping',), ())
     """
+    return tuple(name for name in _changed(model) if name not in PUBLIC_FACTS)
+
+
+def _changed(model: Any) -> Iterator[str]:
+    """The fields that differ from the defaults of their class, public facts that were announced among them."""
     if not dataclasses.is_dataclass(model):
-        return ("all of them",)
-    found = []
+        yield "all of them"
+        return
     for field in dataclasses.fields(model):
         default = field.default
         if field.default_factory is not dataclasses.MISSING:
             default = field.default_factory()
-        if field.name not in PUBLIC_FACTS and not _same(getattr(model, field.name), default):
-            found.append(field.name)
-    return tuple(found)
-
-
-def announced_facts(model: Any) -> tuple[str, ...]:
-    """The public facts that whoever fits announced, other than the defaults."""
-    given = dataclasses.fields(model) if dataclasses.is_dataclass(model) else ()
-    return tuple(f.name for f in given if f.name in PUBLIC_FACTS and not _same(getattr(model, f.name), f.default))
+        if not _same(getattr(model, field.name), default):
+            yield field.name
 
 
 def settings_hash(model: Any) -> str:
@@ -93,9 +90,12 @@ def looked(
     look = look_of(what, models)
     require(budget is None or account is not None, "a budget has many accounts: say with account= on which it is noted")
     if account is not None:
-        kept = _budget() if budget is None else budget
+        from discreet.populations.accounts import sketch_of
+        from discreet.privacy.budget import Budget
+
+        kept = Budget() if budget is None else budget
         kept.write_look(account, look)
-        kept.remember(account, _sketch(ratings, kept))
+        kept.remember(account, sketch_of(ratings, kept.key()))
     ratings.looks.add(look)
     if isinstance(ratings, Ratings):
         return dataclasses.replace(ratings, looks=Looks())
@@ -135,7 +135,7 @@ def unpaid_reason(model: Any, looks: Iterable[Look]) -> str:
     chosen = ", ".join(other_settings(model)) if looks else ""
     if chosen:
         subject = f"the settings of {own} differ from the defaults ({chosen})"
-    elif len(tried) > 1 and announced_facts(model):
+    elif len(tried) > 1 and not PUBLIC_FACTS.isdisjoint(_changed(model)):
         subject = f"{own} was looked at with several settings, and what was announced to it may be one of them"
     elif others and own != DEFAULT_KIND:
         subject = f"{own} may have been chosen among several kinds of models"
@@ -161,18 +161,6 @@ def _candidates(looks: tuple[Look, ...]) -> str:
         f"These ratings were looked at before ({what}), unpaid: the ledger pays for the choice between the candidates, "
         "and not for how these were thought of."
     )
-
-
-def _budget() -> "Budget":
-    from discreet.privacy.budget import Budget
-
-    return Budget()
-
-
-def _sketch(ratings: Ratings | RatingsInParts, budget: "Budget") -> "Sketch":
-    from discreet.populations.accounts import sketch_of
-
-    return sketch_of(ratings, budget.key())
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from discreet.errors import require_number, require_whole
+from discreet.errors import require_settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +40,6 @@ class Limits:
     seconds_idle: int = 75
 
     def __post_init__(self) -> None:
-        for name in ("body", "history", "k", "burst", "at_once", "seconds_idle"):
-            require_whole(name, getattr(self, name), 1)
-        require_number("rate", self.rate, least=0)
-        for name in ("seconds_for_head", "seconds_for_body"):
-            require_number(name, getattr(self, name), above=0)
+        require_settings(self, "body", "history", "k", "burst", "at_once", "seconds_idle", least=1)
+        require_settings(self, "rate", least=0)
+        require_settings(self, "seconds_for_head", "seconds_for_body", above=0)

@@ -23,7 +23,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from discreet.data.features import item_features
-from discreet.errors import require_number, require_whole
+from discreet.errors import require_settings
 from discreet.kernels.neighbours import nearest
 from discreet.models.denoise.item_biases import denoised
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
@@ -93,15 +93,12 @@ class Lists:
         return {**self.arrays, "neighbours": neighbours, "similarities": kept}
 
 
-def check_lists(neighbours: int | None, floor: float, factors: int, items: int | None, audience: int) -> None:
+def check_lists(model: object) -> None:
     """Check the settings that the models with lists have in common."""
-    if neighbours is not None:
-        require_whole("neighbours", neighbours, least=1)
-    if items is not None:
-        require_whole("items", items, least=2)
-    require_number("floor", floor, above=0)
-    require_whole("factors", factors, least=1)
-    require_whole("audience", audience, least=1)
+    require_settings(model, "neighbours", "factors", "audience", least=1)
+    require_settings(model, "items", least=2)
+    require_settings(model, "floor", above=0)
+    require_settings(model, "pair_share", least=0, below=1)
 
 
 def list_width(neighbours: int | None, audience: int, size: int) -> int:

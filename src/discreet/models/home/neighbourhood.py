@@ -29,7 +29,7 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import require, require_number, require_whole
+from discreet.errors import require, require_kinds, require_settings
 from discreet.kernels import few_pairs
 from discreet.kernels.compiling import chosen
 from discreet.kernels.gram import gram_rows
@@ -239,12 +239,10 @@ def explain(model: NeighbourModel, prepared: "Neighbourhood", history: History, 
 
 def check_settings(model: NeighbourModel) -> None:
     """Check the settings that the neighbour models have in common."""
-    require_whole("neighbours", model.neighbours, least=1)
-    known = model.centre in ("none", "item", "user")
-    require(known, f"centre must be 'none', 'item' or 'user', got {model.centre!r}")
-    require_number("power", model.power, above=0)
-    for name in ("shrinkage", "damping", "item_damping", "user_damping"):
-        require_number(name, getattr(model, name), least=0)
+    require_settings(model, "neighbours", least=1)
+    require_kinds(model)
+    require_settings(model, "power", above=0)
+    require_settings(model, "shrinkage", "damping", "item_damping", "user_damping", least=0)
 
 
 # ── What they are made of ──

@@ -47,6 +47,7 @@ from discreet.kernels.gpu_gradients import block_for, flat_sums
 from discreet.populations.bounded import tags_of
 from discreet.populations.contribution import Contribution
 from discreet.populations.steps import Steps
+from discreet.privacy import bounding
 from discreet.privacy.unit import Bound
 from discreet.types import AnyArray, Doubles
 
@@ -193,10 +194,7 @@ def _stand_alone(sizes: Sizes, block: int) -> bool:
 def mixed(words: AnyArray) -> AnyArray:
     """Well mixed 64-bit words, of these (splitmix64)."""
     with np.errstate(over="ignore"):
-        words = words + np.uint64(0x9E3779B97F4A7C15)
-        words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(words ^ (words >> np.uint64(31)))
+        return bounding.mixed(words + np.uint64(0x9E3779B97F4A7C15))
 
 
 def uniform(places: AnyArray, step: int, number: int) -> Doubles:

@@ -28,7 +28,7 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.data.word_vectors import WordVectors, embed_facts, word_vectors
 from discreet.doors import checked
-from discreet.errors import require_number, require_seed, require_whole
+from discreet.errors import require_seed, require_settings
 from discreet.models.home.user_prior import UserPriors
 from discreet.papers.dp_vae.network import Gradients, Network
 from discreet.papers.dp_vae.priors import exact_means, published_priors
@@ -102,13 +102,10 @@ class DPVAE:
 
     def __post_init__(self) -> None:
         check_readings(self, {"levels": LEVELS, "clipping": CLIPPING})
-        require_number("delta", self.delta, above=0, below=1)
-        require_number("clip", self.clip, above=0)
-        for name in ("hidden", "latent", "batch"):
-            require_whole(name, getattr(self, name), least=1)
-        require_whole("epochs", self.epochs, least=0)
-        require_number("learning_rate", self.learning_rate, above=0)
-        require_number("divergence", self.divergence, least=0)
+        require_settings(self, "delta", above=0, below=1)
+        require_settings(self, "clip", "learning_rate", above=0)
+        require_settings(self, "hidden", "latent", "batch", least=1)
+        require_settings(self, "epochs", "divergence", least=0)
         require_seed(self.seed)
 
     # ── Training ──

@@ -50,7 +50,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
-from discreet.errors import require
+from discreet.errors import require_kinds, require_settings
 from discreet.kernels import few_pairs
 from discreet.kernels.compiling import chosen
 from discreet.kernels.gram import gram_rows
@@ -152,16 +152,10 @@ class HybridKNN:
 
     def __post_init__(self) -> None:
         check_readings(self, {"prediction": FORMS})
-        require(0 <= self.gamma < float("inf"), f"gamma must not be negative, got {self.gamma}")
-        require(self.neighbours >= 1, f"neighbours must be at least 1, got {self.neighbours}")
-        require(0 < self.bound < float("inf"), f"bound must be positive and finite, got {self.bound}")
-        require(
-            self.centring in ("corrected", "literal"),
-            f"centring must be 'corrected' or 'literal', got {self.centring!r}",
-        )
-        for name in ("item_damping", "user_damping"):
-            value = getattr(self, name)
-            require(value is None or value >= 0, f"{name} must not be negative, got {value}")
+        require_kinds(self)
+        require_settings(self, "gamma", "item_damping", "user_damping", least=0)
+        require_settings(self, "neighbours", least=1)
+        require_settings(self, "bound", above=0)
 
     # ── The three stages ──
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import require_number, require_seed, require_whole
+from discreet.errors import require_seed, require_settings
 from discreet.kernels.published_pnbm import published_gradient
 from discreet.papers.neighbourhood import similarities as shared
 from discreet.papers.neighbourhood.looks import exact_looks, noisy_look
@@ -91,13 +91,9 @@ class DPSGDPNBM:
     raw_ratings: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.epsilon is not None:
-            require_number("epsilon", self.epsilon, above=0)
-        require_whole("iterations", self.iterations, least=0)
-        require_number("regularisation", self.regularisation, least=0)
-        for name in ("learning_rate", "rescaling", "bound"):
-            require_number(name, getattr(self, name), above=0)
-        require_number("batch", self.batch, above=0, most=1)
+        require_settings(self, "epsilon", "learning_rate", "rescaling", "bound", above=0)
+        require_settings(self, "iterations", "regularisation", least=0)
+        require_settings(self, "batch", above=0, most=1)
         require_seed(self.seed)
         shared.check_settings(self)
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.errors import require_number, require_seed, require_whole
+from discreet.errors import require_seed, require_settings
 from discreet.kernels.published_pnbm import noisy_factor_epoch
 from discreet.models.home.fold_in import FoldIn
 from discreet.papers.neighbourhood.privacy import claim_of_errors, claim_of_sampling
@@ -189,9 +189,9 @@ class DPPSMF:
 
     def __post_init__(self) -> None:
         _check(self)
-        require_number("temperature", self.temperature, above=0)
-        require_number("decay", self.decay, least=0)
-        require_whole("cap", self.cap, least=1)
+        require_settings(self, "temperature", above=0)
+        require_settings(self, "decay", least=0)
+        require_settings(self, "cap", least=1)
 
     def fit(
         self, ratings: Ratings, progress: Progress = no_progress, *, randomness: Randomness | None = None
@@ -248,13 +248,10 @@ def predicted(model: Model, learned: Factors, ratings: Ratings) -> Floats:
 
 
 def _check(model: Model) -> None:
-    if model.epsilon is not None:
-        require_number("epsilon", model.epsilon, above=0)
-    require_whole("factors", model.factors, least=1)
-    require_whole("iterations", model.iterations, least=0)
-    require_number("learning_rate", model.learning_rate, above=0)
-    require_number("regularisation", model.regularisation, least=0)
-    require_number("centre", model.centre)
+    require_settings(model, "epsilon", "learning_rate", above=0)
+    require_settings(model, "factors", least=1)
+    require_settings(model, "iterations", "regularisation", least=0)
+    require_settings(model, "centre")
     require_seed(model.seed)
 
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
-from discreet.errors import require, require_number, require_seed, require_whole
+from discreet.errors import require, require_seed, require_settings
 from discreet.kernels.gram import gram_rows
 from discreet.kernels.published_pnbm import published_gradient
 from discreet.papers.neighbourhood import similarities as shared
@@ -101,15 +101,10 @@ class DPPSPNBM:
     claims_for: ClassVar[str] = "user"
 
     def __post_init__(self) -> None:
-        if self.epsilon is not None:
-            require_number("epsilon", self.epsilon, above=0)
-        require_whole("iterations", self.iterations, least=0)
-        require_whole("cap", self.cap, least=1)
-        for name in ("learning_rate", "temperature"):
-            require_number(name, getattr(self, name), above=0)
-        for name in ("decay", "regularisation"):
-            require_number(name, getattr(self, name), least=0)
-        require_number("batch", self.batch, above=0, most=1)
+        require_settings(self, "epsilon", "learning_rate", "temperature", above=0)
+        require_settings(self, "iterations", "decay", "regularisation", least=0)
+        require_settings(self, "cap", least=1)
+        require_settings(self, "batch", above=0, most=1)
         require(self.prior in PRIORS, f"prior must be one of {', '.join(PRIORS)}, got {self.prior!r}")
         require_seed(self.seed)
         shared.check_settings(self)

@@ -44,7 +44,7 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
-from discreet.errors import InputError, require, require_number, require_seed, require_whole
+from discreet.errors import InputError, require, require_seed, require_settings
 from discreet.kernels import few_users, objective_perturbation_torch
 from discreet.kernels.compiling import chosen
 from discreet.kernels.objective_perturbation import minimise_rows, residual_pulls, step_through
@@ -136,11 +136,9 @@ class ObjectivePerturbedMF:
 
     def __post_init__(self) -> None:
         check_readings(self, CHOICES)
-        require_whole("factors", self.factors, least=1)
-        require_whole("iterations", self.iterations, least=0)
-        require_number("learning_rate", self.learning_rate, above=0)
-        require_number("user_penalty", self.user_penalty, above=0)
-        require_number("item_penalty", self.item_penalty, above=0)
+        require_settings(self, "factors", least=1)
+        require_settings(self, "iterations", least=0)
+        require_settings(self, "learning_rate", "user_penalty", "item_penalty", above=0)
         require_seed(self.seed)
         require(
             self.training != "rating" or self.divisor == "row",

@@ -42,7 +42,7 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
-from discreet.errors import require, require_number, require_seed, require_whole
+from discreet.errors import require, require_seed, require_settings
 from discreet.papers.frame.checks import check_readings
 from discreet.papers.objective_perturbation.algorithm import own_vectors
 from discreet.papers.untrusted.privacy import guarantee
@@ -119,16 +119,13 @@ class UntrustedMF:
 
     def __post_init__(self) -> None:
         check_readings(self, CHOICES)
-        for name in ("factors", "at_most"):
-            require_whole(name, getattr(self, name), least=1)
-        require_whole("iterations", self.iterations, least=0)
-        for name in ("learning_rate", "user_penalty", "item_penalty"):
-            require_number(name, getattr(self, name), above=0)
+        require_settings(self, "factors", "at_most", least=1)
+        require_settings(self, "iterations", "fraction_bits", least=0)
+        require_settings(self, "learning_rate", "user_penalty", "item_penalty", above=0)
         for name in ("joins", "leaves", "online_at_start"):
             value = getattr(self, name)
             require(0 <= value <= 1, f"{name} is a probability between 0 and 1, got {value}")
         require(self.bits in (32, 64), f"bits must be 32 or 64, got {self.bits}")
-        require_whole("fraction_bits", self.fraction_bits, least=0)
         require(
             self.fraction_bits < self.bits - 8,
             f"fraction_bits must leave at least 8 of {self.bits} bits before the point, got {self.fraction_bits}",
