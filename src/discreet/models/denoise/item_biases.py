@@ -123,6 +123,19 @@ def denoised(
     return counts, biases, variances
 
 
+@dataclass(frozen=True, eq=False)
+class NoisyCounts:
+    """How often each item is rated, and the deviation of the noise on it."""
+
+    counts: Doubles
+    deviations: Doubles | float
+
+    def averaged_with(self, counts: Doubles, deviation: float) -> tuple[Doubles, Doubles]:
+        """The inverse-variance mean with other noisy counts, and its deviation."""
+        here, there = 1 / np.square(self.deviations), 1 / deviation**2
+        return (self.counts * here + counts * there) / (here + there), (here + there) ** -0.5
+
+
 def posterior_counts(noisy: Doubles, deviation: float) -> Doubles:
     """Posterior means of counts; never negative.
 

@@ -5,8 +5,8 @@ from typing import Literal
 
 import numpy as np
 
-from discreet.models.denoise.item_biases import denoised, posterior_counts
-from discreet.models.denoise.private_als import Averages, NoisyCounts
+from discreet.models.denoise.item_biases import NoisyCounts, denoised, posterior_counts
+from discreet.models.denoise.private_als import Averages
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.populations.population import Population
 from discreet.types import Doubles, Floats, Indices
