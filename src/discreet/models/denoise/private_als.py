@@ -19,9 +19,8 @@ appears once for each of their p_u, and noise averages out.
 **Growing shares.** Early sweeps only have to point factors in the right direction: later ones correct what their noise
 did. So the share of a sweep may grow from one to the next; an earlier sum, with more noise, counts less by as much.
 
-**Biases at last.** Left and right sides of factors take up most of what a user may say in a sweep, so biases come out
-of them noisier than they need be. A last sum may ask for biases alone: what the whole fit at home leaves of them,
-factors included.
+**Biases at last.** Factors take up most of what a user may say in a sweep, so biases come out noisier than they need
+be. A last sum may ask for biases alone: what the whole fit at home leaves of them, factors included.
 
 **Initial factors.** The leading principal components of the public features, so that the first sweep is about genres
 and years; without features, and for the remaining factors, random.
@@ -67,11 +66,10 @@ class _Constants:
     discount: float = 0.8
     """The weight of a sweep relative to the next."""
     growth: float = 1.25
-    """The share of a sweep relative to the one before, for sweeps after item sums that were asked for otherwise. This
-    and the next were chosen on splits with the seeds 501 to 503 of MovieLens 1M, FilmTrust and made-up ratings."""
+    """The share of an almanac's sweep relative to the one before. This and the next were chosen on splits with the
+    seeds 501 to 503 of MovieLens 1M, FilmTrust and made-up ratings."""
     settled: float = 2 / 3
-    """After which part of these sweeps the whole covariance weight counts: without features factors start at random,
-    and with less of it they fit themselves."""
+    """After which part of its sweeps the whole covariance weight counts: with less of it, factors fit themselves."""
     covariance_weight: float = 1.0
     """The a of :mod:`~discreet.models.sums.factor_sums` in the last sweeps. It grows linearly until then: with all of
     it factors converge slowly."""
@@ -171,9 +169,11 @@ class Averages:
         """Of all ratings."""
         return np.asarray(self.counts / max(float(self.counts.sum()), CONSTANTS.tiny))
 
-    def at_home(self, features: AnyArray, factors: AnyArray, width: float) -> UserRegression:
-        """Users' own regressions."""
-        return covariates(self.base, self.unknown, self.counts, features, factors, width)
+    def at_home(
+        self, features: AnyArray, factors: AnyArray, width: float, scales: Floats | None = None
+    ) -> UserRegression:
+        """Users' own regressions, with priors of these scales."""
+        return covariates(self.base, self.unknown, self.counts, features, factors, width, scales)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +231,7 @@ def refined(
 
 
 def with_biases_at_last(queries: ALSQueries, population: Population, averages: Averages, side: ItemSide) -> ItemSide:
-    """One more sum, of a sweep that has no factors of its own: users' fits have those of the side."""
+    """One more sum, of a sweep without factors of its own: users' fits have those of the side."""
     catalogue, alone = population.catalogue, replace(queries, factors=0, planned=0)
     features = _features(catalogue, queries)
     known = replace(averages, base=side.base, unknown=side.of_bias)
@@ -298,7 +298,13 @@ def step(
 
 
 def covariates(
-    base: AnyArray, unknown: AnyArray, counts: AnyArray, features: AnyArray, factors: AnyArray, width: float
+    base: AnyArray,
+    unknown: AnyArray,
+    counts: AnyArray,
+    features: AnyArray,
+    factors: AnyArray,
+    width: float,
+    scales: Floats | None = None,
 ) -> UserRegression:
     """What users' own regressions need, the item factors last."""
     return UserRegression.of(
@@ -308,6 +314,7 @@ def covariates(
         np.asarray(features, dtype=np.float32),
         np.asarray(factors, dtype=np.float32),
         width,
+        scales,
     )
 
 
