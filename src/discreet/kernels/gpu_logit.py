@@ -30,6 +30,8 @@ class LogitArrays:
         these; and the strength of each factor.
     features, precision
         Of the items, one row each; and of the prior of their coefficients.
+    spoken_for
+        Where each rated item's list starts, of which items it speaks, and how loud; None for no such lists.
     interaction_variance, popularity_floor, steps
         Constants of the model, and how many Newton steps.
     """
@@ -44,6 +46,7 @@ class LogitArrays:
     interaction_variance: float
     popularity_floor: float
     steps: int
+    spoken_for: tuple[Offsets, Indices, Floats] | None = None
 
 
 class LogitOnDevice:
@@ -64,6 +67,15 @@ class LogitOnDevice:
         self.squares = self.features[:, self.upper] * self.features[:, self.lower]
         self.own = torch.zeros((self.items, len(arrays.strength)), device=device)
         self.own[self.rows] = self.inward[self.rows] * self.outward
+        self.said = None
+        if arrays.spoken_for is not None:
+            starts, items, weights = arrays.spoken_for
+            place = np.full(self.items, -1)
+            place[arrays.rows] = np.arange(len(arrays.rows))
+            listed = place[items] >= 0
+            said = np.zeros((self.items, len(arrays.rows)), dtype=np.float32)
+            said[np.repeat(np.arange(self.items), np.diff(starts))[listed], place[items[listed]]] = weights[listed]
+            self.said = there(said)
 
     def scores(self, indptr: Offsets, items: Indices) -> tuple[Any, Any]:
         """log P of every item for every user of a block, and the positions of what they rated in it, as if flat."""
@@ -75,11 +87,21 @@ class LogitOnDevice:
         cells, own = user * self.items + rated, lengths.to(torch.float32)[:, None]
         logs = torch.log((1 + arrays.popularity_floor) * own.clamp(min=1) * self.share)
         if len(arrays.strength):
-            logs[:, self.rows] = self._log_expected(torch, own, user, rated, indptr)
+            expected = self._above_0(torch, self._expected(torch, own, user, rated, indptr), own)
+            if self.said is not None:
+                said = self._above_0(torch, self._sums(torch, self.said, rated, indptr), own)
+                others = (
+                    (1 + arrays.popularity_floor) * own.clamp(min=1) * (1 - self.share[self.rows].sum()).clamp(min=0)
+                )
+                ratio = (expected.sum(dim=1, keepdim=True) + others) / (said.sum(dim=1, keepdim=True) + others)
+                expected = (expected + ratio * said) / 2
+                logs += torch.log((1 + ratio) / 2)
+            logs[:, self.rows] = torch.log(expected)
         self._fit(torch, logs, own[:, 0], user, rated, indptr)
         return logs, cells
 
-    def _log_expected(self, torch: Any, own: Any, user: Any, rated: Any, indptr: Offsets) -> Any:
+    def _expected(self, torch: Any, own: Any, user: Any, rated: Any, indptr: Offsets) -> Any:
+        """μ of the items with factors, without what an own rating adds."""
         arrays, start = self.arrays, self.share[self.rows]
         pull = own * self.strength
         pull = pull / (pull + arrays.interaction_variance)
@@ -87,8 +109,12 @@ class LogitOnDevice:
         expected = torch.zeros((len(own), self.items), device=self.device)
         expected[:, self.rows] = moved @ self.outward.T + own * start
         expected.view(-1).index_put_((user * self.items + rated,), -(pull[user] * self.own[rated]).sum(dim=1), True)
-        found = expected[:, self.rows].clamp_(min=0) + arrays.popularity_floor * own * start
-        return torch.log(torch.where(own > 0, found, (1 + arrays.popularity_floor) * start))
+        return expected[:, self.rows]
+
+    def _above_0(self, torch: Any, expected: Any, own: Any) -> Any:
+        """max(·, 0) + n p / 10 of the items with factors, and 1.1 p for a user without ratings."""
+        start, floor = self.share[self.rows], self.arrays.popularity_floor
+        return torch.where(own > 0, expected.clamp(min=0) + floor * own * start, (1 + floor) * start)
 
     def _sums(self, torch: Any, rows: Any, rated: Any, indptr: Offsets) -> Any:
         """Σ over a user's items of their rows."""

@@ -21,6 +21,7 @@ The rest is post-processing and costs no privacy:
     item_factors   L, with A ≈ W ∘ (L Lᵀ): eigenvectors above the spectral threshold, refined by a weighted
                    factorisation (:mod:`~discreet.models.denoise.spectral`)
     taste_factors  factors of W: who rates what (:mod:`~discreet.models.denoise.co_occurrence`)
+    neighbours     which items speak for which, by the denoised W (:mod:`~discreet.models.denoise.item_weights`)
     counts         denoised counts; where there are pairs, improved by the first factor of W
     prior_scales   of the priors at home, relative to the usual ones
 
@@ -56,7 +57,8 @@ from discreet.models.denoise.private_als import ALSQueries, Averages, refined
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.denoise.seen_pairs import SeenPairs
 from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
-from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, PRIOR_SCALES, SUMS, UNKNOWN
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, PRIOR_SCALES, SPEAKING, SUMS, UNKNOWN
+from discreet.models.home.spoken_for import SpokenFor
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums import almanac_plan, rating_plan
 from discreet.models.sums.almanac_plan import PURPOSES, Purpose, next_looks
@@ -193,7 +195,7 @@ class Almanac:
             seen = seen.again(population, looks.again, looks.sums_again)
             averages = seen.averages(features, SWEEPS.most_items)
         base, unknown, counts = averages.base, averages.unknown, averages.counts
-        factors, every = np.zeros((size, 0)), np.arange(size, dtype=np.int32)
+        factors = np.zeros((size, 0))
         if looks.sweeps is not None:
             queries = ALSQueries.of(looks.sweeps, len(averages.listed), self.features, most_factors=self.factors)
             side, said = refined(queries, population, averages, no_progress)
@@ -211,7 +213,8 @@ class Almanac:
             found = more.factors(counts, sums.typical_weight, seen.deviation, self.taste_factors)
             counts[rows] = found.counts / sums.typical_weight
         progress(3, 3, "pairs of items")
-        arrays = self._averages(averages) | scales | self._padded(size, every, factors, rows, found.tastes)
+        arrays = self._averages(averages) | scales | self._of_pairs(size, rows, found)
+        arrays["item_factors"] = padded(size, np.arange(size, dtype=np.int32), factors, self.factors)
         return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
 
     def _fit_for_ratings_hidden(
@@ -241,7 +244,7 @@ class Almanac:
             )
             averages.counts[rows] = found.counts
         progress(3, 3, "pairs of items")
-        arrays = self._averages(averages) | scales | self._padded(size, rows, found.factors, rows, found.tastes)
+        arrays = self._averages(averages) | scales | self._of_pairs(size, rows, found)
         return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
 
     def _seen_in_pairs(
@@ -294,28 +297,24 @@ class Almanac:
             found = self._seen_in_pairs(pairs, asked, queries.share, population, counts[rows], count_noise)
             arrays["counts"][rows] = found.counts / weight
         progress(3, 3, "pairs of items")
-        arrays |= self._padded(size, rows, found.factors, rows, found.tastes)
+        arrays |= self._of_pairs(size, rows, found)
         return informed(arrays, population, sums, np.stack([noisy_counts, noisy_sums]), count_noise, features)
 
     def _fit_without_ratings(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
         """Counts and co-occurrence counts alone (:mod:`~discreet.models.denoise.interactions`)."""
         size, features = len(population.catalogue), self._features(population.catalogue).shape[1] > 0
         queries = queries_for(population, self.audience, self.items, self.pair_share, features)
-        found = fit_interactions(replace(queries, products=False), population, self.taste_factors, progress)
+        seen = fit_interactions(replace(queries, products=False), population, self.taste_factors, progress)
         nothing = np.zeros(size, dtype=np.float32)
         return {
             "mean": np.ones(1, dtype=np.float32),
             "item_bias": nothing,
             "unknown": nothing,
-            "counts": found.counts.astype(np.float32),
-        } | self._padded(size, found.rows, np.zeros((len(found.rows), 0)), found.rows, found.tastes)
+            "counts": seen.counts.astype(np.float32),
+        } | self._of_pairs(size, seen.rows, seen.found)
 
-    def _padded(
-        self, size: int, rows: Indices, factors: AnyArray, listed: Indices, tastes: AnyArray
-    ) -> dict[str, AnyArray]:
-        """Both kinds of factors, with zeros for the rest."""
-        own = padded(size, rows, factors, self.factors)
-        return {"item_factors": own, "taste_factors": padded(size, listed, tastes, self.taste_factors)}
+    def _of_pairs(self, size: int, rows: Indices, found: PairFactors) -> dict[str, AnyArray]:
+        return found.arrays(size, rows, self.factors, self.taste_factors)
 
     def _features(self, catalogue: Catalogue, ages: int = AGES) -> Floats:
         found = item_features(catalogue, ages)
@@ -332,6 +331,7 @@ class Almanac:
             COUNTS,
             Array("item_factors", "float32", ("items", self.factors)),
             Array("taste_factors", "float32", ("items", "tastes")),
+            *(SPEAKING if "neighbours" in names else ()),
             *((PRIOR_SCALES,) if "prior_scales" in names else ()),
             *(SUMS if "noisy_sums" in names else ()),
         )
@@ -375,7 +375,8 @@ class Prepared:
         arrays, catalogue = self.release.arrays, self.release.catalogue
         liked = (arrays["item_bias"] * (4 / catalogue.scale.width)).astype(np.float32)
         features = self.model._features(catalogue, ages=CONSTANTS.ages_for_ranking)
-        return ConditionalLogit.of(InteractionModel.of(arrays["counts"], arrays["taste_factors"]), liked, features)
+        interactions = InteractionModel.of(arrays["counts"], arrays["taste_factors"], SpokenFor.of(arrays))
+        return ConditionalLogit.of(interactions, liked, features)
 
     @cached_property
     def ranking_by_torch(self) -> LogitOnDevice:

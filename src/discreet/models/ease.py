@@ -1,9 +1,7 @@
 """EASE: each item explained by all the others, in closed form.
 
     X   users by items, 1 where a user rated an item
-    minimise  ‖X − X B‖² + λ ‖B‖²   with  diag(B) = 0
-
-    P = (XᵀX + λ I)⁻¹         B_ij = −P_ij / P_jj  off the diagonal
+    minimise  ‖X − X B‖² + λ ‖B‖²   with  diag(B) = 0             (:mod:`~discreet.kernels.weights_of_others`)
 
     score of item j  =  Σ_i B_ij over the rated items i
 
@@ -18,7 +16,8 @@ import numpy as np
 
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, library_for, require, require_number
+from discreet.errors import require, require_number
+from discreet.kernels.weights_of_others import weights_of_others
 from discreet.models.home.fold_in import row_sums
 from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
@@ -92,19 +91,3 @@ def pair_counts(items: int) -> Contribution:
         return np.asarray((matrix.T @ matrix).toarray(), dtype=np.float64)  # type: ignore[attr-defined]
 
     return Contribution(name="how many users rated both of two items", shape=(items, items), total=total)
-
-
-def weights_of_others(gram: Doubles, regularisation: float) -> Floats:
-    """B above: column j holds the ridge weights of all other items for item j."""
-    with library_for("fitting EASE"):
-        from scipy.linalg import lapack
-
-    matrix = gram + regularisation * np.eye(len(gram))
-    factor, failed = lapack.dpotrf(matrix, lower=True, overwrite_a=True)
-    if failed:
-        raise InputError("the regularised pair counts are not positive definite: raise regularisation")
-    inverse, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    weights: Floats = (-inverse / np.diag(inverse)).astype(np.float32)
-    np.fill_diagonal(weights, 0)
-    return weights

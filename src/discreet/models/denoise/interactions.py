@@ -3,27 +3,27 @@
     1. the count of each item                        (:mod:`~discreet.models.sums.item_statistics`, with c = 0)
     2. W_ij among the items used most, if noise leaves something of it      (:mod:`~discreet.models.sums.pair_sums`)
 
-Nothing is spent on sums of ratings. Counts are denoised, and W gives the taste factors, as with ratings.
+Nothing is spent on sums of ratings. Counts are denoised, and W says who rates what and which items speak for which, as
+with ratings.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from discreet.models.denoise.co_occurrence import taste_factors
 from discreet.models.denoise.item_biases import posterior_counts
+from discreet.models.denoise.pair_factors import PairFactors
 from discreet.models.sums.almanac_queries import AlmanacQueries
-from discreet.models.sums.pair_sums import weight_of_a_rating
 from discreet.populations.population import Population
-from discreet.types import Doubles, Floats, Indices, Progress
+from discreet.types import Doubles, Indices, Progress
 
 
 class Interactions(NamedTuple):
-    """Denoised counts of all items, and the taste factors of those at ``rows``."""
+    """Denoised counts of all items, and what pairs of those at ``rows`` say."""
 
     counts: Doubles
     rows: Indices
-    tastes: Floats
+    found: PairFactors
 
 
 def fit_interactions(
@@ -35,15 +35,12 @@ def fit_interactions(
     noisy = population.sum(asked, 1 - queries.share)
     counts = posterior_counts(noisy, noise)
     progress(1, 2, "how often items were used")
-    rows = np.zeros(0, dtype=np.int32)
-    tastes = np.zeros((0, 0), dtype=np.float32)
+    rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
     if queries.share > 0:
         rows = np.sort(np.argsort(-noisy, kind="stable")[: queries.items]).astype(np.int32)
         pairs, asked = queries.pair_sums(population, rows, np.zeros(len(noisy), dtype=np.float32))
-        weights = pairs.matrices(population.sum(asked, queries.share))[1]
-        pair_noise = pairs.deviations(population.deviation(asked, queries.share))[1]
-        added = weight_of_a_rating(weights, counts[rows], queries.weighting)
-        tastes, known = taste_factors(weights, counts[rows], pair_noise, noise, added, most_factors)
-        counts[rows] = known
+        answer, deviation = population.sum(asked, queries.share), population.deviation(asked, queries.share)
+        found = PairFactors.of(pairs, answer, deviation, counts[rows], noise, most=0, most_tastes=most_factors)
+        counts[rows] = found.counts
     progress(2, 2, "which are used together")
-    return Interactions(counts / sums.typical_weight, rows, tastes)
+    return Interactions(counts / sums.typical_weight, rows, found)

@@ -1,10 +1,11 @@
-"""What noisy sums over pairs of items say: factors of ratings, of who rates what, and better counts."""
+"""What noisy sums over pairs of items say: factors of ratings and of who rates what, which items go together."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from discreet.models.denoise.co_occurrence import taste_factors
+from discreet.models.denoise.item_weights import item_weights, released_width
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.sums.pair_sums import PairSums, Weighting, weight_of_a_rating
 from discreet.types import AnyArray, Doubles, Floats, Indices
@@ -33,17 +34,22 @@ USUAL_WIDTH = 64
 
 @dataclass(frozen=True, eq=False)
 class PairFactors:
-    """Of the listed items, a row each: factors of ratings in points of the scale, taste factors, and counts."""
+    """Of the listed items, a row each: factors of ratings in points of the scale, taste factors, and counts.
+
+    ``neighbours`` are the items that speak for each of them, by their positions in the catalogue, with their weights.
+    """
 
     factors: Floats
     tastes: Floats
     counts: Doubles
+    neighbours: Indices
+    neighbour_weights: Floats
 
     @classmethod
     def nothing(cls) -> "PairFactors":
         """Where no pairs were asked for."""
         none = np.zeros((0, 0), dtype=np.float32)
-        return cls(none, none, np.zeros(0))
+        return cls(none, none, np.zeros(0), none.astype(np.int32), none)
 
     @classmethod
     def of(
@@ -62,6 +68,8 @@ class PairFactors:
         noise, weight_noise = pairs.deviations(deviation)
         added = weight_of_a_rating(weights, counts, pairs.weighting)
         tastes, known = taste_factors(weights, counts, weight_noise, count_noise, added, most_tastes)
+        width = min(released_width(len(pairs.base)), len(counts) - 1)
+        places, speaking = item_weights(weights, tastes, counts, weight_noise, added, width)
         factors = np.zeros((len(counts), 0), dtype=np.float32)
         if np.isfinite(pairs.clip):
             weights = denoised_weights(weights, counts, weight_noise, CONSTANTS.weight_factors)
@@ -69,7 +77,24 @@ class PairFactors:
             variance *= weight_of_a_rating(weights, counts, pairs.weighting)
             factors = denoised_factors(products, weights, noise, variance, CONSTANTS.factor_spread, most)
             factors = factors * np.float32(pairs.clip)
-        return cls(factors, tastes, known)
+        return cls(factors, tastes, known, pairs.listed[places], speaking)
+
+    def arrays(self, size: int, rows: Indices, most: int, most_tastes: int) -> dict[str, AnyArray]:
+        """What a release of ``size`` items holds, with zeros for those that are not listed.
+
+        Every item has a row of neighbours, if only of zeros: shapes do not tell what was found.
+        """
+        width = released_width(size)
+        neighbours, weights = np.zeros((size, width), dtype=np.int32), np.zeros((size, width), dtype=np.float32)
+        own = self.neighbours.shape[1]
+        if own:
+            neighbours[rows, :own], weights[rows, :own] = self.neighbours, self.neighbour_weights
+        return {
+            "item_factors": padded(size, rows, self.factors, most),
+            "taste_factors": padded(size, rows, self.tastes, most_tastes),
+            "neighbours": neighbours,
+            "neighbour_weights": weights,
+        }
 
 
 def _sampling_variance(weighting: Weighting, noise: float) -> float:

@@ -7,7 +7,12 @@ factors T of who rates what (:mod:`~discreet.models.denoise.co_occurrence`; D is
     μ  =  n p + T (TᵀD²T + (c/n) I)⁻¹ TᵀD² (x − n p)        c = ½, and ν = 0 in D
     b  =  max(μ, 0) + n p / 10                              of a rated item without what its own x_i adds to μ
 
-μ is a Gaussian posterior mean: with few ratings it is near popularity, with many near the user's own taste.
+μ is a Gaussian posterior mean: with few ratings it is near popularity, with many near the user's own taste. Where a
+release also says which items speak for which (B, :mod:`~discreet.models.denoise.item_weights`), half of b comes from
+there:
+
+    e  =  max(Bᵀx, 0) + n p / 10                            1.1 n p for an item without factors
+    b  ←  (b + e Σb / Σe) / 2
 
 **Conditional logit.** Public or released features f of items (genres, years, popularity, how well they are liked) enter
 through a log-linear model with the offset log b,
@@ -34,6 +39,7 @@ from discreet.kernels.conditional_logit import fit_logit_rows, tiles
 from discreet.kernels.gpu_logit import LogitArrays, LogitOnDevice
 from discreet.models.home.fold_in import fixed, row_sums
 from discreet.models.home.item_scales import item_scales
+from discreet.models.home.spoken_for import SpokenFor
 from discreet.types import AnyArray, Doubles, Floats, Indices
 
 
@@ -72,6 +78,8 @@ class InteractionModel:
         From x to a user's factors, and back; one row for each of these items.
     strength
         The eigenvalues of TᵀD²T.
+    spoken_for
+        B above; None where nothing is said of it.
     """
 
     share: Floats
@@ -80,10 +88,11 @@ class InteractionModel:
     inward: Floats
     outward: Floats
     strength: Floats
+    spoken_for: SpokenFor | None = None
 
     @classmethod
-    def of(cls, counts: Floats, factors: Floats) -> "InteractionModel":
-        """From the released counts and taste factors."""
+    def of(cls, counts: Floats, factors: Floats, spoken_for: SpokenFor | None = None) -> "InteractionModel":
+        """From the released counts, taste factors and weights of items."""
         share = np.maximum(counts, 0).astype(np.float64)
         share += CONSTANTS.least_popularity * share.mean() if share.any() else 1.0
         share /= share.sum()
@@ -103,6 +112,7 @@ class InteractionModel:
             (along * scales**2).astype(np.float32),
             along.astype(np.float32),
             strength[kept].astype(np.float32),
+            spoken_for,
         )
 
     @cached_property
@@ -114,11 +124,30 @@ class InteractionModel:
 
     def log_expectations(self, histories: Ratings) -> Floats:
         """log b, users by items; log p for a user without ratings."""
+        return self.log_expectations_and_ratio(histories)[0]
+
+    def log_expectations_and_ratio(self, histories: Ratings) -> tuple[Floats, Floats]:
+        """The same, and Σb / Σe of each user, 0 where there is no B."""
         lengths = np.diff(histories.indptr).astype(np.float32)
         own = np.outer(np.maximum(lengths, 1), self.share)
         logs = np.log((1 + CONSTANTS.popularity_floor) * own, out=own)
+        ratio = np.zeros_like(lengths)
         if len(self.strength) == 0:
-            return np.asarray(logs)
+            return np.asarray(logs), ratio
+        start = self.share[self.rows]
+        expected = self._above_0(self._expected(histories, lengths), lengths)
+        if self.spoken_for is not None:
+            said = self.spoken_for.sums(histories, np.ones(len(histories), dtype=np.float32))[:, self.rows]
+            said = self._above_0(said, lengths)
+            others = (1 + CONSTANTS.popularity_floor) * np.maximum(lengths, 1) * np.maximum(1 - start.sum(), 0)
+            ratio = (expected.sum(axis=1) + others) / (said.sum(axis=1) + others)
+            expected = (expected + ratio[:, None] * said) / 2
+            logs += np.log((1 + ratio) / 2)[:, None]
+        logs[:, self.rows] = np.log(expected)
+        return np.asarray(logs), ratio
+
+    def _expected(self, histories: Ratings, lengths: Floats) -> Floats:
+        """μ of the items with factors, without what an own x_i adds."""
         places = self.place[histories.item_index]
         marked = places >= 0
         users, places = histories.user_index[marked], places[marked]
@@ -130,11 +159,14 @@ class InteractionModel:
             expected = moved.astype(np.float32) @ self.outward.T
         expected += np.outer(lengths, start)
         expected[users, places] -= np.einsum("ek,ek->e", pull[users], (self.inward * self.outward)[places])
-        np.maximum(expected, 0, out=expected)
-        expected += np.outer(CONSTANTS.popularity_floor * lengths, start)
-        expected[lengths == 0] = (1 + CONSTANTS.popularity_floor) * start
-        logs[:, self.rows] = np.log(expected)
-        return np.asarray(logs)
+        return np.asarray(expected)
+
+    def _above_0(self, expected: Floats, lengths: Floats) -> Floats:
+        """max(·, 0) + n p / 10 of the items with factors, and 1.1 p for a user without ratings."""
+        start, floor = self.share[self.rows], CONSTANTS.popularity_floor
+        found = np.maximum(expected, 0) + np.outer(floor * lengths, start)
+        found[lengths == 0] = (1 + floor) * start
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +222,7 @@ class ConditionalLogit:
             precision=self.precision,
             interaction_variance=CONSTANTS.interaction_variance,
             popularity_floor=CONSTANTS.popularity_floor,
+            spoken_for=None if model.spoken_for is None else model.spoken_for.turned,
             steps=CONSTANTS.newton_steps,
         )
         return LogitOnDevice(arrays, device)
@@ -201,7 +234,7 @@ class ConditionalLogit:
         expected: ∂ log b_i, and a Newton step from η = 0, are both sums over the rated items.
         """
         alone = Ratings.of_history(history)
-        logs = self.interactions.log_expectations(alone)[0]
+        logs, ratio = (found[0] for found in self.interactions.log_expectations_and_ratio(alone))
         share = np.zeros(self.covariates[:, 0].shape, dtype=np.float32)
         share.ravel()[: len(logs)] = np.exp(logs - logs.max())
         share /= share.sum()
@@ -215,7 +248,11 @@ class ConditionalLogit:
             pull = pull / (pull + CONSTANTS.interaction_variance)
             moved = (self.interactions.outward[place] * pull) @ self.interactions.inward[places].T
             both = (place >= 0)[:, None] & (places >= 0)
-            added += np.where(both, moved, 0) / np.exp(logs[items])[:, None]
+            moved = np.where(both, moved, 0)
+            if self.interactions.spoken_for is not None:
+                said = np.stack([self.interactions.spoken_for.to_all(item)[history.items] for item in items])
+                moved = (moved + ratio * said) / 2
+            added += moved / np.exp(logs[items])[:, None]
         return np.asarray(added, dtype=np.float32)
 
 

@@ -30,18 +30,19 @@ import numpy as np
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import require, require_number, require_whole
-from discreet.kernels import few_pairs, few_users
+from discreet.kernels import few_pairs
 from discreet.kernels.compiling import chosen
 from discreet.kernels.gram import gram_rows
-from discreet.kernels.neighbours import nearest, neighbour_means, similar_sums
+from discreet.kernels.neighbours import nearest, neighbour_means
 from discreet.models.home.item_arrays import ITEM_BIAS, LISTS, MEAN, NOISY_COUNTS
+from discreet.models.home.spoken_for import SpokenFor
 from discreet.models.home.user_bias import user_biases
 from discreet.models.sums.item_statistics import item_counts
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.releases.declared import Array, check_inside
 from discreet.releases.release import Release
-from discreet.types import AnyArray, Doubles, Floats, Indices, Offsets, Progress
+from discreet.types import AnyArray, Doubles, Floats, Indices, Progress
 
 Centre = Literal["none", "item", "user"]
 
@@ -287,27 +288,17 @@ class Neighbourhood:
         )
 
     @cached_property
-    def turned(self) -> tuple[Offsets, Indices, Floats]:
-        """The lists turned around, so that a rating finds the items it speaks for: ``(starts, items, weights)``."""
-        size, listed = len(self.neighbours), self.similarities > 0
-        items = np.repeat(np.arange(size, dtype=np.int32), np.count_nonzero(listed, axis=1))
-        rated, weights = self.neighbours[listed], (self.similarities * self.item_weights[:, None])[listed]
-        # Numbers of 16 bits are sorted in linear time.
-        order = np.argsort(rated.astype(np.uint16) if size <= 1 << 16 else rated, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rated, minlength=size))])
-        return starts, items[order], weights[order]
+    def spoken_for(self) -> SpokenFor:
+        """What the listed items that are similar add to scores."""
+        return SpokenFor(self.neighbours, np.maximum(self.similarities, 0) * self.item_weights[:, None])
 
     def scores(self, histories: Ratings) -> Floats:
         """Ranking scores of all items for each user."""
-        sums = chosen(histories.n_users, few_users.similar_sums, similar_sums)
-        return sums(histories.indptr, histories.item_index, self.rating_weights(histories), *self.turned)
+        return self.spoken_for.sums(histories, self.rating_weights(histories))
 
     def shares(self, history: History, item: int) -> Floats:
         """What each rating of the history adds to the score of ``item``."""
-        listed, similarities = self.neighbours[item], self.similarities[item]
-        to_all = np.zeros(len(self.neighbours), dtype=np.float32)
-        to_all[listed[similarities > 0]] = similarities[similarities > 0] * self.item_weights[item]
-        return to_all[history.items] * self.rating_weights(Ratings.of_history(history))
+        return self.spoken_for.to_all(item)[history.items] * self.rating_weights(Ratings.of_history(history))
 
     def residuals(self, histories: Ratings) -> tuple[Floats, Floats]:
         """The bias of each user, and the residual of each rating."""

@@ -114,9 +114,11 @@ class _Constants:
     """How many must, popularity among them; otherwise the rest goes elsewhere."""
     pair_share: float = 0.4
     """For pairs, if the release is for both."""
-    pair_share_if_clear: float = 0.32
-    """The same if S is at least ``clear_for_all_factors``. It rests on MovieLens 1M alone, with S of 59 and 107, where
-    less for pairs made RMSE .003 better and NDCG@100 .004 worse; on smaller data with as large an S it did not pay."""
+    pair_share_if_clear: float = 0.28
+    """The same if S is at least ``clear_for_less``: with less for pairs RMSE was .001 to .003 better, and NDCG@100 .002
+    to .005 worse, on MovieLens 1M, FilmTrust and synthetic ratings."""
+    clear_for_less: float = 45.0
+    """The least S for which less is enough for pairs."""
     covered: float = 0.8
     """The share of ratings beyond which more items are not worth their noise."""
     least_covered: float = 0.4
@@ -129,11 +131,6 @@ class _Constants:
     """K at least."""
     most_items: int = 4096
     """K at most: two square matrices of 64 MB."""
-
-    @property
-    def clear_for_all_factors(self) -> float:
-        """S from which on there are ``most_factors``."""
-        return self.ratio_of_a_factor * self.most_factors
 
     def relative_weight(self, purpose: Purpose) -> float:
         """Of sums beside counts."""
@@ -194,8 +191,8 @@ def next_looks(
     sums_again = sums_beside_counts(purpose, clearness)
     if purpose == "ranking":
         return NextLooks(0.0, None, left, items) if items else NextLooks(left, None, 0.0, 0, sums_again)
-    very_clear = clearness >= CONSTANTS.clear_for_all_factors
-    pairs = 0.0 if not items else CONSTANTS.pair_share_if_clear if very_clear else CONSTANTS.pair_share
+    less = clearness >= CONSTANTS.clear_for_less
+    pairs = 0.0 if not items else CONSTANTS.pair_share_if_clear if less else CONSTANTS.pair_share
     left -= pairs
     if clearness < CONSTANTS.clear:
         return NextLooks(left, None, pairs, items, sums_again)

@@ -2,6 +2,7 @@
 // The maths is in discreet/models/home/conditional_logit.py, and the names here are the same.
 
 import { factorise, rowTimes, solve, substitute } from "./algebra.js";
+import { Lists } from "./ratings.js";
 
 export class Logit {
   constructor(part, arrays, size) {
@@ -9,6 +10,7 @@ export class Logit {
     this.covariates = sparse(arrays.matrix("rank.covariates"));
     this.outward = arrays.has("rank.outward") ? arrays.matrix("rank.outward") : null;
     if (this.outward) Object.assign(this, { scales: arrays.vector("rank.scales"), strength: arrays.vector("rank.strength") });
+    this.lists = arrays.has("lists.items") ? new Lists(arrays) : null;
     this.popular = this.outward ? this.along(Array.from({ length: size }, (_, item) => item), this.share) : null;
   }
 
@@ -27,26 +29,48 @@ export class Logit {
     return Float64Array.from(this.strength, (strength) => (n * strength) / (n * strength + this.interaction_variance));
   }
 
-  /** log b: the user's expected interactions. */
-  logExpectations(items) {
+  /** log b: the user's expected interactions; and Σb / Σe, 0 where no items speak for others. */
+  expectations(items) {
     const { share, outward, scales, size, popularity_floor: floor } = this, n = items.length, logs = new Float64Array(size);
     for (let item = 0; item < size; item++) logs[item] = Math.log((1 + floor) * Math.max(n, 1) * share[item]);
-    if (!outward || n === 0) return logs;
+    if (!outward || n === 0) return { logs, ratio: 0 };
     const pull = this.pull(n), moved = this.along(items).map((value, c) => pull[c] * (value - n * this.popular[c]));
-    const own = new Set(items), columns = outward.columns;
+    const own = new Set(items), columns = outward.columns, expected = new Float64Array(size), said = this.said(items);
+    let here = 0, there = 0;
     for (let item = 0; item < size; item++) {
-      if (scales[item] === 0) continue;
-      let expected = rowTimes(outward, item, moved) + n * share[item];
-      if (own.has(item)) {
-        for (let c = 0, from = item * columns; c < columns; c++) expected -= pull[c] * outward.at[from + c] ** 2 * scales[item];
+      const least = floor * n * share[item];
+      if (scales[item] === 0) {
+        expected[item] = said[item] = n * share[item] + least;
+      } else {
+        let found = rowTimes(outward, item, moved) + n * share[item];
+        if (own.has(item)) {
+          for (let c = 0, from = item * columns; c < columns; c++) found -= pull[c] * outward.at[from + c] ** 2 * scales[item];
+        }
+        expected[item] = Math.max(found, 0) + least;
+        said[item] = Math.max(said[item], 0) + least;
       }
-      logs[item] = Math.log(Math.max(expected, 0) + floor * n * share[item]);
+      here += expected[item];
+      there += said[item];
     }
-    return logs;
+    const ratio = this.lists ? here / there : 0;
+    for (let item = 0; item < size; item++) logs[item] = Math.log(this.lists ? (expected[item] + ratio * said[item]) / 2 : expected[item]);
+    return { logs, ratio };
+  }
+
+  /** What the rated items say for each item. */
+  said(items) {
+    const sums = new Float64Array(this.size);
+    if (!this.lists) return sums;
+    const { starts, items: others, similarities } = this.lists, own = new Uint8Array(this.size);
+    for (const item of items) own[item] = 1;
+    for (let item = 0; item < this.size; item++) {
+      for (let k = starts[item]; k < starts[item + 1]; k++) if (own[others[k]]) sums[item] += similarities[k];
+    }
+    return sums;
   }
 
   scores({ items }) {
-    const start = this.logExpectations(items), n = items.length;
+    const { logs: start } = this.expectations(items), n = items.length;
     if (n === 0) return Float32Array.from(start);
     const f = this.precision.length, eta = new Float64Array(f), target = new Float64Array(f);
     for (const item of items) this.covariates.add(target, item, 1);
@@ -81,11 +105,19 @@ export class Logit {
     return { mean, hessian: gram };
   }
 
+  /** The items that speak for an item, and how much. */
+  saidFor(item) {
+    const said = new Map();
+    if (!this.lists) return said;
+    for (let k = this.lists.starts[item]; k < this.lists.starts[item + 1]; k++) said.set(this.lists.items[k], this.lists.similarities[k]);
+    return said;
+  }
+
   /** What each rating of a history adds to the score of an item, to first order. */
   explainer({ items }) {
     const n = items.length, f = this.precision.length;
     if (n === 0) return () => [];
-    const logs = this.logExpectations(items), { mean, hessian } = this.moments(logs, n);
+    const { logs, ratio } = this.expectations(items), { mean, hessian } = this.moments(logs, n);
     factorise(hessian, f);
     const pull = this.outward ? this.pull(n) : null;
     return (item) => {
@@ -96,8 +128,11 @@ export class Logit {
       const added = items.map((other) => this.covariates.times(other, along) - constant);
       if (this.outward && this.scales[item] !== 0) {
         const { columns, at } = this.outward, pattern = pull.map((value, c) => value * at[item * columns + c]);
-        const below = Math.exp(logs[item]);
-        items.forEach((other, place) => (added[place] += (rowTimes(this.outward, other, pattern) * this.scales[other]) / below));
+        const below = Math.exp(logs[item]), said = this.saidFor(item);
+        items.forEach((other, place) => {
+          const moved = rowTimes(this.outward, other, pattern) * this.scales[other];
+          added[place] += (this.lists ? (moved + ratio * (said.get(other) ?? 0)) / 2 : moved) / below;
+        });
       }
       return added;
     };
