@@ -14,7 +14,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.fitting.fit_on import fit_on
 from discreet.models.denoise import item_biases
-from discreet.models.denoise.item_biases import CONSTANTS, posterior_biases, posterior_counts
+from discreet.models.denoise.item_biases import CONSTANTS, UnknownLine, denoised, posterior_biases, posterior_counts
 from discreet.models.denoise.level import Level, levelled
 from discreet.models.denoise.private_als import Averages
 from discreet.models.denoise.seen_items import SeenItems
@@ -174,16 +174,40 @@ def test_biases_are_the_mean_of_a_normal_posterior(deviation, monkeypatch):
         error_variance = (residual * 4) ** 2 * counts + deviation**2
         unlikely = (np.log(residual / CONSTANTS.residual_deviation) / CONSTANTS.of_its_logarithm) ** 2 / 2
         for spread in 4 * np.array(CONSTANTS.spreads):
+            of_spread = (np.log(spread / 4 / CONSTANTS.likely_spread) / CONSTANTS.of_log_spread) ** 2 / 2
             own = spread**2 * np.eye(60) + line @ prior @ line.T
             seen = counts[:, None] * own * counts + np.diag(error_variance)
             gain = np.linalg.solve(seen, counts[:, None] * own).T
-            evidence.append(-0.5 * (sums @ np.linalg.solve(seen, sums) + np.linalg.slogdet(seen)[1]) - unlikely)
+            evidence.append(
+                -0.5 * (sums @ np.linalg.solve(seen, sums) + np.linalg.slogdet(seen)[1]) - unlikely - of_spread
+            )
             means.append(gain @ sums)
             variances.append(np.diag(own - gain @ (counts[:, None] * own)))
     likely = np.exp(np.array(evidence) - max(evidence))
     likely /= likely.sum()
     np.testing.assert_allclose(found, likely @ np.array(means), atol=1e-8)
     np.testing.assert_allclose(unknown, likely @ (np.array(variances) + (np.array(means) - found) ** 2), atol=1e-8)
+
+
+@pytest.mark.parametrize("width", [4.0, 9.0])
+def test_what_is_hidden_of_the_line_is_no_error_of_single_items(width):
+    """With much noise most of what is unknown is about the line: it moves to the priors at home, part by part."""
+    scale, rng = dc.Scale(0, width), np.random.default_rng(5)
+    features = rng.integers(0, 2, size=(300, 3)).astype(np.float32)
+    answers = {}
+    for noise in (0.1, 300.0):
+        asked = ItemStatistics(np.full(300, width / 2, dtype=np.float32), scale, "user, l2")
+        answer = np.stack([np.full(300, 20.0), rng.normal(0, 0.5, 300)]) + rng.normal(0, noise, (2, 300))
+        seen = SeenItems(asked, answer, noise, "gaussian")
+        *_, variances = denoised(asked, *answer, noise, features)
+        line = UnknownLine.of(asked, *answer, noise, features)
+        averages = seen.averages(features, 300)
+        np.testing.assert_allclose(averages.unknown + line.of_items, variances, rtol=1e-6)
+        assert (averages.unknown >= 0).all() and (line.of_items > 0).all()
+        answers[noise] = seen.prior_scales(features)
+    assert (answers[0.1] >= 1).all() and (answers[0.1] < 1.05).all()
+    assert answers[300.0][0] > 1.1 and answers[300.0][1] > 1.1 and answers[300.0][2] == 1
+    assert seen.prior_scales(features[:, :0])[1] == 1
 
 
 def test_features_help_where_sums_say_little():

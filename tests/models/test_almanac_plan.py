@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.models.denoise.private_als import NoisyCounts
+from discreet.models.denoise.item_biases import NoisyCounts
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.sums import rating_plan
-from discreet.models.sums.almanac_plan import CONSTANTS, PURPOSES, factors_for, item_sums, items_in_pairs, next_looks
+from discreet.models.sums.almanac_plan import (
+    CONSTANTS,
+    PURPOSES,
+    factors_for,
+    item_sums,
+    items_in_pairs,
+    next_looks,
+    sweeps_with,
+)
 from discreet.models.sums.census import BINS, MIDDLES, Census, census_of_users, trace_of_users
 from discreet.models.sums.item_statistics import ItemStatistics, item_counts
 
@@ -114,6 +122,7 @@ def test_the_shares_are_all_that_is_left():
                 assert (looks.pairs > 0) == (looks.items > 0)
                 assert looks.pairs == 0 or purpose != "ratings"
                 assert looks.sweeps is None or purpose != "ranking"
+                assert looks.sweeps is None or (looks.sweeps.last > 0) == (looks.sweeps.factors > 0)
 
 
 def test_the_clearer_items_are_the_more_is_asked_of_sweeps():
@@ -121,6 +130,13 @@ def test_the_clearer_items_are_the_more_is_asked_of_sweeps():
     assert [factors_for(clear, census) for clear in (1, 24, 30, 60, 400, 1000)] == [0, 0, 2, 4, 8, 16]
     assert factors_for(1000, everyone_rates(5, 10_000)) == 1
     assert factors_for(1000, everyone_rates(60, 0)) == 0
+
+
+def test_sweeps_are_fewer_where_each_takes_long():
+    few, many = (everyone_rates(60, users) for users in (10_000, 10**6))
+    assert [sweeps_with(8, purpose, few) for purpose in ("ratings", "both")] == [12, 8]
+    assert [sweeps_with(8, purpose, many) for purpose in ("ratings", "both")] == [8, 4]
+    assert [sweeps_with(16, purpose, many) for purpose in ("ratings", "both")] == [4, 3]
 
 
 def test_pairs_are_asked_for_where_enough_users_rate_two_of_the_items():

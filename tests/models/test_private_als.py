@@ -14,8 +14,9 @@ from discreet.errors import InputError
 from discreet.kernels.statistics import LATTICE, add_bounded_statistics
 from discreet.models.denoise import private_als
 from discreet.models.denoise.normal_equations import NoisyEquations, positive
-from discreet.models.denoise.private_als import ALSQueries, fit_private
+from discreet.models.denoise.private_als import ALSQueries, ask_for_averages, fit_private, refined
 from discreet.models.home.user_regression import UserRegression
+from discreet.models.sums.almanac_plan import Sweeps
 from discreet.models.sums.factor_sums import FactorSums
 from discreet.populations.population import exact_total
 from discreet.populations.rehearsal import rehearse
@@ -23,6 +24,7 @@ from discreet.populations.rehearsal import rehearse
 SCALE = dc.Scale(1, 5)
 RATINGS = dc.synthetic(users=60, items=40, ratings=1200, seed=3)
 WEIGHTINGS = ["uniform", "tail", "adaptive"]
+QUERIES = ALSQueries.of(Sweeps(2, 6, 0.7), 40, features=False, most_factors=8)
 
 
 def asked(weighting, size=4, listed=None, factors=2, kept=2, spread=1.0, clip=1.5, seed=0):
@@ -320,7 +322,7 @@ def test_there_are_no_more_factors_than_users_have_ratings_for():
     few, many = (dc.synthetic(users=2000, items=60, ratings=count, seed=3) for count in (13_000, 50_000))
     model, found = dc.ALS(audience=10**7, sweeps=1), []
     for ratings in (few, many):
-        population = private(ratings)
+        population = private(ratings, seed=1)  # a bin that noise fills would count as users who rate much
         plan = rehearse(model, population)
         found.append(model.fit(population).arrays["item_factors"].shape[1])
         assert population.spends == plan.spends and population.spends[1].what == "how many users rated how much"
@@ -411,6 +413,55 @@ def test_without_noise_the_private_form_is_as_good_as_alternating():
     release = dc.Release.of(model, dc.NoPrivacy(train), arrays)
     bias = dc.evaluate(dc.Bias().fit(dc.NoPrivacy(train)), train, test)["rmse"]
     assert dc.evaluate(release, train, test)["rmse"] < 0.99 * bias
+
+
+# ── Sweeps of an almanac ──
+
+
+def test_shares_of_sweeps_grow_and_are_all_that_is_left():
+    queries = ALSQueries.of(Sweeps(2, 5, 0.7, last=0.1), 40, features=False, most_factors=8)
+    shares = queries.sweep_shares
+    assert shares.sum() + queries.last_share == pytest.approx(0.7)
+    np.testing.assert_allclose(shares[1:] / shares[:-1], private_als.CONSTANTS.growth)
+    without = ALSQueries.of(Sweeps(0, 2, 0.7), 40, features=False, most_factors=8)
+    np.testing.assert_allclose(without.sweep_shares, [0.35, 0.35])
+
+
+def test_the_whole_covariance_weight_counts_before_sweeps_end():
+    averages = ask_for_averages(QUERIES, dc.NoPrivacy(RATINGS))
+    side = private_als.start_of_items(QUERIES, averages, np.zeros((40, 0)), SCALE.width)
+    found = [
+        private_als.step(QUERIES, sweep, averages, side, np.zeros((40, 0)), RATINGS.catalogue).covariance_weight
+        for sweep in range(6)
+    ]
+    np.testing.assert_allclose(found, [0.25, 0.5, 0.75, 1, 1, 1])
+
+
+def test_biases_at_last_are_known_better_and_factors_stay_as_they_are():
+    averages = ask_for_averages(QUERIES, private(seed=1, epsilon=20.0))
+    sides = {}
+    for share in (0.0, 0.1):
+        population = private(seed=2, epsilon=20.0)
+        sides[share], _ = refined(replace(QUERIES, last_share=share), population, averages, lambda *_: None)
+        assert len(population.spends) == QUERIES.sweeps + (share > 0)
+    again = private_als.with_biases_at_last(
+        replace(QUERIES, last_share=0.1), private(seed=3, epsilon=20.0), averages, sides[0.0]
+    )
+    np.testing.assert_array_equal(again.factors, sides[0.0].factors)
+    assert (again.of_bias < sides[0.0].of_bias).all()
+    np.testing.assert_allclose(again.unknown - again.of_bias, sides[0.0].unknown - sides[0.0].of_bias, atol=1e-12)
+    assert (sides[0.1].of_bias <= sides[0.1].unknown).all()
+
+
+def test_what_is_lost_to_a_wrong_bias_comes_back_at_last():
+    """Items half a point too high or too low before, without noise: most of that is found."""
+    population = dc.NoPrivacy(dc.synthetic(users=600, items=40, ratings=12_000, seed=3))
+    averages = ask_for_averages(QUERIES, population)
+    side, _ = refined(QUERIES, population, averages, lambda *_: None)
+    wrong = np.where(np.arange(40) % 2, 0.5, -0.5).astype(np.float32)
+    unsure = replace(side, base=side.base + wrong, of_bias=np.full(40, 0.25), unknown=np.full(40, 0.25))
+    found = private_als.with_biases_at_last(replace(QUERIES, last_share=0.1), population, averages, unsure)
+    assert np.abs(found.base - side.base).mean() < 0.5 * np.abs(wrong).mean()
 
 
 @pytest.mark.parametrize(

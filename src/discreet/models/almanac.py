@@ -199,8 +199,9 @@ class Almanac:
             base, unknown, factors = side.base, side.unknown, side.factors
             counts = seen.counts_with(said, averages)
         averages = replace(averages, base=base, unknown=unknown, counts=counts)
-        at_home = averages.at_home(features, factors, population.catalogue.scale.width)
-        scales = asked_scales(at_home, census.size, population, 0 if purpose == "ranking" else plan.scales_share)
+        wider, share = seen.prior_scales(features), 0 if purpose == "ranking" else plan.scales_share
+        at_home = averages.at_home(features, factors, population.catalogue.scale.width, wider)
+        scales = asked_scales(at_home, census.size, population, share, wider)
         progress(2, 3, "what own fits leave")
         rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
         if tried is not None:

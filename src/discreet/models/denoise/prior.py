@@ -235,7 +235,8 @@ def _evidence(
         rows, target = line * (counts / np.sqrt(variance))[:, None], sums / np.sqrt(variance)
         gram, moment = rows.T @ rows + np.diag(1 / spread_of_line**2), rows.T @ target
         fitted = moment @ np.linalg.solve(gram, moment)
-        found.append(-0.5 * (target @ target - fitted + np.log(variance).sum() + np.linalg.slogdet(gram)[1]))
+        unlikely = (np.log(spread / width / BIASES.likely_spread) / BIASES.of_log_spread) ** 2
+        found.append(-0.5 * (target @ target - fitted + np.log(variance).sum() + np.linalg.slogdet(gram)[1] + unlikely))
     top = max(found)
     return float(top + np.log(np.exp(np.array(found) - top).sum()))
 

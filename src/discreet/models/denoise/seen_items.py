@@ -1,12 +1,18 @@
-"""Item sums that are asked for in several looks, averaged; and what they say of the items."""
+"""Item sums that are asked for in several looks, averaged; and what they say of the items.
+
+What noise hides of the line on which biases lie (:mod:`~discreet.models.denoise.item_biases`) is no error of single
+items: it lifts all items of a feature alike, and a user's own regression makes up for it. So it is taken off the
+variances of items, and makes priors at home wider instead.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from discreet.models.denoise.item_biases import denoised, posterior_counts
-from discreet.models.denoise.private_als import Averages, NoisyCounts
+from discreet.models.denoise.item_biases import NoisyCounts, UnknownLine, denoised, posterior_counts
+from discreet.models.denoise.private_als import Averages
+from discreet.models.home.user_regression import CONSTANTS as AT_HOME
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.populations.population import Population
 from discreet.types import Doubles, Floats, Indices
@@ -63,7 +69,18 @@ class SeenItems:
         counts, bias, unknown = denoised(self.sums, noisy_counts, noisy_sums, self.deviation, features)
         scale = self.sums.scale
         base = np.clip(self.sums.base + bias, scale.low, scale.high).astype(np.float32)
+        unknown = np.maximum(unknown - self._unknown_line(features).of_items, 0.0)
         return Averages(base, unknown, counts / self.sums.typical_weight, self.listed(most))
+
+    def prior_scales(self, features: Floats) -> Floats:
+        """How much wider priors at home are for what is hidden of the line: it adds to what differs between users."""
+        line = self._unknown_line(features)
+        usual = np.array([AT_HOME.user_bias, AT_HOME.feature_weight]) * self.sums.scale.width
+        return np.asarray([*np.sqrt(1 + np.array([line.level, line.slope]) / usual**2), 1.0], dtype=np.float32)
+
+    def _unknown_line(self, features: Floats) -> UnknownLine:
+        noisy_counts, noisy_sums = self.answer
+        return UnknownLine.of(self.sums, noisy_counts, noisy_sums, self.deviation, features)
 
     def listed(self, most: int) -> Indices:
         """The most rated items, by the noisy counts."""

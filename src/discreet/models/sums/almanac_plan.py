@@ -12,8 +12,8 @@ pays. With n_i the denoised counts of items:
 
     the same again    S < 4: item sums with all that is left
     sweeps            S ≥ 4: what everyone's own fit leaves of the item biases, which spreads less than ratings do; from
-                      S ≥ 25 with factors, S/15 of them, at most 8, or 16 where S ≥ 500
-                      (:mod:`~discreet.models.denoise.private_als`)
+                      S ≥ 25 with factors, S/15 of them, at most 8, or 16 where S ≥ 500, and at last the biases once
+                      more (:mod:`~discreet.models.denoise.private_als`)
     pairs             for rankings, co-occurrence among the K most rated items: as many as have 80% of the ratings, or
                       fewer where R would fall below 35; none if these have less than 40% of the ratings, or users fewer
                       than 10. A part is asked for first: if no pattern but popularity stands out in it, no more is
@@ -86,14 +86,22 @@ class _Constants:
     """From there on."""
     ratings_of_a_factor: float = 3.0
     """A user must have so many ratings for each factor, on average."""
+    biases_at_last: float = 0.12
+    """For item biases alone, after sweeps with factors; .1 to .2 did the same."""
     again_beside_sweeps: float = 0.15
     """For item sums again, where sweeps have no factors."""
     sweeps: int = 2
     """Without factors, if the release is for ratings."""
-    sweeps_with_factors: int = 8
+    sweeps_with_factors: int = 12
     """If it is for ratings."""
-    sweeps_with_factors_beside_pairs: int = 4
+    sweeps_with_factors_beside_pairs: int = 8
     """If it is for both."""
+    many_users: float = 100_000
+    """From so many users on there are fewer sweeps, as each takes long: two thirds as many, and half beside pairs."""
+    sweeps_of_many_users: int = 8
+    """With factors, if it is for ratings."""
+    sweeps_of_many_users_beside_pairs: int = 4
+    """The same if it is for both."""
     sweeps_with_many_factors: int = 4
     """If it is for ratings."""
     sweeps_with_many_factors_beside_pairs: int = 3
@@ -139,12 +147,16 @@ CONSTANTS = _Constants()
 
 @dataclass(frozen=True)
 class Sweeps:
-    """How what is left of the budget is spent on sweeps; ``relative_weight`` is that of counts, None for the usual."""
+    """How what is left of the budget is spent on sweeps; ``relative_weight`` is that of counts, None for the usual.
+
+    ``last`` is the part of ``share`` that goes to item biases after the sweeps.
+    """
 
     factors: int
     sweeps: int
     share: float
     relative_weight: float | None = None
+    last: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -186,7 +198,8 @@ def next_looks(
         return NextLooks(left, None, pairs, items, sums_again)
     factors = factors_for(clearness, census)
     if factors:
-        return NextLooks(0.0, Sweeps(factors, sweeps_with(factors, purpose), left), pairs, items)
+        sweeps = Sweeps(factors, sweeps_with(factors, purpose, census), left, last=CONSTANTS.biases_at_last)
+        return NextLooks(0.0, sweeps, pairs, items)
     again = 0.0 if items else CONSTANTS.again_beside_sweeps
     sweeps = Sweeps(0, CONSTANTS.sweeps, left - again)
     if purpose == "both":
@@ -219,12 +232,16 @@ def factors_for(clearness: float, census: Census) -> int:
     return min(round(clearness / CONSTANTS.ratio_of_a_factor), most)
 
 
-def sweeps_with(factors: int, purpose: Purpose) -> int:
+def sweeps_with(factors: int, purpose: Purpose, census: Census) -> int:
     """How many sweeps so many factors get."""
-    if factors > CONSTANTS.most_factors:
-        beside = CONSTANTS.sweeps_with_many_factors_beside_pairs
-        return beside if purpose == "both" else CONSTANTS.sweeps_with_many_factors
-    return CONSTANTS.sweeps_with_factors_beside_pairs if purpose == "both" else CONSTANTS.sweeps_with_factors
+    plan = CONSTANTS
+    if factors > plan.most_factors:
+        alone, beside = plan.sweeps_with_many_factors, plan.sweeps_with_many_factors_beside_pairs
+    elif census.total >= plan.many_users:
+        alone, beside = plan.sweeps_of_many_users, plan.sweeps_of_many_users_beside_pairs
+    else:
+        alone, beside = plan.sweeps_with_factors, plan.sweeps_with_factors_beside_pairs
+    return beside if purpose == "both" else alone
 
 
 def items_in_pairs(census: Census, counts: Doubles, population: Population, share: float) -> int:

@@ -128,13 +128,21 @@ class PriorLosses:
 
 
 def asked_scales(
-    known: UserRegression, size: tuple[float, float], population: Population, share: float
+    known: UserRegression,
+    size: tuple[float, float],
+    population: Population,
+    share: float,
+    scales: Floats | None = None,
 ) -> dict[str, AnyArray]:
-    """The released array, by one look; none without a share. ``size`` is how many users and ratings there are."""
+    """The released array, by one look; none without a share. ``size`` is how many users and ratings there are.
+
+    ``scales`` are those that the regression has already, if any.
+    """
     if share <= 0:
         return {}
     asked = PriorLosses.of(known, *size, population.unit).contribution
-    return {"prior_scales": scales_of(population.sum(asked, share), population.deviation(asked, share))}
+    found = scales_of(population.sum(asked, share), population.deviation(asked, share))
+    return {"prior_scales": found if scales is None else found * scales}
 
 
 def scales_of(answer: AnyArray, deviation: float) -> Floats:
