@@ -6,7 +6,7 @@ import pytest
 import discreet as dc
 from discreet.data.prior import ItemPrior
 from discreet.evaluation.measuring import measure
-from discreet.models.denoise.prior import Seen, averaged_with, counts_with, kind_of
+from discreet.models.denoise.prior import Seen, averaged_with, counts_with
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.releases.priors import matches, prior_of, with_prior
 
@@ -86,11 +86,26 @@ def prior_with(ratings, seen, asked):
     arrays = dict(release.arrays) | {
         "noisy_sums": seen.answer.astype(np.float32),
         "sums_noise": seen.noise.astype(np.float32),
-        "sums_kind": kind_of(asked),
+        "sums_kind": asked.kind,
     }
     return prior_of(
         dc.Release(release.model, arrays, release.catalogue, dc.Guarantee.none("made up")), ratings.catalogue
     )
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_nights_that_hide_single_ratings_are_averaged_too(worlds, epsilon):
+    """How sums are weighed and clipped there goes by a noisy answer, which is another one every night."""
+    _, ours = worlds
+    nights, prior = [], None
+    for seed in (1, 2, 3):
+        known = ours if prior is None else with_prior(ours, prior)
+        server = dc.TrustedServer(known, dc.Ledger(epsilon, 1e-6, dc.Rating()), randomness=dc.Randomness(seed))
+        prior = dc.Almanac(purpose="ratings").fit(server)
+        nights.append(prior.arrays)
+    assert len({tuple(night["sums_kind"].tolist()) for night in nights}) == 1
+    noise = [float(night["sums_noise"].mean()) for night in nights]
+    assert noise[1] < 0.8 * noise[0] and noise[2] < 0.9 * noise[1]
 
 
 def test_popularity_of_a_prior_is_believed_as_far_as_counts_agree():

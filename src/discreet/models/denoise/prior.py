@@ -24,11 +24,9 @@ import numpy as np
 from discreet.data.prior import ItemPrior
 from discreet.models.denoise.item_biases import CONSTANTS as BIASES
 from discreet.models.denoise.item_biases import posterior_biases, posterior_counts
-from discreet.models.sums.item_statistics import ItemStatistics, Scaling
+from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.populations.population import Population
 from discreet.types import AnyArray, Doubles, Floats
-
-KINDS: tuple[Scaling, ...] = ("rating", "user, l2", "user, l1")
 
 
 @dataclass(frozen=True)
@@ -87,13 +85,8 @@ def informed(
     return arrays | {
         "noisy_sums": seen.answer.astype(np.float32),
         "sums_noise": seen.noise.astype(np.float32),
-        "sums_kind": kind_of(asked),
+        "sums_kind": asked.kind,
     }
-
-
-def kind_of(asked: ItemStatistics) -> Floats:
-    """How users, and half a width of sums beside counts, are weighted: only sums of one kind can be averaged."""
-    return np.array([KINDS.index(asked.scaling), asked.relative_weight / asked.clip], dtype=np.float32)
 
 
 def _with_prior(
@@ -142,7 +135,7 @@ def averaged_with(seen: Seen, prior: ItemPrior, asked: ItemStatistics) -> Seen |
     """
     if prior.sums is None or prior.sums_noise is None or prior.sums_kind is None:
         return None
-    if not np.array_equal(prior.sums_kind, kind_of(asked)):
+    if not np.array_equal(prior.sums_kind, asked.kind):
         return None
     here = prior.matched
     variance, before = seen.noise[here] ** 2, prior.sums_noise[here] ** 2

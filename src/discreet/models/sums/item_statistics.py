@@ -30,7 +30,7 @@ stay within ``FLOAT_MARGIN`` of the populations.
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -51,6 +51,7 @@ from discreet.privacy.unit import Bound, Unit
 from discreet.types import AnyArray, Doubles, Floats
 
 Scaling = Literal["rating", "user, l2", "user, l1"]
+SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
 MANY = 1 << 18
 """Ratings from which on a compiled kernel is worth loading."""
 
@@ -121,6 +122,11 @@ class ItemStatistics:
         if self.scaling == "rating":
             return 1.0
         return math.sqrt(1 + relative_weight**2 * CONSTANTS.mean_square)
+
+    @property
+    def kind(self) -> Floats:
+        """How users, and sums beside counts, are weighted, and the clip: only sums of one kind can be averaged."""
+        return np.array([SCALINGS.index(self.scaling), self.relative_weight, self.clip], dtype=np.float32)
 
     @property
     def points(self) -> float:

@@ -12,7 +12,8 @@ noise, they are not asked about priors.
 What item sums are depends on x = Σ_u √(n_u − 1) / items, in deviations of the noise on a count: about how clearly an
 average item is seen. Where x is small, noise hides most items and what counts tell of them is worth more, so sums weigh
 less beside counts; and residuals are clipped more tightly than they spread, which makes noise on sums as much smaller
-and loses little. Where x is large residuals are clipped at half the width of the scale, and sums weigh most.
+and loses little. Where x is large residuals are clipped at half the width of the scale, and sums weigh most. Where a
+prior has sums with nearly the same weight and clip, those are taken, so that the sums of several nights average.
 
 With n_i the denoised counts of items:
 
@@ -43,10 +44,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.data.prior import ItemPrior
 from discreet.models.sums.almanac_plan import CONSTANTS as PLAN
 from discreet.models.sums.almanac_plan import Purpose
 from discreet.models.sums.census import trace_of_users
-from discreet.models.sums.item_statistics import ItemStatistics
+from discreet.models.sums.item_statistics import SCALINGS, ItemStatistics
 from discreet.models.sums.pair_sums import PairSums
 from discreet.populations.population import Population
 from discreet.types import Doubles, Floats, Indices
@@ -87,6 +89,8 @@ class _Constants:
     """The same for x = 1."""
     power_of_density: float = 0.4
     """How it grows with x."""
+    nearly: float = 1.25
+    """By what factor weight and clip may differ from those of a prior, to be taken from there."""
     again_beside_pairs: float = 0.25
     """For item sums again, at least, where pairs are asked for."""
     cost: float = 4e-4
@@ -176,7 +180,19 @@ def item_sums(population: Population, purpose: Purpose, trace: float) -> ItemSta
     least, most = CONSTANTS.sums_for_ratings
     weight = float(np.clip(wanted, least, CONSTANTS.sums_for_both if purpose == "both" else most))
     clip = min(CONSTANTS.clip_of_sums * math.sqrt(max(density / CONSTANTS.density_of_clip, 1.0)), 1.0)
+    weight, clip = as_in_prior(weight, clip, population.catalogue.prior)
     return replace(about, relative_weight=weight, clip=clip, kept=kept_by(clip))
+
+
+def as_in_prior(weight: float, clip: float, prior: ItemPrior | None) -> tuple[float, float]:
+    """Weight and clip of the sums of a prior, if these are nearly the same: then last night's sums can be averaged."""
+    if prior is None or prior.sums_kind is None or prior.sums_kind.shape != (3,):
+        return weight, clip
+    scaling, known_weight, known_clip = map(float, prior.sums_kind)
+    nearly = CONSTANTS.nearly
+    near = 1 / nearly <= known_weight / weight <= nearly and 1 / nearly <= known_clip / clip <= nearly
+    same = near and known_clip <= 1 and scaling == SCALINGS.index("rating")
+    return (known_weight, known_clip) if same else (weight, clip)
 
 
 def kept_by(clip: float) -> float:
