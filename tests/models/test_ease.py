@@ -3,6 +3,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InputError
+from discreet.kernels.weights_of_others import weights_by_torch
 from discreet.models import ease, svd
 
 RATINGS = dc.synthetic(users=80, items=40, ratings=1500, seed=5)
@@ -48,6 +49,15 @@ def test_a_catalogue_that_is_too_large_is_refused(monkeypatch, kind):
 def test_pair_counts_add_up():
     asked = ease.pair_counts(40)
     np.testing.assert_array_equal(asked.total(RATINGS), dense(RATINGS).T @ dense(RATINGS))
+
+
+def test_torch_finds_the_same_weights():
+    pytest.importorskip("torch")
+    gram = dense(RATINGS).T @ dense(RATINGS)
+    wanted = ease.weights_of_others(gram, 20.0)
+    np.testing.assert_allclose(weights_by_torch(gram, 20.0, "cpu"), wanted, rtol=1e-5, atol=1e-7)
+    with pytest.raises(InputError, match="positive definite"):
+        weights_by_torch(-10 * np.eye(3), 1.0, "cpu")
 
 
 def test_settings_are_checked():

@@ -214,13 +214,10 @@ class UnknownLine:
     slope: float
 
     @classmethod
-    def of(
-        cls, asked: ItemStatistics, weights: Doubles, sums: Doubles, noise: float, features: Floats
-    ) -> "UnknownLine":
-        """From a noisy answer."""
-        counts, points = posterior_counts(weights, noise), asked.points
+    def of(cls, asked: ItemStatistics, counts: Doubles, sums: Doubles, noise: float, features: Floats) -> "UnknownLine":
+        """From posterior counts and noisy sums."""
         of_asked = asked.typical_weight, features, asked.scale.width, noise
-        line, fits = _likely_fits(counts, sums * points, noise * points, *of_asked, None)
+        line, fits = _likely_fits(counts, sums * asked.points, noise * asked.points, *of_asked, None)
         middle = counts @ line / max(counts.sum(), 1e-9)
         covariance = np.sum([likely * np.linalg.inv(fit.gram) for likely, fit in fits], axis=0)
         of_items = np.sum([likely * fit.of_line(line, counts) for likely, fit in fits], axis=0)

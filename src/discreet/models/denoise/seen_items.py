@@ -6,11 +6,12 @@ variances of items, and makes priors at home wider instead.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from discreet.models.denoise.item_biases import NoisyCounts, UnknownLine, denoised, posterior_counts
+from discreet.models.denoise.item_biases import NoisyCounts, UnknownLine, posterior_biases, posterior_counts
 from discreet.models.denoise.private_als import Averages
 from discreet.models.home.user_regression import CONSTANTS as AT_HOME
 from discreet.models.sums.item_statistics import ItemStatistics
@@ -65,9 +66,10 @@ class SeenItems:
 
     def averages(self, features: Floats, most: int) -> Averages:
         """What it says of every item, of which the ``most`` most rated are listed."""
-        noisy_counts, noisy_sums = self.answer
-        counts, bias, unknown = denoised(self.sums, noisy_counts, noisy_sums, self.deviation, features)
-        scale = self.sums.scale
+        asked, scale, counts = self.sums, self.sums.scale, self._counts
+        sums, noise = self.answer[1] * asked.points, self.deviation * asked.points
+        about = asked.typical_weight, features, scale.width, self.deviation
+        bias, unknown = posterior_biases(counts, sums, noise, *about)
         base = np.clip(self.sums.base + bias, scale.low, scale.high).astype(np.float32)
         unknown = np.maximum(unknown - self._unknown_line(features).of_items, 0.0)
         return Averages(base, unknown, counts / self.sums.typical_weight, self.listed(most))
@@ -78,9 +80,12 @@ class SeenItems:
         usual = np.array([AT_HOME.user_bias, AT_HOME.feature_weight]) * self.sums.scale.width
         return np.asarray([*np.sqrt(1 + np.array([line.level, line.slope]) / usual**2), 1.0], dtype=np.float32)
 
+    @cached_property
+    def _counts(self) -> Doubles:
+        return posterior_counts(self.answer[0], self.deviation)
+
     def _unknown_line(self, features: Floats) -> UnknownLine:
-        noisy_counts, noisy_sums = self.answer
-        return UnknownLine.of(self.sums, noisy_counts, noisy_sums, self.deviation, features)
+        return UnknownLine.of(self.sums, self._counts, self.answer[1], self.deviation, features)
 
     def listed(self, most: int) -> Indices:
         """The most rated items, by the noisy counts."""

@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.models.denoise.co_occurrence import taste_factors
 from discreet.models.denoise.pair_factors import PairFactors
 from discreet.models.sums.almanac_plan import co_occurrence
-from discreet.models.sums.pair_sums import PairSums
+from discreet.models.sums.pair_sums import PairSums, weight_of_a_rating
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.types import Doubles, Indices
@@ -44,4 +45,7 @@ class SeenPairs:
 
     def patterns(self, counts: Doubles, weight: float, count_noise: float) -> int:
         """How many stand out, popularity among them."""
-        return int(self.factors(counts, weight, count_noise, MOST_PATTERNS).tastes.shape[1])
+        own, weights = counts[self.pairs.listed] * weight, self.pairs.matrices(self.answer)[1]
+        added = weight_of_a_rating(weights, own, self.pairs.weighting)
+        noise = self.pairs.deviations(self.deviation)[1]
+        return int(taste_factors(weights, own, noise, count_noise, added, MOST_PATTERNS)[0].shape[1])
