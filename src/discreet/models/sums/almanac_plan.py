@@ -112,13 +112,8 @@ class _Constants:
     """The part of what pairs get that is asked for first, to see whether patterns stand out."""
     least_patterns: int = 2
     """How many must, popularity among them; otherwise the rest goes elsewhere."""
-    pair_share: float = 0.4
-    """For pairs, if the release is for both."""
-    pair_share_if_clear: float = 0.28
-    """The same if S is at least ``clear_for_less``: with less for pairs RMSE was .001 to .003 better, and NDCG@100 .002
-    to .005 worse, on MovieLens 1M, FilmTrust and synthetic ratings."""
-    clear_for_less: float = 45.0
-    """The least S for which less is enough for pairs."""
+    pair_share: float = 0.38
+    """For pairs, if the release is for both: with less, RMSE is better and rankings are worse."""
     covered: float = 0.8
     """The share of ratings beyond which more items are not worth their noise."""
     least_covered: float = 0.4
@@ -191,8 +186,7 @@ def next_looks(
     sums_again = sums_beside_counts(purpose, clearness)
     if purpose == "ranking":
         return NextLooks(0.0, None, left, items) if items else NextLooks(left, None, 0.0, 0, sums_again)
-    less = clearness >= CONSTANTS.clear_for_less
-    pairs = 0.0 if not items else CONSTANTS.pair_share_if_clear if less else CONSTANTS.pair_share
+    pairs = CONSTANTS.pair_share if items else 0.0
     left -= pairs
     if clearness < CONSTANTS.clear:
         return NextLooks(left, None, pairs, items, sums_again)
