@@ -10,6 +10,7 @@ SUMS = "how often each item was rated, and its ratings' sum"
 PAIRS = "products of pairs of items, and their weights"
 USERS = "how many users rated how much"
 USERS_BY_RATINGS = "how many pairs users rate"
+LEVEL = "how far ratings lie from what is expected"
 PRIORS = "how well users' own ratings foresee each other"
 
 
@@ -19,7 +20,7 @@ PRIORS = "how well users' own ratings foresee each other"
         (["--epsilon", "1", "--unit", "user"], [USERS, SUMS, SUMS, PRIORS]),
         (["--epsilon", "1", "--unit", "user", "--set", "pair_share=0.5"], [SUMS, PAIRS]),
         (["--epsilon", "1"], [SUMS]),
-        (["--epsilon", "4", "--delta", "1e-6"], [USERS_BY_RATINGS, SUMS, SUMS, PRIORS, PAIRS]),
+        (["--epsilon", "4", "--delta", "1e-6"], [USERS_BY_RATINGS, SUMS, SUMS, LEVEL, PRIORS, PAIRS]),
     ],
 )
 def test_fit_books_every_look_and_recommends(discreet, tmp_path, options, looks):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.models.denoise.item_weights import CONSTANTS, item_weights
+from discreet.models.denoise.item_weights import CONSTANTS, item_weights, released_width
 from discreet.models.home.conditional_logit import CONSTANTS as LOGIT
 from discreet.models.home.conditional_logit import InteractionModel
 from discreet.models.home.spoken_for import SpokenFor
@@ -107,7 +107,7 @@ def test_half_of_what_is_expected_is_said_by_the_own_items() -> None:
 def test_a_release_says_which_items_speak_for_which(tmp_path) -> None:
     ratings = dc.synthetic(users=400, items=150, ratings=16_000, seed=2)
     release = dc.Almanac().fit(dc.NoPrivacy(ratings))
-    assert release.arrays["neighbour_weights"].shape == (150, CONSTANTS.width)
+    assert release.arrays["neighbour_weights"].shape == (150, released_width(150))
     assert release.arrays["neighbour_weights"].any(axis=1).mean() > 0.9
     release.save(tmp_path / "kept")
     again = dc.Release.load(tmp_path / "kept")
@@ -121,4 +121,4 @@ def test_more_items_than_pairs_are_asked_for() -> None:
     ledger = dc.Ledger(epsilon=30.0, delta=1e-6)
     release = dc.Almanac(items=80, pair_share=0.7).fit(dc.TrustedServer(ratings, ledger))
     assert release.arrays["neighbour_weights"].any(axis=1).sum() == 80
-    assert release.arrays["neighbours"].shape == (150, CONSTANTS.width)
+    assert release.arrays["neighbours"].shape == (150, released_width(150))

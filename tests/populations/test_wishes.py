@@ -15,7 +15,7 @@ from discreet.fitting.private_forms import has_private_form
 from discreet.names import every_model
 from discreet.populations.rehearsal import follow, rehearse
 from discreet.privacy.levels import Offer, group_of, sampled_levels
-from discreet.releases.contract import needs_raw_ratings
+from discreet.releases.contract import ChoosingModel, needs_raw_ratings
 from discreet.releases.promises import level_of
 
 RATINGS = dc.synthetic(users=120, items=25, ratings=1500, seed=1)
@@ -24,7 +24,9 @@ SOME = dc.Wishes.by_rule(lambda part: np.where(part.item_index % 2 == 0, 0.1, 1.
 
 
 def planned(model, population):
-    follow(rehearse(model, population), population)
+    """As a fit that is paid for: what is decided on the way is not planned, but stays within the limit."""
+    if not (isinstance(model, ChoosingModel) and model.chooses_on_the_way(population)):
+        follow(rehearse(model, population), population)
     return model.fit(population)
 
 
@@ -372,3 +374,17 @@ def test_the_release_holds_no_wish(tmp_path):
     for card in cards:
         card.pop("arrays_sha256")
     assert cards[0] == cards[1]
+
+
+@pytest.mark.parametrize("unit", [dc.Rating(), dc.User()], ids=["rating", "user"])
+@pytest.mark.parametrize("of", ["user", "rating"])
+def test_an_account_pays_for_looks_that_are_chosen_on_the_way(of, unit, tmp_path):
+    """All that the ledger allows counts for the account, and is no more than levels below it allow."""
+    budget = dc.Budget(tmp_path / "budget.sqlite")
+    budget.declare("films", epsilon=2.0, delta=1e-5, unit=unit)
+    wishes = dc.populations.Groups(of=of).wishes()
+    ledger = dc.Ledger(1.0, 1e-6, unit)
+    population = dc.TrustedServer(RATINGS, ledger, wishes=wishes, account="films", budget=budget)
+    release = dc.spend_and_release(dc.Almanac(), population, tmp_path / "release")
+    assert all(level.loss.epsilon <= level.offered * (1 + 1e-9) for level in release.guarantee.levels)
+    assert 1.0 - 1e-6 <= budget.account("films").remaining < 2.0

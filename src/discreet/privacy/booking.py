@@ -98,7 +98,8 @@ class Booking:
         so that a fit does not stop halfway.
         """
         whole = Spend(what=first.what, mechanism="pure", norm="l1", sensitivity=ledger.epsilon, scale=1.0)
-        self.budget.account(self.account).total_with(_ledger_of(ledger, whole), purpose)
+        without_levels = Ledger(ledger.epsilon, ledger.delta, ledger.unit)  # an account pays for the most telling one
+        self.budget.account(self.account).total_with(_ledger_of(without_levels, whole), purpose)
         line = self.reserve(_ledger_of(ledger, first), purpose, **run)
         self._staged = True
         return line

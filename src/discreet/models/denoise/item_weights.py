@@ -38,6 +38,8 @@ class _Constants:
     """How many weights of an item are released: with half as many, half of the gain is lost where noise is small."""
     least_width: int = 16
     """The same in a very large catalogue."""
+    one_in: int = 6
+    """The same in a small one: a sixth of all items."""
     cells: int = 2_000_000
     """About how many weights are released of all items: 16 MB with the positions."""
 
@@ -52,9 +54,9 @@ def released_width(size: int) -> int:
     """How many weights of an item are released, of a catalogue with so many items.
 
     >>> [released_width(size) for size in (10, 1_000, 40_000, 10**6)]
-    [9, 100, 50, 16]
+    [1, 100, 50, 16]
     """
-    return min(max(CONSTANTS.cells // size, CONSTANTS.least_width), CONSTANTS.width, size - 1)
+    return min(max(CONSTANTS.cells // size, CONSTANTS.least_width), CONSTANTS.width, size // CONSTANTS.one_in)
 
 
 def item_weights(
