@@ -124,9 +124,9 @@ class _Constants:
     """The part of R that noise takes in any case."""
     power_of_ratio: float = 0.6
     """How much the rest of R counts beside q."""
-    clip: float = 0.25
+    clip: float = 0.2
     """Where residuals are clipped in products, in widths of the scale."""
-    relative_weight_for_ratings: float = 0.1
+    relative_weight_for_ratings: float = 0.05
     """κ² of :mod:`~discreet.models.sums.pair_sums`: the weight of counts relative to products."""
     relative_weight_for_both: float = 1.0
     """The same if the release is for both."""
