@@ -15,7 +15,7 @@ from discreet.errors import InputError
 from discreet.fitting.fit_on import fit_on
 from discreet.models.denoise import item_biases
 from discreet.models.denoise.item_biases import CONSTANTS, UnknownLine, denoised, posterior_biases, posterior_counts
-from discreet.models.denoise.level import Level, levelled
+from discreet.models.denoise.level import RatingLevel, levelled
 from discreet.models.denoise.private_als import Averages
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.home.user_regression import UserRegression
@@ -77,7 +77,7 @@ def test_no_unit_moves_item_sums_beyond_their_bound(base, scaling, neighbours):
 def test_no_rating_moves_clipped_item_sums_or_the_level_beyond_their_bounds(neighbours):
     base = np.array([3, 3, 3.5], dtype=np.float32)
     clipped = ItemStatistics(base, SCALE, "rating", clip=0.3, kept=0.5).contribution
-    for contribution in (clipped, Level(base, SCALE).contribution):
+    for contribution in (clipped, RatingLevel(base, SCALE).contribution):
         found = dc.audit.check_sensitivity(contribution, catalogue_of(3), [1, 3, 4, 5], users=1, neighbours=neighbours)
         assert all(measured.exhaustive and measured.pairs > 50 for measured in found)
 

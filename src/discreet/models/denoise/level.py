@@ -31,7 +31,7 @@ SPREAD = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class RatingLevel:
     """What is asked for: the sum of all residuals about ``base``, for a population that hides single ratings."""
 
     base: Floats
@@ -55,7 +55,7 @@ def levelled(seen: SeenItems, averages: Averages, population: Population, share:
     if share <= 0:
         return seen, averages
     scale = population.catalogue.scale
-    asked = Level(averages.base, scale).contribution
+    asked = RatingLevel(averages.base, scale).contribution
     ratings = max(float(averages.counts.sum()), 1.0)
     noise = population.deviation(asked, share) / ratings
     shift = float(population.sum(asked, share)[0]) / ratings * SPREAD**2 / (SPREAD**2 + noise**2)
