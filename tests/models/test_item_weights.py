@@ -1,4 +1,4 @@
-"""Which items speak for which, from noisy co-occurrence counts; and what rankings make of it at home."""
+"""Item-item weights from noisy co-occurrence counts; and what rankings make of them at home."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import discreet as dc
 from discreet.models.denoise.item_weights import CONSTANTS, item_weights, released_width
 from discreet.models.home.conditional_logit import CONSTANTS as LOGIT
 from discreet.models.home.conditional_logit import InteractionModel
-from discreet.models.home.spoken_for import SpokenFor
+from discreet.models.home.neighbour_weights import NeighbourWeights
 from discreet.types import AnyArray
 
 
@@ -53,11 +53,14 @@ def test_the_largest_weights_are_kept_in_the_order_of_items() -> None:
         np.testing.assert_array_equal(neighbours[item], np.sort(every[item][np.abs(all_weights[item]) >= least]))
 
 
-def test_without_a_pattern_nothing_is_said() -> None:
+def test_without_a_pattern_all_weights_are_0() -> None:
     weights, tastes, counts = seen(0.0)
     found = item_weights(weights, tastes[:, :1], counts, 0.0, 0.1, 29)[1]
     assert found.shape == (30, 29) and not found.any(), "of the same shape as if there were one"
     assert item_weights(weights[:1, :1], tastes[:1], counts[:1], 0.0, 0.1, 0)[0].shape == (1, 0)
+    alone = np.zeros_like(tastes)
+    alone[0] = 1  # one item with factors, so that they explain no pair
+    assert np.isfinite(item_weights(weights, alone, counts, 0.0, 0.1, 29)[1]).all()
 
 
 def test_noise_that_leaves_no_inverse_gets_a_larger_ridge() -> None:
@@ -66,7 +69,7 @@ def test_noise_that_leaves_no_inverse_gets_a_larger_ridge() -> None:
     assert np.isfinite(found).all() and found.any()
 
 
-def with_lists() -> tuple[dc.Ratings, AnyArray, AnyArray, SpokenFor]:
+def with_lists() -> tuple[dc.Ratings, AnyArray, AnyArray, NeighbourWeights]:
     ratings = dc.synthetic(users=40, items=60, ratings=900, seed=3)
     rng = np.random.default_rng(2)
     counts = np.bincount(ratings.item_index, minlength=60).astype(np.float32)
@@ -77,10 +80,10 @@ def with_lists() -> tuple[dc.Ratings, AnyArray, AnyArray, SpokenFor]:
     for row in rows:
         neighbours[row] = np.sort(rng.choice(np.setdiff1d(rows, row), 7, replace=False))
         weights[row] = rng.normal(0.05, 0.1, 7)
-    return ratings, counts, factors, SpokenFor(neighbours, weights)
+    return ratings, counts, factors, NeighbourWeights(neighbours, weights)
 
 
-def test_half_of_what_is_expected_is_said_by_the_own_items() -> None:
+def test_half_of_what_is_expected_comes_from_the_weights() -> None:
     ratings, counts, factors, lists = with_lists()
     alone = np.exp(InteractionModel.of(counts, factors).log_expectations(ratings))
     model = InteractionModel.of(counts, factors, lists)
@@ -94,8 +97,8 @@ def test_half_of_what_is_expected_is_said_by_the_own_items() -> None:
         marks = np.zeros(60)
         marks[ratings.history_at(u).items] = 1
         popular = marks.sum() * model.share
-        said = np.where(rows, np.maximum(marks @ matrix, 0), popular) + LOGIT.popularity_floor * popular
-        expected = (alone[u] + said * alone[u].sum() / said.sum()) / 2
+        by_weights = np.where(rows, np.maximum(marks @ matrix, 0), popular) + LOGIT.popularity_floor * popular
+        expected = (alone[u] + by_weights * alone[u].sum() / by_weights.sum()) / 2
         np.testing.assert_allclose(found[u], np.log(expected), rtol=1e-3, atol=1e-3)
     one = ratings.select_users(np.array([7]))  # by plain numpy, without a compiled kernel
     np.testing.assert_allclose(model.log_expectations(one)[0], found[7], rtol=1e-4, atol=1e-4)
@@ -104,7 +107,7 @@ def test_half_of_what_is_expected_is_said_by_the_own_items() -> None:
     np.testing.assert_allclose(model.log_expectations(nobody)[-1], popular, rtol=1e-4, atol=1e-4)
 
 
-def test_a_release_says_which_items_speak_for_which(tmp_path) -> None:
+def test_a_release_has_item_item_weights(tmp_path) -> None:
     ratings = dc.synthetic(users=400, items=150, ratings=16_000, seed=2)
     release = dc.Almanac().fit(dc.NoPrivacy(ratings))
     assert release.arrays["neighbour_weights"].shape == (150, released_width(150))

@@ -30,8 +30,8 @@ class LogitArrays:
         these; and the strength of each factor.
     features, precision
         Of the items, one row each; and of the prior of their coefficients.
-    spoken_for
-        Where each rated item's list starts, of which items it speaks, and how loud; None for no such lists.
+    neighbour_weights
+        Where each rated item's list starts, of which items it is a neighbour, and its weights; None for no such lists.
     interaction_variance, popularity_floor, steps
         Constants of the model, and how many Newton steps.
     """
@@ -46,7 +46,7 @@ class LogitArrays:
     interaction_variance: float
     popularity_floor: float
     steps: int
-    spoken_for: tuple[Offsets, Indices, Floats] | None = None
+    neighbour_weights: tuple[Offsets, Indices, Floats] | None = None
 
 
 class LogitOnDevice:
@@ -67,15 +67,17 @@ class LogitOnDevice:
         self.squares = self.features[:, self.upper] * self.features[:, self.lower]
         self.own = torch.zeros((self.items, len(arrays.strength)), device=device)
         self.own[self.rows] = self.inward[self.rows] * self.outward
-        self.said = None
-        if arrays.spoken_for is not None:
-            starts, items, weights = arrays.spoken_for
+        self.by_weights = None
+        if arrays.neighbour_weights is not None:
+            starts, items, weights = arrays.neighbour_weights
             place = np.full(self.items, -1)
             place[arrays.rows] = np.arange(len(arrays.rows))
             listed = place[items] >= 0
-            said = np.zeros((self.items, len(arrays.rows)), dtype=np.float32)
-            said[np.repeat(np.arange(self.items), np.diff(starts))[listed], place[items[listed]]] = weights[listed]
-            self.said = there(said)
+            by_weights = np.zeros((self.items, len(arrays.rows)), dtype=np.float32)
+            by_weights[np.repeat(np.arange(self.items), np.diff(starts))[listed], place[items[listed]]] = weights[
+                listed
+            ]
+            self.by_weights = there(by_weights)
 
     def scores(self, indptr: Offsets, items: Indices) -> tuple[Any, Any]:
         """log P of every item for every user of a block, and the positions of what they rated in it, as if flat."""
@@ -88,13 +90,13 @@ class LogitOnDevice:
         logs = torch.log((1 + arrays.popularity_floor) * own.clamp(min=1) * self.share)
         if len(arrays.strength):
             expected = self._above_0(torch, self._expected(torch, own, user, rated, indptr), own)
-            if self.said is not None:
-                said = self._above_0(torch, self._sums(torch, self.said, rated, indptr), own)
+            if self.by_weights is not None:
+                by_weights = self._above_0(torch, self._sums(torch, self.by_weights, rated, indptr), own)
                 others = (
                     (1 + arrays.popularity_floor) * own.clamp(min=1) * (1 - self.share[self.rows].sum()).clamp(min=0)
                 )
-                ratio = (expected.sum(dim=1, keepdim=True) + others) / (said.sum(dim=1, keepdim=True) + others)
-                expected = (expected + ratio * said) / 2
+                ratio = (expected.sum(dim=1, keepdim=True) + others) / (by_weights.sum(dim=1, keepdim=True) + others)
+                expected = (expected + ratio * by_weights) / 2
                 logs += torch.log((1 + ratio) / 2)
             logs[:, self.rows] = torch.log(expected)
         self._fit(torch, logs, own[:, 0], user, rated, indptr)

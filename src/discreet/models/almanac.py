@@ -21,7 +21,7 @@ The rest is post-processing and costs no privacy:
     item_factors   L, with A ≈ W ∘ (L Lᵀ): eigenvectors above the spectral threshold, refined by a weighted
                    factorisation (:mod:`~discreet.models.denoise.spectral`)
     taste_factors  factors of W: who rates what (:mod:`~discreet.models.denoise.co_occurrence`)
-    neighbours     which items speak for which, by the denoised W (:mod:`~discreet.models.denoise.item_weights`)
+    neighbours     item-item weights, EASE of the denoised W (:mod:`~discreet.models.denoise.item_weights`)
     counts         denoised counts; where there are pairs, improved by the first factor of W
     prior_scales   of the priors at home, relative to the usual ones
 
@@ -57,8 +57,8 @@ from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.denoise.seen_pairs import SeenPairs
 from discreet.models.home import methods
 from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
-from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, PRIOR_SCALES, SPEAKING, SUMS, UNKNOWN
-from discreet.models.home.spoken_for import SpokenFor
+from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, NEIGHBOUR_WEIGHTS, PRIOR_SCALES, SUMS, UNKNOWN
+from discreet.models.home.neighbour_weights import NeighbourWeights
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums import almanac_plan, rating_plan
 from discreet.models.sums.almanac_plan import PURPOSES, Purpose, next_looks
@@ -329,7 +329,7 @@ class Almanac:
             COUNTS,
             Array("item_factors", "float32", ("items", self.factors)),
             Array("taste_factors", "float32", ("items", "tastes")),
-            *(SPEAKING if "neighbours" in names else ()),
+            *(NEIGHBOUR_WEIGHTS if "neighbours" in names else ()),
             *((PRIOR_SCALES,) if "prior_scales" in names else ()),
             *(SUMS if "noisy_sums" in names else ()),
         )
@@ -359,7 +359,7 @@ class Prepared:
         arrays, catalogue = self.release.arrays, self.release.catalogue
         liked = (arrays["item_bias"] * (4 / catalogue.scale.width)).astype(np.float32)
         features = self.model._features(catalogue, ages=CONSTANTS.ages_for_ranking)
-        interactions = InteractionModel.of(arrays["counts"], arrays["taste_factors"], SpokenFor.of(arrays))
+        interactions = InteractionModel.of(arrays["counts"], arrays["taste_factors"], NeighbourWeights.of(arrays))
         return ConditionalLogit.of(interactions, liked, features)
 
     @cached_property

@@ -115,9 +115,9 @@ def _logit(
         scales[who.rows] = np.divide(above, below, out=np.zeros_like(above), where=below != 0)
         inward = outward * arrays.vector("rank.scales", scales)[who.rows, None]
         arrays.vector("rank.strength", who.strength)
-    if who.spoken_for is not None:
-        kept = _lists(who.spoken_for.neighbours, who.spoken_for.weights, arrays)[1]
-        who = replace(who, spoken_for=replace(who.spoken_for, weights=kept))
+    if who.neighbour_weights is not None:
+        kept = _lists(who.neighbour_weights.neighbours, who.neighbour_weights.weights, arrays)[1]
+        who = replace(who, neighbour_weights=replace(who.neighbour_weights, weights=kept))
     who = replace(who, inward=inward, outward=outward)
     return part, replace(found, interactions=who, covariates=fixed(tiles(covariates)))
 

@@ -3,8 +3,8 @@
     1. the count of each item                        (:mod:`~discreet.models.sums.item_statistics`, with c = 0)
     2. W_ij among the items used most, if noise leaves something of it      (:mod:`~discreet.models.sums.pair_sums`)
 
-Nothing is spent on sums of ratings. Counts are denoised, and W says who rates what and which items speak for which, as
-with ratings.
+Nothing is spent on sums of ratings. Counts are denoised, and W gives taste factors and item-item weights, as with
+ratings.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Which items speak for which: EASE from noisy co-occurrence counts. Post-processing, so it costs no privacy.
+"""Item-item weights: EASE from noisy co-occurrence counts. Post-processing, so it costs no privacy.
 
 Taste factors T keep of W, how many rated both of two items, what stands out of the noise. Single pairs of items that go
 together are lost in them. With L = T Tᵀ, scaled to W by least squares off the diagonal,
@@ -44,7 +44,7 @@ class _Constants:
     """About how many weights are released of all items: 16 MB with the positions."""
 
     most_items: int = 8192
-    """Of more items nothing is said: the inverse takes their square in doubles, half a GB here."""
+    """Of more items there are none: the inverse takes their square in doubles, half a GB here."""
 
 
 CONSTANTS = _Constants()
@@ -62,7 +62,7 @@ def released_width(size: int) -> int:
 def item_weights(
     weights: Floats, tastes: Floats, counts: Doubles, noise: float, weight_of_a_rating: float, width: int
 ) -> tuple[Indices, Floats]:
-    """For each listed item the positions of the listed items that speak most for it, and how much: items by width.
+    """For each listed item the positions of the listed items that weigh most for it, and their weights: items by width.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def item_weights(
     weight_of_a_rating
         The a above.
     width
-        How many speak for each.
+        How many for each.
     """
     size = len(counts)
     if tastes.shape[1] < 2 or width < 1 or weight_of_a_rating <= 0 or size > CONSTANTS.most_items:
@@ -85,7 +85,7 @@ def item_weights(
     explained = tastes.astype(np.float64) @ tastes.T.astype(np.float64)
     diagonal = np.diag(explained).copy()
     np.fill_diagonal(explained, 0)
-    scale = max(float(np.vdot(explained, weights)) / float(np.vdot(explained, explained)), 0.0)
+    scale = max(float(np.vdot(explained, weights)) / (float(np.vdot(explained, explained)) or 1.0), 0.0)
     kept = CONSTANTS.kept_with_noise if noise > 0 else CONSTANTS.kept
     gram = (1 - kept) * scale * explained + kept * weights
     np.fill_diagonal(gram, np.maximum(counts * weight_of_a_rating, scale * diagonal))

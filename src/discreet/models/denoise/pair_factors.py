@@ -36,7 +36,7 @@ USUAL_WIDTH = 64
 class PairFactors:
     """Of the listed items, a row each: factors of ratings in points of the scale, taste factors, and counts.
 
-    ``neighbours`` are the items that speak for each of them, by their positions in the catalogue, with their weights.
+    ``neighbours`` are the items that weigh most for each of them, by their positions in the catalogue.
     """
 
     factors: Floats
@@ -69,7 +69,7 @@ class PairFactors:
         added = weight_of_a_rating(weights, counts, pairs.weighting)
         tastes, known = taste_factors(weights, counts, weight_noise, count_noise, added, most_tastes)
         width = min(released_width(len(pairs.base)), len(counts) - 1)
-        places, speaking = item_weights(weights, tastes, counts, weight_noise, added, width)
+        places, of_neighbours = item_weights(weights, tastes, counts, weight_noise, added, width)
         factors = np.zeros((len(counts), 0), dtype=np.float32)
         if np.isfinite(pairs.clip):
             weights = denoised_weights(weights, counts, weight_noise, CONSTANTS.weight_factors)
@@ -77,7 +77,7 @@ class PairFactors:
             variance *= weight_of_a_rating(weights, counts, pairs.weighting)
             factors = denoised_factors(products, weights, noise, variance, CONSTANTS.factor_spread, most)
             factors = factors * np.float32(pairs.clip)
-        return cls(factors, tastes, known, pairs.listed[places], speaking)
+        return cls(factors, tastes, known, pairs.listed[places], of_neighbours)
 
     def arrays(self, size: int, rows: Indices, most: int, most_tastes: int) -> dict[str, AnyArray]:
         """What a release of ``size`` items holds, with zeros for those that are not listed.

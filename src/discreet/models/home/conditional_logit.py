@@ -8,8 +8,7 @@ factors T of who rates what (:mod:`~discreet.models.denoise.co_occurrence`; D is
     b  =  max(μ, 0) + n p / 10                              of a rated item without what its own x_i adds to μ
 
 μ is a Gaussian posterior mean: with few ratings it is near popularity, with many near the user's own taste. Where a
-release also says which items speak for which (B, :mod:`~discreet.models.denoise.item_weights`), half of b comes from
-there:
+release also has item-item weights (B, :mod:`~discreet.models.denoise.item_weights`), half of b comes from these:
 
     e  =  max(Bᵀx, 0) + n p / 10                            1.1 n p for an item without factors
     b  ←  (b + e Σb / Σe) / 2
@@ -39,7 +38,7 @@ from discreet.kernels.conditional_logit import fit_logit_rows, tiles
 from discreet.kernels.gpu_logit import LogitArrays, LogitOnDevice
 from discreet.models.home.fold_in import fixed, row_sums
 from discreet.models.home.item_scales import item_scales
-from discreet.models.home.spoken_for import SpokenFor
+from discreet.models.home.neighbour_weights import NeighbourWeights
 from discreet.types import AnyArray, Doubles, Floats, Indices
 
 
@@ -78,8 +77,8 @@ class InteractionModel:
         From x to a user's factors, and back; one row for each of these items.
     strength
         The eigenvalues of TᵀD²T.
-    spoken_for
-        B above; None where nothing is said of it.
+    neighbour_weights
+        B above; None where there is none.
     """
 
     share: Floats
@@ -88,10 +87,12 @@ class InteractionModel:
     inward: Floats
     outward: Floats
     strength: Floats
-    spoken_for: SpokenFor | None = None
+    neighbour_weights: NeighbourWeights | None = None
 
     @classmethod
-    def of(cls, counts: Floats, factors: Floats, spoken_for: SpokenFor | None = None) -> "InteractionModel":
+    def of(
+        cls, counts: Floats, factors: Floats, neighbour_weights: NeighbourWeights | None = None
+    ) -> "InteractionModel":
         """From the released counts, taste factors and weights of items."""
         share = np.maximum(counts, 0).astype(np.float64)
         share += CONSTANTS.least_popularity * share.mean() if share.any() else 1.0
@@ -112,7 +113,7 @@ class InteractionModel:
             (along * scales**2).astype(np.float32),
             along.astype(np.float32),
             strength[kept].astype(np.float32),
-            spoken_for,
+            neighbour_weights,
         )
 
     @cached_property
@@ -136,12 +137,12 @@ class InteractionModel:
             return np.asarray(logs), ratio
         start = self.share[self.rows]
         expected = self._above_0(self._expected(histories, lengths), lengths)
-        if self.spoken_for is not None:
-            said = self.spoken_for.sums(histories, np.ones(len(histories), dtype=np.float32))[:, self.rows]
-            said = self._above_0(said, lengths)
+        if self.neighbour_weights is not None:
+            by_weights = self.neighbour_weights.sums(histories, np.ones(len(histories), dtype=np.float32))[:, self.rows]
+            by_weights = self._above_0(by_weights, lengths)
             others = (1 + CONSTANTS.popularity_floor) * np.maximum(lengths, 1) * np.maximum(1 - start.sum(), 0)
-            ratio = (expected.sum(axis=1) + others) / (said.sum(axis=1) + others)
-            expected = (expected + ratio[:, None] * said) / 2
+            ratio = (expected.sum(axis=1) + others) / (by_weights.sum(axis=1) + others)
+            expected = (expected + ratio[:, None] * by_weights) / 2
             logs += np.log((1 + ratio) / 2)[:, None]
         logs[:, self.rows] = np.log(expected)
         return np.asarray(logs), ratio
@@ -222,7 +223,7 @@ class ConditionalLogit:
             precision=self.precision,
             interaction_variance=CONSTANTS.interaction_variance,
             popularity_floor=CONSTANTS.popularity_floor,
-            spoken_for=None if model.spoken_for is None else model.spoken_for.turned,
+            neighbour_weights=None if model.neighbour_weights is None else model.neighbour_weights.turned,
             steps=CONSTANTS.newton_steps,
         )
         return LogitOnDevice(arrays, device)
@@ -249,9 +250,11 @@ class ConditionalLogit:
             moved = (self.interactions.outward[place] * pull) @ self.interactions.inward[places].T
             both = (place >= 0)[:, None] & (places >= 0)
             moved = np.where(both, moved, 0)
-            if self.interactions.spoken_for is not None:
-                said = np.stack([self.interactions.spoken_for.to_all(item)[history.items] for item in items])
-                moved = (moved + ratio * said) / 2
+            if self.interactions.neighbour_weights is not None:
+                by_weights = np.stack(
+                    [self.interactions.neighbour_weights.to_all(item)[history.items] for item in items]
+                )
+                moved = (moved + ratio * by_weights) / 2
             added += moved / np.exp(logs[items])[:, None]
         return np.asarray(added, dtype=np.float32)
 

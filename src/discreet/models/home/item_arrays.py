@@ -21,8 +21,8 @@ LISTS = (
     Array("neighbours", "int32", ("items", "k"), below="items"),
     Array("similarities", "float32", ("items", "k")),
 )
-SPEAKING = (
+NEIGHBOUR_WEIGHTS = (
     Array("neighbours", "int32", ("items", "neighbours"), below="items"),
     Array("neighbour_weights", "float32", ("items", "neighbours")),
 )
-"""Which other items speak for each item, and how much."""
+"""The item-item weights of EASE: the neighbours of each item that weigh most, and their weights."""

@@ -35,7 +35,7 @@ from discreet.kernels.compiling import chosen
 from discreet.kernels.gram import gram_rows
 from discreet.kernels.neighbours import nearest, neighbour_means
 from discreet.models.home.item_arrays import ITEM_BIAS, LISTS, MEAN, NOISY_COUNTS
-from discreet.models.home.spoken_for import SpokenFor
+from discreet.models.home.neighbour_weights import NeighbourWeights
 from discreet.models.home.user_bias import user_biases
 from discreet.models.sums.item_statistics import item_counts
 from discreet.populations.contribution import Contribution
@@ -286,17 +286,17 @@ class Neighbourhood:
         )
 
     @cached_property
-    def spoken_for(self) -> SpokenFor:
+    def neighbour_weights(self) -> NeighbourWeights:
         """What the listed items that are similar add to scores."""
-        return SpokenFor(self.neighbours, np.maximum(self.similarities, 0) * self.item_weights[:, None])
+        return NeighbourWeights(self.neighbours, np.maximum(self.similarities, 0) * self.item_weights[:, None])
 
     def scores(self, histories: Ratings) -> Floats:
         """Ranking scores of all items for each user."""
-        return self.spoken_for.sums(histories, self.rating_weights(histories))
+        return self.neighbour_weights.sums(histories, self.rating_weights(histories))
 
     def shares(self, history: History, item: int) -> Floats:
         """What each rating of the history adds to the score of ``item``."""
-        return self.spoken_for.to_all(item)[history.items] * self.rating_weights(Ratings.of_history(history))
+        return self.neighbour_weights.to_all(item)[history.items] * self.rating_weights(Ratings.of_history(history))
 
     def residuals(self, histories: Ratings) -> tuple[Floats, Floats]:
         """The bias of each user, and the residual of each rating."""

@@ -29,36 +29,36 @@ export class Logit {
     return Float64Array.from(this.strength, (strength) => (n * strength) / (n * strength + this.interaction_variance));
   }
 
-  /** log b: the user's expected interactions; and Σb / Σe, 0 where no items speak for others. */
+  /** log b: the user's expected interactions; and Σb / Σe, 0 without weights of neighbours. */
   expectations(items) {
     const { share, outward, scales, size, popularity_floor: floor } = this, n = items.length, logs = new Float64Array(size);
     for (let item = 0; item < size; item++) logs[item] = Math.log((1 + floor) * Math.max(n, 1) * share[item]);
     if (!outward || n === 0) return { logs, ratio: 0 };
     const pull = this.pull(n), moved = this.along(items).map((value, c) => pull[c] * (value - n * this.popular[c]));
-    const own = new Set(items), columns = outward.columns, expected = new Float64Array(size), said = this.said(items);
+    const own = new Set(items), columns = outward.columns, expected = new Float64Array(size), byWeights = this.byWeights(items);
     let here = 0, there = 0;
     for (let item = 0; item < size; item++) {
       const least = floor * n * share[item];
       if (scales[item] === 0) {
-        expected[item] = said[item] = n * share[item] + least;
+        expected[item] = byWeights[item] = n * share[item] + least;
       } else {
         let found = rowTimes(outward, item, moved) + n * share[item];
         if (own.has(item)) {
           for (let c = 0, from = item * columns; c < columns; c++) found -= pull[c] * outward.at[from + c] ** 2 * scales[item];
         }
         expected[item] = Math.max(found, 0) + least;
-        said[item] = Math.max(said[item], 0) + least;
+        byWeights[item] = Math.max(byWeights[item], 0) + least;
       }
       here += expected[item];
-      there += said[item];
+      there += byWeights[item];
     }
     const ratio = this.lists ? here / there : 0;
-    for (let item = 0; item < size; item++) logs[item] = Math.log(this.lists ? (expected[item] + ratio * said[item]) / 2 : expected[item]);
+    for (let item = 0; item < size; item++) logs[item] = Math.log(this.lists ? (expected[item] + ratio * byWeights[item]) / 2 : expected[item]);
     return { logs, ratio };
   }
 
   /** What the rated items say for each item. */
-  said(items) {
+  byWeights(items) {
     const sums = new Float64Array(this.size);
     if (!this.lists) return sums;
     const { starts, items: others, similarities } = this.lists, own = new Uint8Array(this.size);
@@ -105,12 +105,12 @@ export class Logit {
     return { mean, hessian: gram };
   }
 
-  /** The items that speak for an item, and how much. */
-  saidFor(item) {
-    const said = new Map();
-    if (!this.lists) return said;
-    for (let k = this.lists.starts[item]; k < this.lists.starts[item + 1]; k++) said.set(this.lists.items[k], this.lists.similarities[k]);
-    return said;
+  /** The weight of each neighbour of an item. */
+  weightsOf(item) {
+    const byWeights = new Map();
+    if (!this.lists) return byWeights;
+    for (let k = this.lists.starts[item]; k < this.lists.starts[item + 1]; k++) byWeights.set(this.lists.items[k], this.lists.similarities[k]);
+    return byWeights;
   }
 
   /** What each rating of a history adds to the score of an item, to first order. */
@@ -128,10 +128,10 @@ export class Logit {
       const added = items.map((other) => this.covariates.times(other, along) - constant);
       if (this.outward && this.scales[item] !== 0) {
         const { columns, at } = this.outward, pattern = pull.map((value, c) => value * at[item * columns + c]);
-        const below = Math.exp(logs[item]), said = this.saidFor(item);
+        const below = Math.exp(logs[item]), byWeights = this.weightsOf(item);
         items.forEach((other, place) => {
           const moved = rowTimes(this.outward, other, pattern) * this.scales[other];
-          added[place] += (this.lists ? (moved + ratio * (said.get(other) ?? 0)) / 2 : moved) / below;
+          added[place] += (this.lists ? (moved + ratio * (byWeights.get(other) ?? 0)) / 2 : moved) / below;
         });
       }
       return added;

@@ -1,4 +1,4 @@
-"""Lists of items that speak for each item, with weights, turned around so that a rating finds what it speaks for."""
+"""Weights of the neighbours of each item, turned around so that a rating finds the items in whose scores it counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ from discreet.types import AnyArray, Floats, Indices, Offsets
 
 
 @dataclass(frozen=True, eq=False)
-class SpokenFor:
-    """``neighbours`` speak for each item with ``weights``, one row for each item; a weight of 0 says nothing."""
+class NeighbourWeights:
+    """``neighbours`` of each item with their ``weights``, one row for each item; a weight of 0 stands for none."""
 
     neighbours: Indices
     weights: Floats
 
     @classmethod
-    def of(cls, arrays: Mapping[str, AnyArray]) -> "SpokenFor | None":
-        """From the released lists; None where there are none, or they say nothing."""
+    def of(cls, arrays: Mapping[str, AnyArray]) -> "NeighbourWeights | None":
+        """From the released lists; None where there are none, or all weights are 0."""
         if "neighbour_weights" not in arrays or not arrays["neighbour_weights"].any():
             return None
         return cls(arrays["neighbours"], arrays["neighbour_weights"])
 
     @cached_property
     def turned(self) -> tuple[Offsets, Indices, Floats]:
-        """``(starts, items, weights)``: item j speaks for ``items[starts[j]:starts[j + 1]]``."""
+        """``(starts, items, weights)``: item j is a neighbour of ``items[starts[j]:starts[j + 1]]``."""
         size, listed = len(self.neighbours), self.weights != 0
         items = np.repeat(np.arange(size, dtype=np.int32), np.count_nonzero(listed, axis=1))
         rated = self.neighbours[listed]
@@ -39,13 +39,13 @@ class SpokenFor:
         return starts, items[order], self.weights[listed][order]
 
     def sums(self, histories: Ratings, of_ratings: Floats) -> Floats:
-        """For each user and item, what the user's ratings say for it, each times its number in ``of_ratings``."""
+        """For each user and item, the weights of the user's ratings, each times its number in ``of_ratings``."""
         total = chosen(histories.n_users, few_users.similar_sums, similar_sums)
         return total(histories.indptr, histories.item_index, of_ratings, *self.turned)
 
     def to_all(self, item: int) -> Floats:
-        """How much each item says for ``item``."""
-        said = np.zeros(len(self.neighbours), dtype=np.float32)
+        """The weight of each item for ``item``."""
+        by_weights = np.zeros(len(self.neighbours), dtype=np.float32)
         listed = self.weights[item] != 0
-        said[self.neighbours[item, listed]] = self.weights[item, listed]
-        return said
+        by_weights[self.neighbours[item, listed]] = self.weights[item, listed]
+        return by_weights
