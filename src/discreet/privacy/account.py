@@ -190,8 +190,9 @@ class Account:
 
     def _like_the_last(self) -> tuple[tuple[Spend, ...], int, float]:
         """The looks of the last fit, how often each counts, and its delta; before the first fit, those of one look."""
-        mechanism, norm = ("gaussian", "l2") if self.delta else ("laplace", "l1")
-        look = Spend(what="a look", mechanism=mechanism, norm=norm, sensitivity=1.0, scale=1.0)  # type: ignore[arg-type]
+        look = Spend(what="a look", mechanism="laplace", norm="l1", sensitivity=1.0, scale=1.0)
+        if self.delta:
+            look = replace(look, mechanism="gaussian", norm="l2")
         fits = [(line.spends, line.unit, line.delta) for line in self.spendings if line.spends]
         spends, unit, delta = fits[-1] if fits else ((look,), self.unit, self.accounting_delta)
         assert self.unit is not None and unit is not None

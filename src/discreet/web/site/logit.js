@@ -57,7 +57,7 @@ export class Logit {
     return { logs, ratio };
   }
 
-  /** What the rated items say for each item. */
+  /** Σ of the weights of the rated items, for each item. */
   byWeights(items) {
     const sums = new Float64Array(this.size);
     if (!this.lists) return sums;
