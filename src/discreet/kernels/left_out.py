@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.kernels.compiling import njit, prange
 from discreet.kernels.own_fits import eliminate
-from discreet.types import Doubles, Floats, Indices, Offsets
+from discreet.types import Booleans, Doubles, Floats, Indices, Offsets
 
 LEAST_PIVOT = 1e-12
 """Of a matrix that only rounding made singular."""
@@ -27,6 +27,15 @@ def _one_in(items: Indices, count: int) -> bool:
         own ^= own >> np.uint64(29)
         mixed += own * own
     return bool((mixed >> np.uint64(32)) % np.uint64(count) == 0)
+
+
+@njit(cache=True)
+def one_user_in(indptr: Offsets, items: Indices, count: int) -> Booleans:
+    """Which users are asked where one in so many is."""
+    found = np.zeros(len(indptr) - 1, dtype=np.bool_)
+    for u in range(len(found)):
+        found[u] = _one_in(items[indptr[u] : indptr[u + 1]], count)
+    return found
 
 
 @njit(cache=True, parallel=True)

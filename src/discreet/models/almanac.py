@@ -64,6 +64,7 @@ from discreet.models.sums import almanac_plan, rating_plan
 from discreet.models.sums.almanac_plan import PURPOSES, Purpose, next_looks
 from discreet.models.sums.almanac_queries import queries_for
 from discreet.models.sums.census import Census, census_of_users, trace_of_users
+from discreet.models.sums.fixed_effects import with_fixed_effects
 from discreet.models.sums.pair_sums import PairSums
 from discreet.models.sums.prior_scales import asked_scales
 from discreet.populations.asking import check_population
@@ -182,25 +183,30 @@ class Almanac:
         seen = SeenItems.ask(sums, population, plan.first_share)
         progress(1, 3, "item sums")
         averages = seen.averages(features, SWEEPS.most_items)
-        known = purpose, census, averages.counts * sums.typical_weight, population
-        looks, tried = next_looks(*known), None
+        facts = purpose, census, averages.counts * sums.typical_weight, population
+        looks, tried = next_looks(*facts), None
         if looks.pairs > 0:
             tried = SeenPairs.ask(seen.listed(looks.items), population, plan.tried_share * looks.pairs)
             if tried.patterns(averages.counts, sums.typical_weight, seen.deviation) < plan.least_patterns:
-                looks, tried = next_looks(*known, tried=plan.tried_share * looks.pairs), None
+                looks, tried = next_looks(*facts, tried=plan.tried_share * looks.pairs), None
         if looks.again > 0:
             seen = seen.again(population, looks.again, looks.sums_again)
             averages = seen.averages(features, SWEEPS.most_items)
-        base, unknown, counts = averages.base, averages.unknown, averages.counts
-        factors = np.zeros((size, 0))
+        factors, width, wider = np.zeros((size, 0)), population.catalogue.scale.width, seen.prior_scales(features)
+        known = averages.at_home(features, factors, width, wider)
+        base, wider = with_fixed_effects(
+            known, wider, census, averages.counts, seen.roots, population, looks.effects
+        )
+        averages = replace(averages, base=base)
+        unknown, counts = averages.unknown, averages.counts
         if looks.sweeps is not None:
             queries = ALSQueries.of(looks.sweeps, len(averages.listed), self.features, most_factors=self.factors)
             side, said = refined(queries, population, averages, no_progress)
             base, unknown, factors = side.base, side.unknown, side.factors
             counts = seen.counts_with(said, averages)
         averages = replace(averages, base=base, unknown=unknown, counts=counts)
-        wider, share = seen.prior_scales(features), 0 if purpose == "ranking" else plan.scales_share
-        at_home = averages.at_home(features, factors, population.catalogue.scale.width, wider)
+        share = 0 if purpose == "ranking" else plan.scales_share
+        at_home = averages.at_home(features, factors, width, wider)
         scales = asked_scales(at_home, census.size, population, share, wider)
         progress(2, 3, "what own fits leave")
         rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()

@@ -80,6 +80,12 @@ class SeenItems:
         usual = np.array([AT_HOME.user_bias, AT_HOME.feature_weight]) * self.sums.scale.width
         return np.asarray([*np.sqrt(1 + np.array([line.level, line.slope]) / usual**2), 1.0], dtype=np.float32)
 
+    @property
+    def roots(self) -> float:
+        """Σ_u √n_u, with one deviation of its noise added: of who there are, rather too much is believed."""
+        noise = self.deviation * len(self.answer[0]) ** 0.5
+        return float(max(self.answer[0].sum(), 0.0) + noise) * self.sums.typical_length(self.sums.relative_weight)
+
     @cached_property
     def _counts(self) -> Doubles:
         return posterior_counts(self.answer[0], self.deviation)

@@ -33,6 +33,7 @@ from typing import Literal
 
 import numpy as np
 
+from discreet.models.sums import fixed_effects
 from discreet.models.sums.census import MIDDLES, Census
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.models.sums.pair_sums import PairSums
@@ -166,6 +167,8 @@ class NextLooks:
     """Among how many items pairs are asked for."""
     sums_again: float | None = None
     """The relative weight of sums when item sums are asked for again; None for that of the first look."""
+    effects: float = 0.0
+    """For what users' own fits have in common."""
 
 
 def item_sums(population: Population, purpose: Purpose) -> ItemStatistics:
@@ -179,7 +182,8 @@ def next_looks(
 ) -> NextLooks:
     """What to ask for next; with ``tried``, what went to pairs in which nothing stood out, no more pairs."""
     left = 1 - CONSTANTS.census_share - CONSTANTS.first_share - tried
-    left -= 0.0 if purpose == "ranking" else CONSTANTS.scales_share
+    effects = 0.0 if purpose == "ranking" else fixed_effects.share_for(census, population)
+    left -= effects + (0.0 if purpose == "ranking" else CONSTANTS.scales_share)
     without = purpose == "ratings" or tried > 0
     items = 0 if without else items_in_pairs(census, counts, population, left)
     clearness = clearness_of(counts, population)
@@ -189,16 +193,16 @@ def next_looks(
     pairs = CONSTANTS.pair_share if items else 0.0
     left -= pairs
     if clearness < CONSTANTS.clear:
-        return NextLooks(left, None, pairs, items, sums_again)
+        return NextLooks(left, None, pairs, items, sums_again, effects)
     factors = factors_for(clearness, census)
     if factors:
         sweeps = Sweeps(factors, sweeps_with(factors, purpose, census), left, last=CONSTANTS.biases_at_last)
-        return NextLooks(0.0, sweeps, pairs, items)
+        return NextLooks(0.0, sweeps, pairs, items, None, effects)
     again = 0.0 if items else CONSTANTS.again_beside_sweeps
     sweeps = Sweeps(0, CONSTANTS.sweeps, left - again)
     if purpose == "both":
         sweeps = Sweeps(0, 1, left - again, CONSTANTS.counts_in_sweeps)
-    return NextLooks(again, sweeps, pairs, items, sums_again)
+    return NextLooks(again, sweeps, pairs, items, sums_again, effects)
 
 
 def sums_beside_counts(purpose: Purpose, clearness: float) -> float | None:
