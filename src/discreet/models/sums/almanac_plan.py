@@ -123,6 +123,10 @@ class _Constants:
     """How many ratings a user must have on average for pairs to be worth anything to them."""
     least_ratio: float = 35.0
     """The least R."""
+    least_popularity: float = 8.0
+    """The least P."""
+    few_items: int = 100
+    """However few have 80% of the ratings, so many take part if noise allows: it grows little with them."""
     fewest_items: int = 20
     """K at least."""
     most_items: int = 4096
@@ -182,8 +186,7 @@ def next_looks(
 ) -> NextLooks:
     """What to ask for next; with ``tried``, what went to pairs in which nothing stood out, no more pairs."""
     left = 1 - CONSTANTS.census_share - CONSTANTS.first_share - tried
-    effects = 0.0 if purpose == "ranking" else fixed_effects.share_for(census, population)
-    left -= effects + (0.0 if purpose == "ranking" else CONSTANTS.scales_share)
+    left -= 0.0 if purpose == "ranking" else CONSTANTS.scales_share
     without = purpose == "ratings" or tried > 0
     items = 0 if without else items_in_pairs(census, counts, population, left)
     clearness = clearness_of(counts, population)
@@ -192,12 +195,14 @@ def next_looks(
         return NextLooks(0.0, None, left, items) if items else NextLooks(left, None, 0.0, 0, sums_again)
     pairs = CONSTANTS.pair_share if items else 0.0
     left -= pairs
+    factors = factors_for(clearness, census)
+    effects = 0.0 if factors else fixed_effects.share_for(census, population)
+    left -= effects
     if clearness < CONSTANTS.clear:
         return NextLooks(left, None, pairs, items, sums_again, effects)
-    factors = factors_for(clearness, census)
     if factors:
         sweeps = Sweeps(factors, sweeps_with(factors, purpose, census), left, last=CONSTANTS.biases_at_last)
-        return NextLooks(0.0, sweeps, pairs, items, None, effects)
+        return NextLooks(0.0, sweeps, pairs, items)
     again = 0.0 if items else CONSTANTS.again_beside_sweeps
     sweeps = Sweeps(0, CONSTANTS.sweeps, left - again)
     if purpose == "both":
@@ -249,12 +254,15 @@ def items_in_pairs(census: Census, counts: Doubles, population: Population, shar
     falling = np.sort(counts)[::-1]
     covered = np.cumsum(falling) / max(float(falling.sum()), 1e-9)
     most = min(len(counts), CONSTANTS.most_items, int(np.searchsorted(covered, CONSTANTS.covered)) + 1)
-    if most < CONSTANTS.fewest_items:
-        most = min(len(counts), CONSTANTS.fewest_items)
+    most = max(most, min(len(counts), CONSTANTS.few_items))
     noise = co_occurrence_noise(population, most, share)
     sizes = np.arange(1, most + 1)
     at_least_two = np.clip(np.outer(covered[:most], MIDDLES) - 1, 0, 1) @ census.users
-    enough = np.flatnonzero(at_least_two >= CONSTANTS.least_ratio * 2 * noise * np.sqrt(sizes))
+    threshold = 2 * noise * np.sqrt(sizes)
+    ratings = falling[:most] * (census.size[1] / max(float(falling.sum()), 1e-9))
+    typical = np.cumsum(ratings**2) / np.maximum(np.cumsum(ratings), 1e-9)
+    clear = (at_least_two >= CONSTANTS.least_ratio * threshold) & (typical >= CONSTANTS.least_popularity * threshold)
+    enough = np.flatnonzero(clear)
     items = int(sizes[enough[-1]]) if len(enough) else 0
     if items < min(CONSTANTS.fewest_items, len(counts)) or covered[items - 1] < CONSTANTS.least_covered:
         return 0
