@@ -46,6 +46,7 @@ from discreet.data.features import AGES, item_features
 from discreet.errors import InputError, require, require_kinds, require_settings
 from discreet.kernels.gpu_logit import LogitOnDevice
 from discreet.kernels.gpu_pairs import best_device
+from discreet.models.denoise.initial_factors import initial_factors
 from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.item_biases import denoised
 from discreet.models.denoise.level import levelled
@@ -183,7 +184,7 @@ class Almanac:
         seen = SeenItems.ask(sums, population, plan.first_share)
         progress(1, 3, "item sums")
         averages = seen.averages(features, SWEEPS.most_items)
-        facts = purpose, census, averages.counts * sums.typical_weight, population
+        facts = purpose, census, averages.counts * sums.typical_weight, population, features.shape[1] > 0
         looks, tried = next_looks(*facts), None
         if looks.pairs > 0:
             tried = SeenPairs.ask(seen.listed(looks.items), population, plan.tried_share * looks.pairs)
@@ -201,7 +202,12 @@ class Almanac:
         unknown, counts = averages.unknown, averages.counts
         if looks.sweeps is not None:
             queries = ALSQueries.of(looks.sweeps, len(averages.listed), self.features, most_factors=self.factors)
-            side, said = refined(queries, population, averages, no_progress)
+            start = np.zeros((size, 0), dtype=np.float32)
+            if looks.sweeps.products > 0:
+                rows, most = seen.listed(looks.sweeps.items), min(plan.many_factors, self.factors)
+                about = rows, sums.typical_weight, looks.sweeps.products, most
+                start = initial_factors(population, averages, *about)
+            side, said = refined(queries, population, averages, no_progress, start)
             base, unknown, factors = side.base, side.unknown, side.factors
             counts = seen.counts_with(said, averages)
         averages = replace(averages, base=base, unknown=unknown, counts=counts)

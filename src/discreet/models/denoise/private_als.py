@@ -124,7 +124,7 @@ class ALSQueries:
             factors=min(asked.factors, most_factors),
             sweeps=asked.sweeps,
             items=items,
-            item_sums_share=1 - asked.share,
+            item_sums_share=1 - asked.share + asked.products,
             weighting="adaptive",
             kept=1,
             exponent=CONSTANTS.exponent,
@@ -205,13 +205,18 @@ def fit_private(queries: ALSQueries, population: Population, progress: Progress)
 
 
 def refined(
-    queries: ALSQueries, population: Population, averages: Averages, progress: Progress
+    queries: ALSQueries, population: Population, averages: Averages, progress: Progress, start: Floats | None = None
 ) -> tuple[ItemSide, NoisyCounts]:
-    """Steps 2 to 4, as often as there are sweeps; and what their left sides say of how often items are rated."""
+    """Steps 2 to 4, as often as there are sweeps, the first factors from ``start``, of which there may be more than
+    planned; and what their left sides say of how often items are rated."""
     catalogue = population.catalogue
+    if start is not None and start.shape[1] > 0:
+        queries = replace(queries, factors=max(queries.factors, start.shape[1]))
     features = _features(catalogue, queries)
     centred = features - averages.share @ features
     side = start_of_items(queries, averages, centred, catalogue.scale.width)
+    if start is not None:
+        side = replace(side, factors=np.concatenate([start, side.factors[:, start.shape[1] :]], axis=1))
     grams, moments = np.zeros((1, 1, 1)), np.zeros((1, 1))
     times, noise, counts = 0.0, 0.0, NoisyCounts(averages.counts[averages.listed], np.inf)
     discount = CONSTANTS.discount / queries.growth

@@ -9,14 +9,19 @@ pays. With n_i the denoised counts of items:
              of a rating is seen
     q(K)  =  the share of ratings that the K most rated items have
     R(K)  =  users who rated two or more of them, over the spectral threshold 2 s √K of noise on their co-occurrence
+    P(K)  =  how often the item of one of their ratings is rated, over the same: about popularity's own eigenvalue, of
+             which other patterns have a part
 
     the same again    S < 4: item sums with all that is left
     sweeps            S ≥ 4: what everyone's own fit leaves of the item biases, which spreads less than ratings do; from
                       S ≥ 25 with factors, S/15 of them, at most 8, or 16 where S ≥ 500, and at last the biases once
-                      more (:mod:`~discreet.models.denoise.private_als`)
+                      more (:mod:`~discreet.models.denoise.private_als`); where no public features say where they
+                      start, products of pairs do (:mod:`~discreet.models.denoise.initial_factors`)
+    fixed effects     where sweeps have no factors: what users' own fits have in common
+                      (:mod:`~discreet.models.sums.fixed_effects`)
     pairs             for rankings, co-occurrence among the K most rated items: as many as have 80% of the ratings, or
-                      fewer where R would fall below 35; none if these have less than 40% of the ratings, or users fewer
-                      than 10. A part is asked for first: if no pattern but popularity stands out in it, no more is
+                      100 if those are fewer, and fewer where R would fall below 35 or P below 8; none if these have
+                      less than 40% of the ratings, or users fewer than 10. A part is asked for first: if no pattern but popularity stands out in it, no more is
 
 A small look before pairs asks how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`).
 
@@ -107,6 +112,10 @@ class _Constants:
     """If it is for ratings."""
     sweeps_with_many_factors_beside_pairs: int = 3
     """If it is for both."""
+    product_share: float = 0.25
+    """For products of pairs before sweeps with factors, of what these get, where items have no public features."""
+    sweeps_after_products: int = 8
+    """At most: they start from better factors."""
     counts_in_sweeps: float = 0.5
     """The relative weight of counts in a sweep without factors, if the release is for both: rankings get them too."""
     tried_share: float = 0.38
@@ -149,7 +158,8 @@ CONSTANTS = _Constants()
 class Sweeps:
     """How what is left of the budget is spent on sweeps; ``relative_weight`` is that of counts, None for the usual.
 
-    ``last`` is the part of ``share`` that goes to item biases after the sweeps.
+    Of ``share``, ``last`` goes to item biases after the sweeps, and ``products`` to products of pairs of as many
+    ``items`` before them.
     """
 
     factors: int
@@ -157,6 +167,8 @@ class Sweeps:
     share: float
     relative_weight: float | None = None
     last: float = 0.0
+    products: float = 0.0
+    items: int = 0
 
 
 @dataclass(frozen=True)
@@ -182,13 +194,21 @@ def item_sums(population: Population, purpose: Purpose) -> ItemStatistics:
 
 
 def next_looks(
-    purpose: Purpose, census: Census, counts: Doubles, population: Population, tried: float = 0.0
+    purpose: Purpose,
+    census: Census,
+    counts: Doubles,
+    population: Population,
+    features: bool = True,
+    tried: float = 0.0,
 ) -> NextLooks:
-    """What to ask for next; with ``tried``, what went to pairs in which nothing stood out, no more pairs."""
+    """What to ask for next; with ``tried``, what went to pairs in which nothing stood out, no more pairs.
+
+    ``features`` says whether items have public features.
+    """
     left = 1 - CONSTANTS.census_share - CONSTANTS.first_share - tried
     left -= 0.0 if purpose == "ranking" else CONSTANTS.scales_share
-    without = purpose == "ratings" or tried > 0
-    items = 0 if without else items_in_pairs(census, counts, population, left)
+    listed = 0 if tried > 0 else items_in_pairs(census, counts, population, left)
+    items = 0 if purpose == "ratings" else listed
     clearness = clearness_of(counts, population)
     sums_again = sums_beside_counts(purpose, clearness)
     if purpose == "ranking":
@@ -202,6 +222,9 @@ def next_looks(
         return NextLooks(left, None, pairs, items, sums_again, effects)
     if factors:
         sweeps = Sweeps(factors, sweeps_with(factors, purpose, census), left, last=CONSTANTS.biases_at_last)
+        if listed and not features:
+            fewer = min(sweeps.sweeps, CONSTANTS.sweeps_after_products)
+            sweeps = replace(sweeps, sweeps=fewer, products=CONSTANTS.product_share * left, items=listed)
         return NextLooks(0.0, sweeps, pairs, items)
     again = 0.0 if items else CONSTANTS.again_beside_sweeps
     sweeps = Sweeps(0, CONSTANTS.sweeps, left - again)
