@@ -184,7 +184,7 @@ class Almanac:
         seen = SeenItems.ask(sums, population, plan.first_share)
         progress(1, 3, "item sums")
         averages = seen.averages(features, SWEEPS.most_items)
-        facts = purpose, census, averages.counts * sums.typical_weight, population, features.shape[1] > 0
+        facts = purpose, census, averages.counts * sums.typical_weight, population, features.shape[1]
         looks, tried = next_looks(*facts), None
         if looks.pairs > 0:
             tried = SeenPairs.ask(seen.listed(looks.items), population, plan.tried_share * looks.pairs)

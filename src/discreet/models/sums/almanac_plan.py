@@ -112,9 +112,11 @@ class _Constants:
     """If it is for ratings."""
     sweeps_with_many_factors_beside_pairs: int = 3
     """If it is for both."""
+    clear_for_products: float = 40.0
+    """The least S for which they start from products of pairs, where items have no public features."""
     product_share: float = 0.25
-    """For products of pairs before sweeps with factors, of what these get, where items have no public features."""
-    sweeps_after_products: int = 8
+    """For these products, of what sweeps get."""
+    sweeps_after_products: int = 6
     """At most: they start from better factors."""
     counts_in_sweeps: float = 0.5
     """The relative weight of counts in a sweep without factors, if the release is for both: rankings get them too."""
@@ -198,12 +200,12 @@ def next_looks(
     census: Census,
     counts: Doubles,
     population: Population,
-    features: bool = True,
+    features: int = 0,
     tried: float = 0.0,
 ) -> NextLooks:
     """What to ask for next; with ``tried``, what went to pairs in which nothing stood out, no more pairs.
 
-    ``features`` says whether items have public features.
+    ``features`` says how many public features items have.
     """
     left = 1 - CONSTANTS.census_share - CONSTANTS.first_share - tried
     left -= 0.0 if purpose == "ranking" else CONSTANTS.scales_share
@@ -216,13 +218,13 @@ def next_looks(
     pairs = CONSTANTS.pair_share if items else 0.0
     left -= pairs
     factors = factors_for(clearness, census)
-    effects = 0.0 if factors else fixed_effects.share_for(census, population)
+    effects = 0.0 if factors else fixed_effects.share_for(census, population, features)
     left -= effects
     if clearness < CONSTANTS.clear:
         return NextLooks(left, None, pairs, items, sums_again, effects)
     if factors:
         sweeps = Sweeps(factors, sweeps_with(factors, purpose, census), left, last=CONSTANTS.biases_at_last)
-        if listed and not features:
+        if listed and features == 0 and clearness >= CONSTANTS.clear_for_products:
             fewer = min(sweeps.sweeps, CONSTANTS.sweeps_after_products)
             sweeps = replace(sweeps, sweeps=fewer, products=CONSTANTS.product_share * left, items=listed)
         return NextLooks(0.0, sweeps, pairs, items)

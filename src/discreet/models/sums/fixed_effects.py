@@ -46,8 +46,8 @@ class _Constants:
     """The deviation of the noise on the mean of users' d_u that is precise enough."""
     least_share: float = 0.01
     """Of the budget, at least."""
-    most_share: float = 0.1
-    """At most."""
+    most_share: float = 0.0035
+    """At most, for each covariate: the more there are, the more of the line may be hidden."""
     following: float = 0.05
     """The prior variance of m for how far users follow opinion and popularity."""
     users: float = 60_000
@@ -60,11 +60,12 @@ TYPICAL = np.where(np.array(BINS) == 60, 1.0, 0.0)
 _BOUNDS = (Bound("user", "l2", 1.0, replace=2.0), Bound("rating", "l2", 2.0, replace=2.0))
 
 
-def share_for(census: Census, population: Population) -> float:
-    """How much of the budget is enough."""
+def share_for(census: Census, population: Population, features: int) -> float:
+    """How much of the budget is enough, where items have so many public features."""
     noise = population.deviation(_contribution(1, lambda ratings: np.zeros(1)))
     enough = (noise / (CONSTANTS.wanted_noise * max(census.total, 1.0))) ** 2
-    return float(np.clip(enough, CONSTANTS.least_share, CONSTANTS.most_share))
+    most = max(CONSTANTS.most_share * (features + 3), CONSTANTS.least_share)
+    return float(np.clip(enough, CONSTANTS.least_share, min(most, 0.1)))
 
 
 @dataclass(frozen=True, eq=False)
