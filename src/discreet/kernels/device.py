@@ -21,3 +21,15 @@ def all_finite(tensor: Any) -> bool:
 def as_tensor(array: AnyArray, device: str) -> Any:
     """A copy of an array in double precision on a device."""
     return load_extra("torch", "torch", "a GPU").tensor(np.asarray(array, dtype=np.float64), device=device)
+
+
+def root(tensor: Any) -> Any:
+    """The square root of doubles, rounded correctly: torch itself may be a bit off on a processor.
+
+    >>> import torch
+    >>> float(root(torch.tensor([4.0])))
+    2.0
+    """
+    if tensor.is_cuda:
+        return tensor.sqrt()
+    return load_extra("torch", "torch", "an engine of torch").from_numpy(np.sqrt(tensor.numpy()))

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from discreet.extras import load_extra
+from discreet.kernels.device import root
 from discreet.types import AnyArray, Floats, Indices
 
 BLOCK_CELLS = 1 << 32
@@ -185,9 +186,9 @@ def residuals(question: PairQuestion, indptr: Any, items: Any, values: Any) -> t
     whole = (of_rating.clamp(-1, 1) * steps).to(torch.int16)
     squares = of_users(whole.double() ** 2) * 4.0**-p
     if question.weighting == "user, l2":
-        length = torch.sqrt(squares**2 + (question.relative_weight * counts) ** 2)
+        length = root(squares**2 + (question.relative_weight * counts) ** 2)
     elif question.weighting == "rating, l2":
-        length = torch.sqrt(squares + question.relative_weight * counts)
+        length = root(squares + question.relative_weight * counts)
     else:
         length = counts
     weight = torch.where(length > 0, 2.0**q / length, 0.0).long()
