@@ -31,7 +31,6 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 import discreet as dc
 from discreet.kernels.gpu_pairs import on_device
-from discreet.kernels.gpu_sweeps import USERS as USERS_AT_ONCE
 from discreet.kernels.gpu_sweeps import Sweep
 from discreet.models.denoise import private_als
 from discreet.models.sums.almanac_plan import Sweeps
@@ -149,7 +148,7 @@ def sweep(ratings: dc.Ratings, checked: int) -> int:
 
     def work() -> Sweep:
         found = Sweep(asked.question, DEVICE)
-        for columns in on_device([(ratings.indptr, ratings.item_index, ratings.values)], DEVICE, USERS_AT_ONCE):
+        for columns in on_device([(ratings.indptr, ratings.item_index, ratings.values)], DEVICE):
             found.add(*columns)
         found.total()
         return found

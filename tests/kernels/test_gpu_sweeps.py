@@ -10,7 +10,7 @@ from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.factor_sums import FactorSums
 
 torch = pytest.importorskip("torch")
-from discreet.kernels import gpu_sweeps  # noqa: E402
+from discreet.kernels import gpu_pairs, gpu_sweeps  # noqa: E402
 
 RATINGS = dc.synthetic(users=400, items=60, ratings=6_000, seed=1)
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -46,8 +46,8 @@ def test_blocks_and_parts_change_nothing(monkeypatch, device):
     expected = contribution.total(RATINGS)
     parts = [RATINGS.select_users(np.arange(first, min(first + 150, 400))) for first in range(0, 400, 150)]
     np.testing.assert_array_equal(expected, contribution.on_torch(parts))
-    for name, value in (("USERS", 97), ("BYTES", 8 * 20 * 200)):
-        monkeypatch.setattr(gpu_sweeps, name, value)
+    for module, name, value in ((gpu_pairs, "PART", 97), (gpu_sweeps, "BYTES", 8 * 20 * 200)):
+        monkeypatch.setattr(module, name, value)
         np.testing.assert_array_equal(expected, contribution.on_torch(parts))
 
 

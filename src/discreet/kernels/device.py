@@ -1,5 +1,6 @@
 """The few questions that are asked of torch outside of the kernels."""
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,11 @@ from discreet.types import AnyArray
 def has_cuda() -> bool:
     """Whether torch sees a GPU."""
     return bool(load_extra("torch", "torch", "a GPU").cuda.is_available())
+
+
+def has_triton() -> bool:
+    """Whether kernels for a GPU can be compiled."""
+    return find_spec("triton") is not None
 
 
 def all_finite(tensor: Any) -> bool:

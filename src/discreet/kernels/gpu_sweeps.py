@@ -2,25 +2,23 @@
 
 A block of users at a time: their Gram matrices are products of whole numbers in doubles, which are exact; Cholesky's
 method takes all users of the block one column further with every step; what is said of items is then added up, on a
-GPU by one kernel (:mod:`discreet.kernels.sweeps_triton`). Every product, root, quotient and difference is an operation of its own, rounded as on the processor.
+GPU by one kernel (:mod:`discreet.kernels.sweeps_triton`). Every product, root, quotient and difference is an operation
+of its own, rounded as on the processor.
 """
 
 from collections.abc import Iterable
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from discreet.extras import load_extra
-from discreet.kernels.device import root
+from discreet.kernels.device import has_triton, root
 from discreet.kernels.gpu_pairs import Columns, best_device, on_device
 from discreet.kernels.gpu_rows import Block, blocks
 from discreet.kernels.own_fits import LENGTH, MOST_OWN, OWN_UNIT, SHARE_UNIT, SweepQuestion
 from discreet.kernels.statistics import LATTICE
 from discreet.types import Doubles
 
-USERS = 1 << 17
-"""Users that are copied at once."""
 BYTES = 1 << 31
 """Of the largest matrix of a block, of which there are a few; on a GPU with less memory fewer."""
 MEMORY_SHARE = 24
@@ -32,7 +30,7 @@ STRIP = 8
 def sweep_total(question: SweepQuestion, parts: Iterable[Columns], device: str | None = None) -> Doubles:
     """What users say of every listed item, added up over all parts, which may have a column of what is kept."""
     sweep = Sweep(question, best_device() if device is None else device)
-    for columns in on_device(parts, sweep.device, USERS):
+    for columns in on_device(parts, sweep.device):
         sweep.add(*columns)
     return sweep.total()
 
@@ -59,7 +57,7 @@ class Sweep:
         cells = len(question.square_scales) + self.f
         self.sums = torch.zeros((len(question.weights), cells), dtype=torch.float64, device=device)
         self._bytes = BYTES
-        self._fused = device.startswith("cuda") and find_spec("triton") is not None
+        self._fused = device.startswith("cuda") and has_triton()
         if device.startswith("cuda"):
             self._bytes = min(BYTES, torch.cuda.mem_get_info()[1] // MEMORY_SHARE)
         self.operations = 0
@@ -80,8 +78,7 @@ class Sweep:
         items = items.long()
         place = self._position[items]
         kept = (place >= 0) if kept is None else (place >= 0) & kept
-        lengths = (indptr[1:] - indptr[:-1]).cpu().numpy()
-        wide, users = self._rows.shape[1], len(lengths)
+        wide, users = self._rows.shape[1], len(indptr) - 1
         values = values.double()
         # One more of each, for places past the last rating: no item, and nothing to say.
         of_fit = (values - self._centre[items]) * self._roots[items] * (1 / self.question.target_unit)
@@ -97,7 +94,7 @@ class Sweep:
             own = slice(first, min(first + at_once, users))
             grams = torch.zeros((own.stop - first, self.d + 1, self.d + 1), dtype=torch.float64, device=self.device)
             starts = indptr[first : own.stop + 1]
-            taken = list(blocks(starts, lengths[own], self._bytes // (8 * wide), at_once, past=len(items)))
+            taken = list(blocks(starts, self._bytes // (8 * wide), at_once, past=len(items)))
             for block in taken:
                 self._gather(torch, block, more[0], more[1], grams)
             z, cells, known = self._fit(torch, grams.permute(1, 2, 0).contiguous()[: self.d])

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreet.kernels.compiling import njit, prange
+from discreet.kernels.device import has_triton
 from discreet.kernels.gpu_pairs import Columns, best_device, load_torch, on_device
 from discreet.kernels.gpu_sweeps import eliminated
 from discreet.kernels.own_fits import eliminate
@@ -146,6 +147,10 @@ def left_out_errors_by_torch(
 def _grams(torch: Any, wide: Any, starts: Any, lengths: Any) -> Any:
     """Σ v (v, t)ᵀ of every user, users last, the longest first: one rating after the other."""
     d = wide.shape[1] - 1
+    if wide.is_cuda and has_triton():
+        from discreet.kernels.sweeps_triton import ordered_grams
+
+        return ordered_grams(wide, starts, lengths)
     found = torch.zeros((d, d + 1, len(starts)), dtype=wide.dtype, device=wide.device)
     ends = np.searchsorted(-lengths.cpu().numpy(), -np.arange(int(lengths[0])))
     for first in range(0, len(ends), AHEAD):

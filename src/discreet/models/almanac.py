@@ -45,7 +45,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.features import AGES, item_features
 from discreet.errors import InputError, require, require_kinds, require_settings
 from discreet.kernels.gpu_logit import LogitOnDevice
-from discreet.kernels.gpu_pairs import best_device
+from discreet.kernels.gpu_pairs import best_device, ratings_stay
 from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.item_biases import denoised
 from discreet.models.denoise.level import levelled
@@ -145,6 +145,7 @@ class Almanac:
 
     # ── Publication ──
 
+    @ratings_stay()
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for noisy sums, and denoise them."""
         check_population(self, population)

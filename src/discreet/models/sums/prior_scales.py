@@ -108,8 +108,8 @@ class PriorLosses:
 
     def losses(self, ratings: Ratings) -> Doubles:
         """d_u of every user, users by parts by steps."""
-        own = ratings.indptr, ratings.item_index, ratings.values
-        return self._told(left_out_errors(*own, *self._question))
+        errors = left_out_errors(ratings.indptr, ratings.item_index, ratings.values, *self._question)
+        return self._told(errors)
 
     @property
     def _question(self) -> tuple[Doubles, Doubles, Doubles, Doubles, int, int]:
