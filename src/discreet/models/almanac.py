@@ -149,20 +149,19 @@ class Almanac:
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for noisy sums, and denoise them."""
         check_population(self, population)
-        if population.catalogue.scale.implicit:
-            arrays = self._fit_without_ratings(population, progress)
-        elif self.purpose is None or not self.chooses_on_the_way(population):
-            arrays = self._fit_by_public_facts(population, progress)
+        implicit = population.catalogue.scale.implicit
+        if self.purpose is None or not self.chooses_on_the_way(population):
+            arrays = (self._fit_without_ratings if implicit else self._fit_by_public_facts)(population, progress)
         else:
             by_user = population.unit is not None and population.unit.name == "user"
             fit = self._fit_by_what_is_seen if by_user else self._fit_for_ratings_hidden
-            arrays = fit(population, self.purpose, progress)
+            arrays = fit(population, "ranking" if implicit else self.purpose, progress)
         return Release.of(self, population, as_wide_as_needed(arrays))
 
     def chooses_on_the_way(self, population: Population) -> bool:
         """Whether answers decide what is asked for next: with a purpose, and a delta."""
         beforehand = self.purpose is None or self.items is not None or self.pair_share is not None
-        if beforehand or population.unit is None or population.catalogue.scale.implicit:
+        if beforehand or population.unit is None:
             return False
         try:
             population.deviation(census_of_users())

@@ -14,9 +14,9 @@ pays. With n_i the denoised counts of items:
     sweeps            S ≥ 4: what everyone's own fit leaves of the item biases, which spreads less than ratings do; from
                       S ≥ 25 with factors, S/15 of them, at most 8, or 16 where S ≥ 500, and at last the biases once
                       more (:mod:`~discreet.models.denoise.private_als`)
-    pairs             for rankings, co-occurrence among the K most rated items: as many as have 80% of the ratings, or
-                      fewer where R would fall below 35; none if these have less than 40% of the ratings, or users fewer
-                      than 10. A part is asked for first: if no pattern but popularity stands out in it, no more is
+    pairs             for rankings, co-occurrence among the K most rated items: those for which q (R − 15)^0.6 is
+                      largest, of those with R ≥ 35 and q ≥ 40%; none if users have fewer than 10 ratings. A part is
+                      asked for first: if no pattern but popularity stands out in it, no more is
 
 A small look before pairs asks how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`).
 
@@ -114,8 +114,10 @@ class _Constants:
     """How many must, popularity among them; otherwise the rest goes elsewhere."""
     pair_share: float = 0.38
     """For pairs, if the release is for both: with less, RMSE is better and rankings are worse."""
-    covered: float = 0.8
-    """The share of ratings beyond which more items are not worth their noise."""
+    hidden_ratio: float = 15.0
+    """The part of R that noise takes in any case."""
+    power_of_ratio: float = 0.6
+    """How much the rest of R counts beside q."""
     least_covered: float = 0.4
     """The least share of ratings that pairs must be about."""
     ratings_of_a_pattern: float = 10.0
@@ -171,7 +173,7 @@ class NextLooks:
 def item_sums(population: Population, purpose: Purpose) -> ItemStatistics:
     """The first look at items."""
     about = ItemStatistics.of(population.catalogue, "user, l2")
-    return replace(about, relative_weight=CONSTANTS.relative_weight(purpose))
+    return about if about.counts_alone else replace(about, relative_weight=CONSTANTS.relative_weight(purpose))
 
 
 def next_looks(
@@ -243,18 +245,22 @@ def items_in_pairs(census: Census, counts: Doubles, population: Population, shar
     if census.ratings_of_a_user < CONSTANTS.ratings_of_a_pattern:
         return 0
     falling = np.sort(counts)[::-1]
-    covered = np.cumsum(falling) / max(float(falling.sum()), 1e-9)
-    most = min(len(counts), CONSTANTS.most_items, int(np.searchsorted(covered, CONSTANTS.covered)) + 1)
-    if most < CONSTANTS.fewest_items:
-        most = min(len(counts), CONSTANTS.fewest_items)
+    most = min(len(counts), CONSTANTS.most_items)
+    covered = (np.cumsum(falling) / max(float(falling.sum()), 1e-9))[:most]
     noise = co_occurrence_noise(population, most, share)
-    sizes = np.arange(1, most + 1)
-    at_least_two = np.clip(np.outer(covered[:most], MIDDLES) - 1, 0, 1) @ census.users
-    enough = np.flatnonzero(at_least_two >= CONSTANTS.least_ratio * 2 * noise * np.sqrt(sizes))
-    items = int(sizes[enough[-1]]) if len(enough) else 0
-    if items < min(CONSTANTS.fewest_items, len(counts)) or covered[items - 1] < CONSTANTS.least_covered:
+    at_least_two = np.clip(np.outer(covered, MIDDLES) - 1, 0, 1) @ census.users
+    ratios = at_least_two / (2 * noise * np.sqrt(np.arange(1, most + 1)))
+    return items_for_counts(covered, ratios, CONSTANTS.least_ratio)
+
+
+def items_for_counts(covered: Doubles, ratios: Doubles, least: float) -> int:
+    """K above, by q and R for K from 1 on and the least R; 0 where co-occurrence counts are not worth asking for."""
+    fitting = (ratios >= least) & (covered >= CONSTANTS.least_covered)
+    fitting[: min(CONSTANTS.fewest_items, len(fitting)) - 1] = False
+    if not fitting.any():
         return 0
-    return items
+    clear = np.maximum(ratios - CONSTANTS.hidden_ratio, 0.0)
+    return int(np.argmax(np.where(fitting, covered * clear**CONSTANTS.power_of_ratio, 0.0))) + 1
 
 
 def co_occurrence(rows: Indices, base: Floats) -> tuple[PairSums, Contribution]:
