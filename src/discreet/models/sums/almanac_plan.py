@@ -111,7 +111,7 @@ class _Constants:
     """If it is for both."""
     counts_in_sweeps: float = 0.5
     """The relative weight of counts in a sweep without factors, if the release is for both: rankings get them too."""
-    tried_share: float = 0.38
+    tried_share: float = 0.6
     """The part of what pairs get that is asked for first, to see whether patterns stand out."""
     least_patterns: int = 2
     """How many must, popularity among them; otherwise the rest goes elsewhere."""
