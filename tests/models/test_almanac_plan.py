@@ -121,7 +121,7 @@ def test_the_shares_are_all_that_is_left():
                 spent = looks.again + looks.pairs + (0 if looks.sweeps is None else looks.sweeps.share)
                 assert spent == pytest.approx(left)
                 assert (looks.pairs > 0) == (looks.items > 0)
-                assert looks.pairs == 0 or purpose != "ratings"
+                assert looks.pairs == 0 or looks.products or purpose != "ratings"
                 assert looks.sweeps is None or purpose != "ranking"
                 assert looks.sweeps is None or (looks.sweeps.last > 0) == (looks.sweeps.factors > 0)
 
@@ -153,6 +153,30 @@ def test_a_long_tail_stays_out_of_pairs_and_items_that_are_rated_alike_all_take_
     population, census = server(), everyone_rates(60, 10**6)
     assert items_in_pairs(census, np.ones(120), population, 0.78) == 120
     assert 20 <= items_in_pairs(census, 1 / np.arange(1.0, 121.0) ** 1.5, population, 0.78) < 40
+
+
+def test_products_are_asked_for_where_most_users_rate_all_items():
+    population, census = server(), everyone_rates(60, 10_000)
+    dense = np.full(80, 300.0)
+    for purpose in ("ratings", "both"):
+        looks = next_looks(purpose, census, dense, population)
+        assert looks.products and looks.items == 80 and looks.sweeps is None
+        assert not next_looks(purpose, everyone_rates(60, 100), dense, population).products
+        assert not next_looks(purpose, census, np.full(8000, 3.0), population).products
+    assert not next_looks("ranking", census, dense, population).products
+
+
+def test_few_items_that_most_rate_are_released_with_factors():
+    ratings = dc.synthetic(users=3000, items=40, ratings=60_000, seed=5)
+    release = dc.Almanac().fit(server(10.0, ratings))
+    assert release.spends[-1].what == "products of pairs of items, and their weights"
+    assert release.arrays["item_factors"].any() and release.arrays["taste_factors"].any()
+    without = dc.Bias().fit(dc.NoPrivacy(ratings))
+    ours, theirs = (
+        np.mean((found.predict(ratings, ratings.user_index, ratings.item_index) - ratings.values) ** 2)
+        for found in (release, without)
+    )
+    assert ours < theirs
 
 
 def test_with_the_unit_rating_the_shares_are_all_that_is_left():

@@ -184,7 +184,7 @@ class Almanac:
         averages = seen.averages(features, SWEEPS.most_items)
         known = purpose, census, averages.counts * sums.typical_weight, population
         looks, tried = next_looks(*known), None
-        if looks.pairs > 0:
+        if looks.pairs > 0 and not looks.products:
             tried = SeenPairs.ask(seen.listed(looks.items), population, plan.tried_share * looks.pairs)
             if tried.patterns(averages.counts, sums.typical_weight, seen.deviation) < plan.least_patterns:
                 looks, tried = next_looks(*known, tried=plan.tried_share * looks.pairs), None
@@ -209,9 +209,16 @@ class Almanac:
             more = tried.again(population, (1 - plan.tried_share) * looks.pairs)
             found = more.factors(counts, sums.typical_weight, seen.deviation, self.taste_factors)
             counts[rows] = found.counts / sums.typical_weight
+        if looks.products:
+            rows = seen.listed(looks.items)
+            asked_of_pairs = almanac_plan.products(rows, base, population.catalogue.scale.width, purpose)
+            own = counts[rows] * sums.typical_weight
+            found = self._seen_in_pairs(*asked_of_pairs, looks.pairs, population, own, seen.deviation)
+            counts[rows] = found.counts / sums.typical_weight
         progress(3, 3, "pairs of items")
         arrays = self._averages(averages) | scales | self._of_pairs(size, rows, found)
-        arrays["item_factors"] = padded(size, np.arange(size, dtype=np.int32), factors, self.factors)
+        if looks.sweeps is not None:
+            arrays["item_factors"] = padded(size, np.arange(size, dtype=np.int32), factors, self.factors)
         return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
 
     def _fit_for_ratings_hidden(

@@ -9,7 +9,10 @@ pays. With n_i the denoised counts of items:
              of a rating is seen
     q(K)  =  the share of ratings that the K most rated items have
     R(K)  =  users who rated two or more of them, over the spectral threshold 2 s √K of noise on their co-occurrence
+    P     =  the co-occurrence of an average pair of the items with 99% of the ratings, in deviations s of its noise
 
+    products          P ≥ 14, unless the release is for rankings: few items that most users rate; then products and
+                      co-occurrence counts of their pairs say more than anything else, and get all that is left
     the same again    S < 4: item sums with all that is left
     sweeps            S ≥ 4: what everyone's own fit leaves of the item biases, which spreads less than ratings do; from
                       S ≥ 25 with factors, S/15 of them, at most 8, or 16 where S ≥ 500, and at last the biases once
@@ -108,7 +111,7 @@ class _Constants:
     """If it is for both."""
     counts_in_sweeps: float = 0.5
     """The relative weight of counts in a sweep without factors, if the release is for both: rankings get them too."""
-    tried_share: float = 0.38
+    tried_share: float = 0.6
     """The part of what pairs get that is asked for first, to see whether patterns stand out."""
     least_patterns: int = 2
     """How many must, popularity among them; otherwise the rest goes elsewhere."""
@@ -124,6 +127,16 @@ class _Constants:
     """How many ratings a user must have on average for pairs to be worth anything to them."""
     least_ratio: float = 35.0
     """The least R."""
+    clear_for_products: float = 14.0
+    """The least P."""
+    covered_by_products: float = 0.99
+    """The share of ratings of the items that P is about."""
+    clip_of_products: float = 0.25
+    """Where residuals are clipped in products, in widths of the scale."""
+    counts_beside_products: float = 0.6
+    """κ² of :mod:`~discreet.models.sums.pair_sums`: the weight of counts relative to products."""
+    counts_beside_products_for_ratings: float = 0.2
+    """The same if the release is for ratings."""
     fewest_items: int = 20
     """K at least."""
     most_items: int = 4096
@@ -168,6 +181,8 @@ class NextLooks:
     """Among how many items pairs are asked for."""
     sums_again: float | None = None
     """The relative weight of sums when item sums are asked for again; None for that of the first look."""
+    products: bool = False
+    """Whether pairs are asked for products of ratings too."""
 
 
 def item_sums(population: Population, purpose: Purpose) -> ItemStatistics:
@@ -182,6 +197,8 @@ def next_looks(
     """What to ask for next; with ``tried``, what went to pairs in which nothing stood out, no more pairs."""
     left = 1 - CONSTANTS.census_share - CONSTANTS.first_share - tried
     left -= 0.0 if purpose == "ranking" else CONSTANTS.scales_share
+    if purpose != "ranking" and (items := items_for_products(census, counts, population, left)):
+        return NextLooks(0.0, None, left, items, products=True)
     without = purpose == "ratings" or tried > 0
     items = 0 if without else items_in_pairs(census, counts, population, left)
     clearness = clearness_of(counts, population)
@@ -240,6 +257,17 @@ def sweeps_with(factors: int, purpose: Purpose, census: Census) -> int:
     return beside if purpose == "both" else alone
 
 
+def items_for_products(census: Census, counts: Doubles, population: Population, share: float) -> int:
+    """The items with nearly all ratings, if P is large enough among them; otherwise 0."""
+    falling = np.sort(counts)[::-1]
+    covered = np.cumsum(falling) / max(float(falling.sum()), 1e-9)
+    items = int(np.searchsorted(covered, CONSTANTS.covered_by_products)) + 1
+    if not CONSTANTS.fewest_items <= items <= min(len(counts), CONSTANTS.most_items):
+        return 0
+    together = census.total * census.ratings_of_a_user / items**2  # a user of n ratings adds 1/n to n² pairs
+    return items if together >= CONSTANTS.clear_for_products * co_occurrence_noise(population, items, share) else 0
+
+
 def items_in_pairs(census: Census, counts: Doubles, population: Population, share: float) -> int:
     """K above; 0 where pairs are not worth asking for."""
     if census.ratings_of_a_user < CONSTANTS.ratings_of_a_pattern:
@@ -261,6 +289,15 @@ def items_for_counts(covered: Doubles, ratios: Doubles, least: float) -> int:
         return 0
     clear = np.maximum(ratios - CONSTANTS.hidden_ratio, 0.0)
     return int(np.argmax(np.where(fitting, covered * clear**CONSTANTS.power_of_ratio, 0.0))) + 1
+
+
+def products(rows: Indices, base: Floats, width: float, purpose: Purpose) -> tuple[PairSums, Contribution]:
+    """Products and co-occurrence counts of the listed items."""
+    clip, weight = CONSTANTS.clip_of_products * width, CONSTANTS.counts_beside_products
+    if purpose == "ratings":
+        weight = CONSTANTS.counts_beside_products_for_ratings
+    pairs = PairSums(rows, base, clip, weight, None, "user, l2")
+    return pairs, replace(pairs.contribution, noise="gaussian")
 
 
 def co_occurrence(rows: Indices, base: Floats) -> tuple[PairSums, Contribution]:
