@@ -31,13 +31,13 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 import discreet as dc
 from discreet.kernels.gpu_pairs import on_device
-from discreet.kernels.gpu_sweeps import USERS as USERS_AT_ONCE
 from discreet.kernels.gpu_sweeps import Sweep
 from discreet.models.denoise import private_als
 from discreet.models.sums.almanac_plan import Sweeps
 from discreet.models.sums.factor_sums import FactorSums
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.models.sums.pair_sums import PairSums
+from discreet.models.sums.prior_scales import PriorLosses
 from discreet.releases.many import best_by_torch, best_of_many
 
 USERS, ITEMS, RATINGS = 480_189, 17_770, 100_000_000
@@ -137,8 +137,9 @@ def sweep(ratings: dc.Ratings, checked: int) -> int:
     """Item sums, a sweep of private ALS, and one of ALS without privacy."""
     some = ratings.select_users(np.arange(min(checked, ratings.n_users)))
     about, asked = ItemStatistics.of(ratings.catalogue, "user, l2").contribution, asked_in_a_sweep(ratings)
+    scales = PriorLosses.of(asked.known, ratings.n_users, len(ratings), dc.User()).contribution
     missed = 0
-    for name, contribution in (("item sums", about), ("a sweep", asked.contribution)):
+    for name, contribution in (("item sums", about), ("a sweep", asked.contribution), ("priors at home", scales)):
         assert contribution.on_torch is not None
         same = np.array_equal(contribution.total(some), contribution.on_torch([some]))
         print(f"{name} of {some.n_users:,} users: {'the same numbers' if same else 'NOT THE SAME'} as numba's")
@@ -146,10 +147,12 @@ def sweep(ratings: dc.Ratings, checked: int) -> int:
     seconds, _ = timed(lambda: about.on_torch([ratings]))
     print(f"item sums, {len(ratings):,} ratings: {seconds:.2f} s")
     print(of_peak(10 * len(ratings), 150 * len(ratings), seconds, torch.float64), flush=True)
+    seconds, _ = timed(lambda: scales.on_torch([ratings]))
+    print(f"how wide priors at home should be, {len(ratings):,} ratings: {seconds:.2f} s", flush=True)
 
     def work() -> Sweep:
         found = Sweep(asked.question, DEVICE)
-        for columns in on_device([(ratings.indptr, ratings.item_index, ratings.values)], DEVICE, USERS_AT_ONCE):
+        for columns in on_device([(ratings.indptr, ratings.item_index, ratings.values)], DEVICE):
             found.add(*columns)
         found.total()
         return found

@@ -8,17 +8,19 @@ import discreet as dc
 
 SUMS = "how often each item was rated, and its ratings' sum"
 PAIRS = "products of pairs of items, and their weights"
+TOGETHER = "how often pairs of items were rated together"
 USERS = "how many users rated how much"
 USERS_BY_RATINGS = "how many pairs users rate"
 LEVEL = "how far ratings lie from what is expected"
 PRIORS = "how well users' own ratings foresee each other"
+COMMON = "what users' own fits have in common"
 
 
 @pytest.mark.parametrize(
     ("options", "looks"),
     [
-        (["--epsilon", "1", "--unit", "user"], [USERS, SUMS, SUMS, PRIORS]),
-        (["--epsilon", "1", "--unit", "user", "--set", "pair_share=0.5"], [SUMS, PAIRS]),
+        (["--epsilon", "1", "--unit", "user"], [USERS, SUMS, SUMS, COMMON, PRIORS]),
+        (["--epsilon", "1", "--unit", "user", "--set", "pair_share=0.5"], [SUMS, TOGETHER]),
         (["--epsilon", "1"], [SUMS]),
         (["--epsilon", "4", "--delta", "1e-6"], [USERS_BY_RATINGS, SUMS, SUMS, LEVEL, PRIORS, PAIRS]),
     ],

@@ -10,7 +10,8 @@ from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.factor_sums import FactorSums
 
 torch = pytest.importorskip("torch")
-from discreet.kernels import gpu_sweeps  # noqa: E402
+from discreet.kernels import gpu_pairs, gpu_sweeps  # noqa: E402
+from discreet.kernels.device import root  # noqa: E402
 
 RATINGS = dc.synthetic(users=400, items=60, ratings=6_000, seed=1)
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
@@ -46,9 +47,24 @@ def test_blocks_and_parts_change_nothing(monkeypatch, device):
     expected = contribution.total(RATINGS)
     parts = [RATINGS.select_users(np.arange(first, min(first + 150, 400))) for first in range(0, 400, 150)]
     np.testing.assert_array_equal(expected, contribution.on_torch(parts))
-    for name, value in (("USERS", 97), ("BYTES", 8 * 20 * 200)):
-        monkeypatch.setattr(gpu_sweeps, name, value)
+    for module, name, value in ((gpu_pairs, "PART", 97), (gpu_sweeps, "BYTES", 8 * 20 * 200)):
+        monkeypatch.setattr(module, name, value)
         np.testing.assert_array_equal(expected, contribution.on_torch(parts))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_ratings_that_stay_on_a_device_are_the_same(monkeypatch, device):
+    monkeypatch.setattr(gpu_sweeps, "best_device", lambda: device)
+    contribution, few = asked().contribution, RATINGS.select_users(np.arange(150))
+    with gpu_pairs.ratings_stay():
+        for ratings in (RATINGS, few, RATINGS, few.select_users(np.arange(9))):
+            np.testing.assert_array_equal(contribution.total(ratings), contribution.on_torch([ratings]))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_roots_are_rounded_correctly(device):
+    numbers = np.random.default_rng(1).uniform(0, 50, 100_000)
+    np.testing.assert_array_equal(root(torch.tensor(numbers, device=device)).cpu().numpy(), np.sqrt(numbers))
 
 
 def test_nobody_says_nothing():

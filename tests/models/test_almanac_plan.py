@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.data.loading import without_ratings
 from discreet.models.denoise.item_biases import NoisyCounts
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.sums import rating_plan
@@ -117,12 +118,23 @@ def test_the_shares_are_all_that_is_left():
             for users in (0, 400, 400_000):
                 counts = np.full(120, size) * np.linspace(3, 0.1, 120)
                 looks = next_looks(purpose, everyone_rates(60, users), counts, population)
-                spent = looks.again + looks.pairs + (0 if looks.sweeps is None else looks.sweeps.share)
-                assert spent == pytest.approx(left)
+                spent = looks.again + looks.pairs + looks.effects
+                assert spent + (0 if looks.sweeps is None else looks.sweeps.share) == pytest.approx(left)
+                assert looks.effects == 0 or purpose != "ranking"
+                assert looks.sweeps is None or looks.sweeps.start < looks.sweeps.share - looks.sweeps.last
                 assert (looks.pairs > 0) == (looks.items > 0)
-                assert looks.pairs == 0 or purpose != "ratings"
+                assert looks.pairs == 0 or looks.products or purpose != "ratings"
                 assert looks.sweeps is None or purpose != "ranking"
                 assert looks.sweeps is None or (looks.sweeps.last > 0) == (looks.sweeps.factors > 0)
+
+
+def test_sweeps_start_from_products_where_items_are_clear_and_have_no_features():
+    census, counts = everyone_rates(60, 10_000), np.full(120, 3000.0) * np.linspace(3, 0.1, 120)
+    population = server(epsilon=0.5)
+    without, having = (next_looks("both", census, counts / 10, population, features).sweeps for features in (0, 20))
+    assert without.start > 0 and without.items > 0 and without.sweeps == CONSTANTS.sweeps_after_start
+    assert having.start == 0 and having.sweeps > without.sweeps
+    assert next_looks("both", census, counts / 1000, population).sweeps is None
 
 
 def test_the_clearer_items_are_the_more_is_asked_of_sweeps():
@@ -144,8 +156,38 @@ def test_pairs_are_asked_for_where_enough_users_rate_two_of_the_items():
     counts = np.linspace(3, 0.1, 120)
     assert items_in_pairs(everyone_rates(60, 0), counts, population, 0.78) == 0
     few, many = (items_in_pairs(everyone_rates(60, users), counts, population, 0.78) for users in (3_000, 10**6))
-    assert 0 < few <= many < 120
+    assert 0 < few <= many <= 120
     assert items_in_pairs(everyone_rates(1, 10**4), counts, population, 0.78) == 0  # nobody rates two
+
+
+def test_a_long_tail_stays_out_of_pairs_and_items_that_are_rated_alike_all_take_part():
+    population, census = server(), everyone_rates(60, 10**6)
+    assert items_in_pairs(census, np.ones(120), population, 0.78) == 120
+    assert 20 <= items_in_pairs(census, 1 / np.arange(1.0, 121.0) ** 1.5, population, 0.78) < 40
+
+
+def test_products_are_asked_for_where_most_users_rate_all_items():
+    population, census = server(), everyone_rates(60, 10_000)
+    dense = np.full(80, 300.0)
+    for purpose in ("ratings", "both"):
+        looks = next_looks(purpose, census, dense, population)
+        assert looks.products and looks.items == 80 and looks.sweeps is None
+        assert not next_looks(purpose, everyone_rates(60, 100), dense, population).products
+        assert not next_looks(purpose, census, np.full(8000, 3.0), population).products
+    assert not next_looks("ranking", census, dense, population).products
+
+
+def test_few_items_that_most_rate_are_released_with_factors():
+    ratings = dc.synthetic(users=3000, items=40, ratings=60_000, seed=5)
+    release = dc.Almanac().fit(server(10.0, ratings))
+    assert release.spends[-1].what == "products of pairs of items, and their weights"
+    assert release.arrays["item_factors"].any() and release.arrays["taste_factors"].any()
+    without = dc.Bias().fit(dc.NoPrivacy(ratings))
+    ours, theirs = (
+        np.mean((found.predict(ratings, ratings.user_index, ratings.item_index) - ratings.values) ** 2)
+        for found in (release, without)
+    )
+    assert ours < theirs
 
 
 def test_with_the_unit_rating_the_shares_are_all_that_is_left():
@@ -193,6 +235,20 @@ def test_every_look_is_booked_and_the_limit_is_what_is_promised(purpose, epsilon
     for name, array in release.arrays.items():
         assert np.isfinite(array).all(), name
     assert np.isfinite(release.scores(RATINGS)).all()
+
+
+@pytest.mark.parametrize("make", [server, rating_server])
+def test_without_ratings_it_plans_by_what_it_saw_too(make):
+    """However many users were announced: patterns are found where there are enough of them, and nothing but counts."""
+    used = without_ratings(dc.synthetic(users=4000, items=60, ratings=100_000, seed=4))
+    population = make(8.0, used)
+    release = dc.Almanac(audience=10).fit(population)
+    looks = [spend.what for spend in release.spends]
+    assert looks[-1] == "how often pairs of items were rated together" and not any("sum" in look for look in looks)
+    assert 0.98 * 8.0 < population.ledger.spent <= 8.0 * (1 + 1e-9)
+    assert release.arrays["taste_factors"].any() and not release.arrays["item_bias"].any()
+    drowned = dc.Almanac(audience=10**6).fit(make(0.01, used))
+    assert not drowned.arrays["taste_factors"].any() and drowned.arrays["counts"].any()
 
 
 def test_a_budget_books_the_whole_limit_for_looks_that_are_still_to_be_chosen(tmp_path):

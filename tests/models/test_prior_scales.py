@@ -7,6 +7,7 @@ import pytest
 
 import discreet as dc
 from discreet.data.labels import Labels
+from discreet.kernels import left_out
 from discreet.kernels.left_out import left_out_errors
 from discreet.models.home.user_regression import PARTS, UserRegression
 from discreet.models.sums.prior_scales import CONSTANTS, PriorLosses, scales_of
@@ -170,3 +171,20 @@ def test_a_fit_asks_once_and_releases_what_it_learned(unit, tmp_path):
         if purpose != "ranking":  # an older release has none, and the usual priors
             older = replace(release, arrays={n: a for n, a in release.arrays.items() if n != "prior_scales"})
             assert not np.array_equal(older.predict(ratings, [0], [1]), release.predict(ratings, [0], [1]))
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_torch_adds_up_to_the_same_bits(norm, monkeypatch):
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(9)
+    known, ratings = regression(rng, 90), some_ratings(rng, 90, [*rng.integers(0, 20, 300), 90, 25, 24, 0])
+    parts = [ratings.select_users(np.arange(first, first + 76)) for first in range(0, 304, 76)]
+    known.rows[ratings.item_index[-1]] = np.inf
+    for one_in, scale in ((1, 1.0), (3, 1.0), (1, 1e6)):
+        asked = PriorLosses(replace(known, rows=known.rows * np.float32(scale)), 10.0, one_in, norm).contribution
+        expected = asked.total(ratings)
+        assert expected.any()
+        for at_once in (1 << 31, 8 * 20 * 20 * 50):
+            monkeypatch.setattr(left_out, "BYTES", at_once)
+            assert np.array_equal(expected, asked.on_torch(parts))
+    assert not asked.on_torch([ratings.select_users(np.array([303]))]).any()

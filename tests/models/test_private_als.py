@@ -11,6 +11,7 @@ import discreet as dc
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
+from discreet.kernels import row_solves
 from discreet.kernels.statistics import LATTICE, add_bounded_statistics
 from discreet.models.denoise import private_als
 from discreet.models.denoise.normal_equations import NoisyEquations, positive
@@ -257,6 +258,22 @@ def test_left_sides_stay_without_noise_and_are_pooled_under_much():
     clean = noisy.denoised()
     assert np.linalg.eigvalsh(clean.grams).min() > -1e-9
     assert ((clean.grams - grams) ** 2).sum() < 0.1 * ((noisy.grams - grams) ** 2).sum()
+
+
+def test_torch_solves_the_same_equations(monkeypatch):
+    pytest.importorskip("torch")
+    noisy, _, features, _ = equations(noise=2.0)
+    start, variances = np.full((3, 2), 0.2), np.full((30, 3), 0.04)
+
+    def solved():
+        found = noisy.denoised()
+        return found.map_of(features, start, variances, 0 * start + 0.7), *found.items(features @ start.T, variances)
+
+    here = solved()
+    monkeypatch.setattr(row_solves, "_device", lambda size: "cpu")
+    for one, other in zip(here, solved(), strict=True):
+        assert type(other) is np.ndarray
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
 def test_the_map_of_features_solves_its_normal_equations():

@@ -1,6 +1,6 @@
 """Gaussian noise for millions of cells: the right law, and only that one; the same whatever the threads."""
 
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -50,6 +50,19 @@ def test_what_is_kept_at_once_would_be_kept_by_exact_odds():
         far = Decimal((slab + 1) << bits)
         exact = (-(far**2 - Decimal(slab << bits) ** 2) / (2 * Decimal(1.5 * 2.0**30) ** 2)).exp()
         assert Decimal(int(sure[slab])) / 2 ** (63 - bits) < exact
+
+
+@pytest.mark.parametrize("sigma", [0.8, 1.5 * 2.0**30, 1.99 * 2.0**47])
+def test_thresholds_are_those_of_exact_odds(sigma):
+    bits, high, low, _, _ = slabs._tables(sigma)
+    with localcontext() as context:
+        context.prec = 100
+        odds = [
+            int((-(Decimal(j << bits) ** 2) / (2 * Decimal(sigma) ** 2)).exp() * 2**256) for j in range(slabs.SLABS)
+        ]
+    for slab in (0, 1, 77, 500, 2047):
+        exact = min((sum(odds[: slab + 1]) << 128) // sum(odds), 2**128 - 1)
+        assert abs((int(high[slab]) << 64 | int(low[slab])) - exact) <= 1
 
 
 def test_it_is_repeatable_and_does_not_depend_on_threads(monkeypatch):

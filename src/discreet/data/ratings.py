@@ -274,7 +274,7 @@ class Ratings:
     def _user_block(self, first: int, end: int) -> "Ratings":
         """Neighbouring users, without a copy: batches of users cost nothing but their own ratings."""
         rows = slice(self.indptr[first], self.indptr[end])
-        return replace(
+        block = replace(
             self,
             users=Labels(self.users.names[first:end], what=self.users.what),
             tags=None if self.tags is None else self.tags[first:end],
@@ -284,6 +284,8 @@ class Ratings:
             times=None if self.times is None else self.times[rows],
             user_facts={name: column[first:end] for name, column in self.user_facts.items()},
         )
+        block.__dict__["indptr"] = self.indptr[first : end + 1] - self.indptr[first]  # known already
+        return block
 
     def with_users(self, names: Iterable[str]) -> "Ratings":
         """The same ratings with everybody who takes part listed, whether they rated anything or not.

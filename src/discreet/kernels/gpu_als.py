@@ -82,7 +82,7 @@ class _Sweep:
         targets[-1] = 0
         own = torch.zeros((len(lengths) + 1, self.d), device=self.device)
         cells, past = self._bytes // (4 * (self.d + 1)), len(items) - 1
-        for block in blocks(indptr, lengths.cpu().numpy(), cells, max(1, cells // self.d), past=past):
+        for block in blocks(indptr, cells, max(1, cells // self.d), past=past):
             if block.places.shape[1] == 0:
                 continue
             rows = self._design[items[block.places]]
@@ -102,7 +102,7 @@ class _Sweep:
         of_item = starts[1:] - starts[:-1]
         users = torch.cat([users[order], torch.full((1,), len(own) - 1, device=self.device)])
         left = torch.cat([left[order], left[:1] * 0])
-        for block in blocks(starts, of_item.cpu().numpy(), cells, max(1, cells // self.d), past=past):
+        for block in blocks(starts, cells, max(1, cells // self.d), past=past):
             if block.places.shape[1] == 0:
                 continue
             z = own[users[block.places]]

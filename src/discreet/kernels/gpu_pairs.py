@@ -16,14 +16,19 @@ While one part of the ratings is multiplied the next is read and copied, by a st
 """
 
 import os
+import weakref
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from discreet.extras import load_extra
+from discreet.kernels.device import root
 from discreet.types import AnyArray, Floats, Indices
 
 BLOCK_CELLS = 1 << 32
@@ -84,6 +89,8 @@ def best_device() -> str:
 
 Columns = tuple[AnyArray, ...]
 """Where each user's ratings start, their items, their values, and more columns of them if need be."""
+_STAYING: ContextVar[list[tuple[Any, list[tuple[Any, ...]]]] | None] = ContextVar("staying", default=None)
+"""Columns of parts, and their pieces on a GPU."""
 
 
 def pair_totals(question: PairQuestion, parts: Iterable[Columns], device: str | None = None) -> "PairTotals":
@@ -94,6 +101,16 @@ def pair_totals(question: PairQuestion, parts: Iterable[Columns], device: str | 
     return totals
 
 
+@contextmanager
+def ratings_stay() -> Iterator[None]:
+    """Within, ratings in memory are copied to a GPU once, unless they would take too much of its memory."""
+    token = _STAYING.set([])
+    try:
+        yield
+    finally:
+        _STAYING.reset(token)
+
+
 def on_device(parts: Iterable[Columns], device: str, users: int | None = None) -> Iterator[tuple[Any, ...]]:
     """The columns of parts as tensors, of so many users at once, the next on its way while one is worked on."""
     torch, users = load_torch(), users or PART
@@ -102,23 +119,42 @@ def on_device(parts: Iterable[Columns], device: str, users: int | None = None) -
             for piece in _pieces(part, users):
                 yield tuple(torch.tensor(column) for column in piece)
         return
-    copying, working = torch.cuda.Stream(device), torch.cuda.current_stream(device)
-    pinned: list[dict[int, Any]] = [{}, {}]
-    sent: list[Any] = [None, None]
-    waiting: Any = None
-    for number, piece in enumerate(own for part in parts for own in _pieces(part, users)):
-        side = number % 2
-        if sent[side] is not None:
-            sent[side].synchronize()  # its pinned memory is free again
-        with torch.cuda.stream(copying):
-            there = tuple(_copied(torch, pinned[side], place, column, device) for place, column in enumerate(piece))
-            sent[side] = torch.cuda.Event()
-            sent[side].record(copying)
+    working, waiting = torch.cuda.current_stream(device), None
+    for sent in _sent(torch, parts, device, users):
         if waiting is not None:
             yield _arrived(working, *waiting)
-        waiting = sent[side], there
+        waiting = sent
     if waiting is not None:
         yield _arrived(working, *waiting)
+
+
+def _sent(torch: Any, parts: Iterable[Columns], device: str, users: int) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """Pieces of parts on their way, each with what says when it is there; None if it stayed from before."""
+    staying, copying = _STAYING.get(), torch.cuda.Stream(device)
+    pinned: list[dict[int, Any]] = [{}, {}]
+    sent: list[Any] = [None, None]
+    side = 0
+    for part in parts:
+        marks = tuple(map(weakref.ref, part))  # the same objects as long as the columns are
+        known = [pieces for of, pieces in staying or () if len(of) == len(marks) and all(map(is_, of, marks))]
+        if known:
+            yield from ((None, piece) for piece in known[0])
+            continue
+        pieces = []
+        for piece in _pieces(part, users):
+            side = 1 - side
+            if sent[side] is not None:
+                sent[side].synchronize()  # its pinned memory is free again
+            with torch.cuda.stream(copying):
+                there = tuple(_copied(torch, pinned[side], place, column, device) for place, column in enumerate(piece))
+                sent[side] = torch.cuda.Event()
+                sent[side].record(copying)
+            pieces.append(there)
+            yield sent[side], there
+        if staying is not None:  # parts of files are gone by the next time
+            alive = [(of, there) for of, there in staying if all(mark() is not None for mark in of)] + [(marks, pieces)]
+            size = sum(column.nbytes for _, pieces in alive for piece in pieces for column in piece)
+            staying[:] = alive if size <= torch.cuda.mem_get_info()[1] // MEMORY_SHARE else alive[:-1]
 
 
 def _pieces(part: Columns, users: int) -> Iterator[Columns]:
@@ -149,7 +185,8 @@ def _copy(there: AnyArray, here: AnyArray) -> None:
 
 
 def _arrived(working: Any, sent: Any, columns: tuple[Any, ...]) -> tuple[Any, ...]:
-    working.wait_event(sent)
+    if sent is not None:
+        working.wait_event(sent)
     for column in columns:
         column.record_stream(working)
     return columns
@@ -185,9 +222,9 @@ def residuals(question: PairQuestion, indptr: Any, items: Any, values: Any) -> t
     whole = (of_rating.clamp(-1, 1) * steps).to(torch.int16)
     squares = of_users(whole.double() ** 2) * 4.0**-p
     if question.weighting == "user, l2":
-        length = torch.sqrt(squares**2 + (question.relative_weight * counts) ** 2)
+        length = root(squares**2 + (question.relative_weight * counts) ** 2)
     elif question.weighting == "rating, l2":
-        length = torch.sqrt(squares + question.relative_weight * counts)
+        length = root(squares + question.relative_weight * counts)
     else:
         length = counts
     weight = torch.where(length > 0, 2.0**q / length, 0.0).long()

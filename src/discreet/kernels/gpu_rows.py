@@ -24,15 +24,13 @@ class Block:
     places: Any
 
 
-def blocks(starts: Any, lengths: AnyArray, cells: int, most_rows: int, past: int) -> Iterator[Block]:
+def blocks(starts: Any, cells: int, most_rows: int, past: int) -> Iterator[Block]:
     """All rows, those without ratings too.
 
     Parameters
     ----------
     starts
         Where each row starts, with the end of the last: a tensor.
-    lengths
-        Of each row, in memory.
     cells, most_rows
         About how many places, and at most how many rows, a block has.
     past
@@ -41,24 +39,23 @@ def blocks(starts: Any, lengths: AnyArray, cells: int, most_rows: int, past: int
     Examples
     --------
     >>> import torch
-    >>> for block in blocks(torch.tensor([0, 3, 3, 4]), np.array([3, 0, 1]), 8, 8, past=4):
+    >>> for block in blocks(torch.tensor([0, 3, 3, 4]), 8, 8, past=4):
     ...     print(block.rows.tolist(), block.places.tolist())
     [1] [[]]
     [2] [[3]]
     [0] [[0, 1, 2]]
     """
     torch, device = load_extra("torch", "torch", "a GPU"), starts.device
-    order = np.argsort(lengths, kind="stable")
-    filled = filled_lengths(lengths[order])
+    lengths, order = torch.sort(starts[1:] - starts[:-1], stable=True)
+    filled = filled_lengths(lengths.cpu().numpy())
     ends = np.flatnonzero(np.diff(filled, append=-1)) + 1
-    there = torch.tensor(order, device=device)
     first = 0
     for end in ends.tolist():
         length = int(filled[end - 1])
         step = max(1, min(most_rows, cells // max(length, 1)))
         along = torch.arange(length, device=device)
         for begin in range(first, end, step):
-            rows = there[begin : min(begin + step, end)]
+            rows = order[begin : min(begin + step, end)]
             places = starts[rows, None] + along
             yield Block(rows, torch.where(places < starts[rows + 1, None], places, past))
         first = end

@@ -1,8 +1,9 @@
 """A sweep of private ALS by torch: the sums of :mod:`discreet.kernels.own_fits`, bit by bit.
 
 A block of users at a time: their Gram matrices are products of whole numbers in doubles, which are exact; Cholesky's
-method takes all users of the block one column further with every step; what is said of items is then summed a block of
-items at a time. Every product, root, quotient and difference is an operation of its own, rounded as on the processor.
+method takes all users of the block one column further with every step; what is said of items is then added up, on a
+GPU by one kernel (:mod:`discreet.kernels.sweeps_triton`). Every product, root, quotient and difference is an operation
+of its own, rounded as on the processor.
 """
 
 from collections.abc import Iterable
@@ -11,24 +12,25 @@ from typing import Any
 import numpy as np
 
 from discreet.extras import load_extra
+from discreet.kernels.device import has_triton, root
 from discreet.kernels.gpu_pairs import Columns, best_device, on_device
 from discreet.kernels.gpu_rows import Block, blocks
 from discreet.kernels.own_fits import LENGTH, MOST_OWN, OWN_UNIT, SHARE_UNIT, SweepQuestion
 from discreet.kernels.statistics import LATTICE
 from discreet.types import Doubles
 
-USERS = 1 << 17
-"""Users that are copied at once."""
 BYTES = 1 << 31
 """Of the largest matrix of a block, of which there are a few; on a GPU with less memory fewer."""
 MEMORY_SHARE = 24
 """It takes at most one part in so many of a GPU's memory."""
+STRIP = 8
+"""Rows of a triangle that are taken further at once, with all columns from the first of them on."""
 
 
 def sweep_total(question: SweepQuestion, parts: Iterable[Columns], device: str | None = None) -> Doubles:
     """What users say of every listed item, added up over all parts, which may have a column of what is kept."""
     sweep = Sweep(question, best_device() if device is None else device)
-    for columns in on_device(parts, sweep.device, USERS):
+    for columns in on_device(parts, sweep.device):
         sweep.add(*columns)
     return sweep.total()
 
@@ -55,6 +57,7 @@ class Sweep:
         cells = len(question.square_scales) + self.f
         self.sums = torch.zeros((len(question.weights), cells), dtype=torch.float64, device=device)
         self._bytes = BYTES
+        self._fused = device.startswith("cuda") and has_triton()
         if device.startswith("cuda"):
             self._bytes = min(BYTES, torch.cuda.mem_get_info()[1] // MEMORY_SHARE)
         self.operations = 0
@@ -75,8 +78,7 @@ class Sweep:
         items = items.long()
         place = self._position[items]
         kept = (place >= 0) if kept is None else (place >= 0) & kept
-        lengths = (indptr[1:] - indptr[:-1]).cpu().numpy()
-        wide, users = self._rows.shape[1], len(lengths)
+        wide, users = self._rows.shape[1], len(indptr) - 1
         values = values.double()
         # One more of each, for places past the last rating: no item, and nothing to say.
         of_fit = (values - self._centre[items]) * self._roots[items] * (1 / self.question.target_unit)
@@ -92,7 +94,7 @@ class Sweep:
             own = slice(first, min(first + at_once, users))
             grams = torch.zeros((own.stop - first, self.d + 1, self.d + 1), dtype=torch.float64, device=self.device)
             starts = indptr[first : own.stop + 1]
-            taken = list(blocks(starts, lengths[own], self._bytes // (8 * wide), at_once, past=len(items)))
+            taken = list(blocks(starts, self._bytes // (8 * wide), at_once, past=len(items)))
             for block in taken:
                 self._gather(torch, block, more[0], more[1], grams)
             z, cells, known = self._fit(torch, grams.permute(1, 2, 0).contiguous()[: self.d])
@@ -125,7 +127,7 @@ class Sweep:
         share = (y * y * of_factors[block.rows, None] + of_squares[block.rows, None]) * squared[block.places]
         largest = share.amax(dim=1)
         whole = torch.ceil(share / torch.where(largest > 0, largest, 1.0)[:, None] / SHARE_UNIT).sum(dim=1)
-        length = torch.sqrt(largest * (whole * SHARE_UNIT))
+        length = root(largest * (whole * SHARE_UNIT))
         weight = torch.where(whole > 0, LENGTH / torch.where(whole > 0, length, 1.0), 0.0)
         weights[block.rows] = weight
         targets[block.places] = y * weight[:, None]
@@ -136,15 +138,9 @@ class Sweep:
         """z, κ M and the other coefficients of users, which are the last dimension."""
         question, d, f = self.question, self.d, self.f
         penalty = question.whole_penalty
-        inverse = torch.empty_like(matrix[:, 0])
         for k in range(d):
             matrix[k, k] += penalty
-        for k in range(d):
-            pivot = matrix[k, k]
-            inverse[k] = 1 / torch.sqrt(torch.where(pivot > penalty / 2, pivot, penalty / 2))
-            matrix[k, k + 1 :] *= inverse[k]
-            own = matrix[k, k + 1 :]
-            matrix[k + 1 :, k + 1 :] -= own[: d - k - 1, None] * own
+        inverse = eliminated(torch, matrix, penalty / 2)
         found, right = torch.empty_like(inverse), matrix[:, d]
         for k in range(d - 1, -1, -1):
             found[k] = right[k] * inverse[k]
@@ -177,24 +173,36 @@ class Sweep:
             torch.arange(len(indptr) - 1, device=self.device), indptr[1:] - indptr[:-1], output_size=len(place)
         )
         here = torch.nonzero(kept)[:, 0]
-        place, order = torch.sort(place[here].to(torch.int32))
-        here = here[order]
-        every = torch.arange(len(self.sums) + 1, device=self.device, dtype=torch.int32)
-        starts = torch.searchsorted(place, every)
-        lengths = starts[1:] - starts[:-1]
-        # One more of each, for places past the last: nobody, who says nothing.
-        of_user, targets = _longer(torch, users[here], len(answers) - 1), _longer(torch, targets[here], 0.0)
-        packed, at_once = len(self._scales), self._bytes // (8 * self.sums.shape[1])
-        for block in blocks(starts, lengths.cpu().numpy(), at_once, at_once, past=len(here)):
-            if block.places.shape[1] == 0:
-                continue
-            said = answers[of_user[block.places]]
-            scale = self._weights[block.rows] * LATTICE
-            said[:, :, :packed] *= scale[:, None, None]
-            said[:, :, packed:] *= (targets[block.places] * scale[:, None])[:, :, None]
-            self.sums[block.rows] += said.trunc_().sum(dim=1)
-            self.operations += 3 * said.numel()
-            self.bytes_moved += 48 * said.numel()
+        packed, scales = len(self._scales), self._weights * LATTICE
+        self.operations += 3 * len(here) * self.sums.shape[1]
+        self.bytes_moved += 8 * len(here) * self.sums.shape[1]
+        if self._fused:
+            from discreet.kernels.sweeps_triton import add_said_of_items
+
+            place, order = torch.sort(place[here].to(torch.int32))
+            here = here[order]
+            starts = torch.searchsorted(place, torch.arange(len(self.sums) + 1, device=self.device, dtype=torch.int32))
+            add_said_of_items(self.sums, starts, users[here], targets[here], answers, scales, packed)
+            return
+        for own in torch.split(here, max(1, self._bytes // (8 * self.sums.shape[1]))):
+            said, scale = answers[users[own]], scales[place[own], None]
+            said[:, :packed] *= scale
+            said[:, packed:] *= targets[own, None] * scale
+            self.sums.index_add_(0, place[own], said.trunc_())
+
+
+def eliminated(torch: Any, matrix: Any, least: float) -> Any:
+    """:func:`discreet.kernels.own_fits.eliminate` for all users, who are the last dimension; 1/√ of every pivot."""
+    d = len(matrix)
+    inverse = torch.empty_like(matrix[:, 0])
+    for k in range(d):
+        pivot = matrix[k, k]
+        inverse[k] = 1 / root(torch.where(pivot > least, pivot, least))
+        matrix[k, k + 1 :] *= inverse[k]
+        for top in range(k + 1, d, STRIP):
+            own = matrix[k, top:]
+            matrix[top : min(top + STRIP, d), top:] -= own[: min(STRIP, d - top), None] * own
+    return inverse
 
 
 def _longer(torch: Any, column: Any, value: Any) -> Any:

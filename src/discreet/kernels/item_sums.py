@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.extras import load_extra
 from discreet.kernels.compiling import njit, prange
+from discreet.kernels.device import root
 from discreet.kernels.gpu_pairs import Columns, best_device, on_device
 from discreet.types import AnyArray, Floats, Indices, Offsets
 
@@ -87,7 +88,7 @@ def item_sums_by_torch(
             terms = torch.ceil((1.0 + (x * x if scaling == SQUARES else x.abs())) / LENGTH_UNIT).long()
             length = torch.zeros(users, dtype=torch.int64, device=device).index_add_(0, user, terms).double()
             length = length * LENGTH_UNIT
-            length = torch.sqrt(length) if scaling == SQUARES else length
+            length = root(length) if scaling == SQUARES else length
             weight = (1.0 / length.clamp_(min=1.0))[user]
         sums[0].index_add_(0, where, (weight * UNIT).long().expand(len(where)))
         sums[1].index_add_(0, where, (weight * x * UNIT).long())

@@ -5,17 +5,29 @@ solution for Σ_i t_i v_i, the error at rating i of the fit to all the others is
 
     e_i  =  (t_i − v_iᵀ a) / (1 − v_iᵀ A⁻¹ v_i)
 
-Sums are in one order and no product is fused, so a user's errors are the same to the last bit wherever they are made.
+Sums are in one order and no product is fused, so a user's errors are the same to the last bit wherever they are made:
+torch takes all users one rating, and one column, further at a time.
 """
+
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
 from discreet.kernels.compiling import njit, prange
+from discreet.kernels.device import has_triton
+from discreet.kernels.gpu_pairs import Columns, best_device, load_torch, on_device
+from discreet.kernels.gpu_sweeps import eliminated
 from discreet.kernels.own_fits import eliminate
 from discreet.types import Booleans, Doubles, Floats, Indices, Offsets
 
 LEAST_PIVOT = 1e-12
 """Of a matrix that only rounding made singular."""
+GOLDEN = 0x9E3779B97F4A7C15
+BYTES = 1 << 31
+"""Of the matrices of users that torch takes at once."""
+AHEAD = 64
+"""Ratings of each user that torch gathers at once."""
 
 
 @njit(cache=True)
@@ -23,7 +35,7 @@ def _one_in(items: Indices, count: int) -> bool:
     """Whether a user with these items is one in so many: by a hash of the items, whatever their order."""
     mixed = np.uint64(0)
     for item in items:
-        own = np.uint64(item + 1) * np.uint64(0x9E3779B97F4A7C15)
+        own = np.uint64(item + 1) * np.uint64(GOLDEN)
         own ^= own >> np.uint64(29)
         mixed += own * own
     return bool((mixed >> np.uint64(32)) % np.uint64(count) == 0)
@@ -101,3 +113,77 @@ def left_out_errors(
                 total += error * error
             found[u, g] = total * (last - first) / len(left_out)
     return found
+
+
+def left_out_errors_by_torch(
+    parts: Iterable[Columns], base: Doubles, rows: Doubles, roots: Doubles, penalties: Doubles, most: int, one_in: int,
+    device: str | None = None,
+) -> Iterator[Doubles]:  # fmt: skip
+    """The same errors of those who are asked, some users after others, in any order."""
+    torch, device = load_torch(), best_device() if device is None else device
+    base, rows, roots, penalties = (torch.tensor(array, device=device) for array in (base, rows, roots, penalties))
+    asked: list[tuple[Any, Any, Any]] = []
+    for indptr, items, values in on_device(parts, device):
+        lengths, items = indptr[1:] - indptr[:-1], items.long()
+        chosen = lengths > 0
+        if one_in > 1:
+            own = (items + 1) * (GOLDEN - 2**64)  # whole numbers of 64 bits overflow alike, whether they have a sign
+            own ^= (own >> 29) & (2**35 - 1)
+            sums = torch.nn.functional.pad(torch.cumsum(own * own, 0), (1, 0))
+            chosen &= (((sums[indptr[1:]] - sums[indptr[:-1]]) >> 32) & (2**32 - 1)) % one_in == 0
+        there = torch.repeat_interleave(chosen, lengths, output_size=len(items))
+        asked.append((lengths[chosen], items[there], values[there]))
+    lengths, items, values = (torch.cat(column) for column in zip(*asked, strict=True))
+    starts = torch.cumsum(lengths, 0) - lengths
+    lengths, order = torch.sort(lengths, descending=True, stable=True)
+    starts, targets = starts[order], (values.double() - base[items]) * roots[items]
+    wide = torch.cat([rows[items], targets[:, None]], dim=1)
+    at_once = max(1, BYTES // (8 * rows.shape[1] * (rows.shape[1] + 1 + most)))
+    for first in range(0, len(lengths), at_once):
+        own = slice(first, first + at_once)
+        gram = _grams(torch, wide, starts[own], lengths[own])
+        step = -(-lengths[own] // most)
+        along = torch.arange(most, device=device)[:, None] * step
+        there = along < lengths[own]
+        at = torch.where(there, starts[own] + along, 0)
+        sides = torch.where(there, wide[at, :-1].permute(2, 0, 1), 0.0)
+        about = sides, targets[at], roots[items[at]], there
+        found = [_errors(torch, gram, penalty, *about) for penalty in penalties]
+        errors: Doubles = (torch.stack(found, 1) * lengths[own, None] / there.sum(dim=0)[:, None]).cpu().numpy()
+        yield errors
+
+
+def _grams(torch: Any, wide: Any, starts: Any, lengths: Any) -> Any:
+    """Σ v (v, t)ᵀ of every user, users last, the longest first: one rating after the other."""
+    d = wide.shape[1] - 1
+    if wide.is_cuda and has_triton():
+        from discreet.kernels.sweeps_triton import ordered_grams
+
+        return ordered_grams(wide, starts, lengths)
+    found = torch.zeros((d, d + 1, len(starts)), dtype=wide.dtype, device=wide.device)
+    ends = np.searchsorted(-lengths.cpu().numpy(), -np.arange(int(lengths[0])))
+    for first in range(0, len(ends), AHEAD):
+        along = torch.arange(first, min(first + AHEAD, len(ends)), device=wide.device)
+        places = (starts[: ends[first]] + along[:, None]).clamp_(max=len(wide) - 1)
+        for users, own in zip(ends[first:].tolist(), wide[places].transpose(1, 2), strict=False):
+            own = own[:, :users]
+            found[:, :, :users] += own[:d, None] * own
+    return found
+
+
+def _errors(torch: Any, gram: Any, penalty: Any, sides: Any, targets: Any, roots: Any, there: Any) -> Any:
+    """The sum of squares for one penalty, of every user."""
+    matrix = torch.cat([gram, sides], dim=1)
+    d = len(matrix)
+    for k in range(d):
+        matrix[k, k] += penalty[k]
+    eliminated(torch, matrix, LEAST_PIVOT)
+    expected, leverages = torch.zeros_like(targets), torch.zeros_like(targets)
+    for own in matrix:
+        expected += own[d] * own[d + 1 :]
+        leverages += own[d + 1 :] * own[d + 1 :]
+    errors = (targets - expected) / (1 - leverages).clamp_(min=LEAST_PIVOT) / roots
+    total = torch.zeros_like(errors[0])
+    for square in torch.where(there, errors * errors, 0.0):
+        total += square
+    return total

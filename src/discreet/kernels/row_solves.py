@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from discreet.extras import load_extra
+from discreet.kernels.device import as_tensor
 from discreet.kernels.eigenvectors import uses_gpu
-from discreet.types import Doubles, Floats
+from discreet.types import AnyArray, Doubles, Floats
 
 
 def damped_row_solves(precision: Floats, gradient: Floats, factors: Floats, penalty: Floats, sweeps: int) -> Floats:
@@ -54,35 +55,40 @@ def _by_torch(
     return found
 
 
-def positive(matrices: Doubles) -> Doubles:
-    """The nearest positive semidefinite matrices, one or many.
+def where_solved(size: int, *arrays: AnyArray) -> tuple[Any, ...]:
+    """Arrays where so many small systems are solved: as tensors on a GPU if one is used."""
+    return arrays if (device := _device(size)) is None else tuple(as_tensor(array, device) for array in arrays)
+
+
+def _device(size: int) -> str | None:
+    return "cuda" if uses_gpu(size) else None
+
+
+def beside(other: Any, *arrays: AnyArray) -> tuple[Any, ...]:
+    """Arrays where another lies already."""
+    return arrays if isinstance(other, np.ndarray) else tuple(as_tensor(array, other.device) for array in arrays)
+
+
+def in_memory(array: Any) -> Doubles:
+    """What lies there, as an array."""
+    found: Doubles = array if isinstance(array, np.ndarray) else array.cpu().numpy()
+    return found
+
+
+def library_of(array: Any) -> Any:
+    """What computes with it: numpy or torch.
+
+    >>> library_of(np.zeros(1)).__name__
+    'numpy'
+    """
+    return np if isinstance(array, np.ndarray) else load_extra("torch", "torch", "a GPU")
+
+
+def positive(matrices: Any) -> Any:
+    """The nearest positive semidefinite matrices, one or many, an array or a tensor.
 
     >>> positive(np.array([[1.0, 0.0], [0.0, -2.0]])).tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
-    if matrices.ndim == 3 and uses_gpu(len(matrices)):
-        return _positive_by_torch(matrices)
-    values, vectors = np.linalg.eigh(matrices)
-    return np.asarray((vectors * np.maximum(values, 0)[..., None, :]) @ np.swapaxes(vectors, -1, -2))
-
-
-def _positive_by_torch(matrices: Doubles, device: str = "cuda") -> Doubles:
-    torch = load_extra("torch", "torch", "a GPU")
-    values, vectors = torch.linalg.eigh(torch.tensor(matrices, device=device))
-    found: Doubles = ((vectors * values.clamp(min=0)[..., None, :]) @ vectors.mT).cpu().numpy()
-    return found
-
-
-def inverses(matrices: Doubles) -> Doubles:
-    """Of many positive definite matrices.
-
-    >>> inverses(np.array([[[2.0]]])).tolist()
-    [[[0.5]]]
-    """
-    return _inverses_by_torch(matrices) if uses_gpu(len(matrices)) else np.asarray(np.linalg.inv(matrices))
-
-
-def _inverses_by_torch(matrices: Doubles, device: str = "cuda") -> Doubles:
-    torch = load_extra("torch", "torch", "a GPU")
-    found: Doubles = torch.linalg.inv(torch.tensor(matrices, device=device)).cpu().numpy()
-    return found
+    values, vectors = library_of(matrices).linalg.eigh(matrices)
+    return (vectors * values.clip(0)[..., None, :]) @ vectors.swapaxes(-1, -2)

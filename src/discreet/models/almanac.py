@@ -45,7 +45,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.features import AGES, item_features
 from discreet.errors import InputError, require, require_kinds, require_settings
 from discreet.kernels.gpu_logit import LogitOnDevice
-from discreet.kernels.gpu_pairs import best_device
+from discreet.kernels.gpu_pairs import best_device, ratings_stay
 from discreet.models.denoise.initial_factors import initial_factors
 from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.item_biases import denoised
@@ -147,23 +147,23 @@ class Almanac:
 
     # ── Publication ──
 
+    @ratings_stay()
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for noisy sums, and denoise them."""
         check_population(self, population)
-        if population.catalogue.scale.implicit:
-            arrays = self._fit_without_ratings(population, progress)
-        elif self.purpose is None or not self.chooses_on_the_way(population):
-            arrays = self._fit_by_public_facts(population, progress)
+        implicit = population.catalogue.scale.implicit
+        if self.purpose is None or not self.chooses_on_the_way(population):
+            arrays = (self._fit_without_ratings if implicit else self._fit_by_public_facts)(population, progress)
         else:
             by_user = population.unit is not None and population.unit.name == "user"
             fit = self._fit_by_what_is_seen if by_user else self._fit_for_ratings_hidden
-            arrays = fit(population, self.purpose, progress)
+            arrays = fit(population, "ranking" if implicit else self.purpose, progress)
         return Release.of(self, population, as_wide_as_needed(arrays))
 
     def chooses_on_the_way(self, population: Population) -> bool:
         """Whether answers decide what is asked for next: with a purpose, and a delta."""
         beforehand = self.purpose is None or self.items is not None or self.pair_share is not None
-        if beforehand or population.unit is None or population.catalogue.scale.implicit:
+        if beforehand or population.unit is None:
             return False
         try:
             population.deviation(census_of_users())
@@ -186,7 +186,7 @@ class Almanac:
         averages = seen.averages(features, SWEEPS.most_items)
         facts = purpose, census, averages.counts * sums.typical_weight, population, features.shape[1]
         looks, tried = next_looks(*facts), None
-        if looks.pairs > 0:
+        if looks.pairs > 0 and not looks.products:
             tried = SeenPairs.ask(seen.listed(looks.items), population, plan.tried_share * looks.pairs)
             if tried.patterns(averages.counts, sums.typical_weight, seen.deviation) < plan.least_patterns:
                 looks, tried = next_looks(*facts, tried=plan.tried_share * looks.pairs), None
@@ -195,18 +195,11 @@ class Almanac:
             averages = seen.averages(features, SWEEPS.most_items)
         factors, width, wider = np.zeros((size, 0)), population.catalogue.scale.width, seen.prior_scales(features)
         known = averages.at_home(features, factors, width, wider)
-        base, wider = with_fixed_effects(
-            known, wider, census, averages.counts, seen.roots, population, looks.effects
-        )
-        averages = replace(averages, base=base)
-        unknown, counts = averages.unknown, averages.counts
+        base, wider = with_fixed_effects(known, wider, census, averages.counts, seen.roots, population, looks.effects)
+        averages, unknown, counts = replace(averages, base=base), averages.unknown, averages.counts
         if looks.sweeps is not None:
             queries = ALSQueries.of(looks.sweeps, len(averages.listed), self.features, most_factors=self.factors)
-            start = np.zeros((size, 0), dtype=np.float32)
-            if looks.sweeps.products > 0:
-                rows, most = seen.listed(looks.sweeps.items), min(plan.many_factors, self.factors)
-                about = rows, sums.typical_weight, looks.sweeps.products, most
-                start = initial_factors(population, averages, *about)
+            start = initial_factors(looks.sweeps, population, seen, averages, min(plan.many_factors, self.factors))
             side, said = refined(queries, population, averages, no_progress, start)
             base, unknown, factors = side.base, side.unknown, side.factors
             counts = seen.counts_with(said, averages)
@@ -221,9 +214,16 @@ class Almanac:
             more = tried.again(population, (1 - plan.tried_share) * looks.pairs)
             found = more.factors(counts, sums.typical_weight, seen.deviation, self.taste_factors)
             counts[rows] = found.counts / sums.typical_weight
+        if looks.products:
+            rows = seen.listed(looks.items)
+            asked_of_pairs = almanac_plan.products(rows, base, width, purpose)
+            own = counts[rows] * sums.typical_weight
+            found = self._seen_in_pairs(*asked_of_pairs, looks.pairs, population, own, seen.deviation)
+            counts[rows] = found.counts / sums.typical_weight
         progress(3, 3, "pairs of items")
         arrays = self._averages(averages) | scales | self._of_pairs(size, rows, found)
-        arrays["item_factors"] = padded(size, np.arange(size, dtype=np.int32), factors, self.factors)
+        if looks.sweeps is not None:
+            arrays["item_factors"] = padded(size, np.arange(size, dtype=np.int32), factors, self.factors)
         return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
 
     def _fit_for_ratings_hidden(

@@ -28,6 +28,8 @@ import struct
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal, localcontext
 from functools import lru_cache
+from itertools import accumulate, repeat
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -220,10 +222,11 @@ def _tables(sigma: float) -> tuple[int, AnyArray, AnyArray, AnyArray, AnyArray]:
     bits = max(0, math.floor(math.log2(sigma)) - 6)
     chances = 63 - bits
     with localcontext() as context:
-        context.prec = 100
-        twice = 2 * Decimal(sigma) ** 2
-        odds = [int((-(Decimal(j << bits) ** 2) / twice).exp() * 2**256) for j in range(SLABS)]
-        steps = [(-Decimal((2 * j + 1) << (2 * bits)) / twice).exp() for j in range(SLABS)]
+        context.prec = 120  # 20 more than are needed, as errors of products add up
+        first = (-Decimal(1 << (2 * bits)) / (2 * Decimal(sigma) ** 2)).exp()
+        # exp(−(2j + 1) a) = exp(−a) exp(−2a)ʲ; and its product over all before j is exp(−j² a).
+        steps = list(accumulate(repeat(first**2, SLABS - 1), mul, initial=first))
+        odds = [int(odd * 2**256) for odd in accumulate(steps[:-1], mul, initial=Decimal(1))]
         # A little below the odds at the far edge, whatever their rounding: what lies below is kept in any case.
         sure = [max(0, int((step - Decimal(2) ** -40) * 2**chances) - 1) for step in steps]
     total, sums = sum(odds), np.cumsum(np.array(odds, dtype=object))

@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.models.denoise.private_als import Averages
+from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
+from discreet.models.sums.almanac_plan import Sweeps
 from discreet.models.sums.pair_sums import PairSums, weight_of_a_rating
 from discreet.populations.population import Population
-from discreet.types import Floats, Indices
+from discreet.types import Floats
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,12 @@ class _Constants:
 CONSTANTS = _Constants()
 
 
-def initial_factors(
-    population: Population, averages: Averages, listed: Indices, weight: float, share: float, most: int
-) -> Floats:
-    """Factors of all items, 0 for those not listed, the strongest first; ``weight`` is that of a rating in counts."""
-    clip, counts = CONSTANTS.clip * population.catalogue.scale.width, averages.counts[listed] * weight
+def initial_factors(sweeps: Sweeps, population: Population, seen: SeenItems, averages: Averages, most: int) -> Floats:
+    """Factors of all items, 0 for those that take no part, the strongest first; none if nothing is spent on them."""
+    if sweeps.start == 0:
+        return np.zeros((len(averages.base), 0), dtype=np.float32)
+    listed, share = seen.listed(sweeps.items), sweeps.start
+    clip, counts = CONSTANTS.clip * population.catalogue.scale.width, averages.counts[listed] * seen.sums.typical_weight
     pairs = PairSums(listed, averages.base, clip, CONSTANTS.relative_weight, None, "user, l2")
     asked = replace(pairs.contribution, noise="gaussian")
     products, weights = pairs.matrices(population.sum(asked, share))

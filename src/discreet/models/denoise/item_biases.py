@@ -158,8 +158,7 @@ def posterior_counts(noisy: Doubles, deviation: float) -> Doubles:
         likelihood = np.exp(-0.5 * ((noisy[low, None] - grid) / deviation) ** 2) + 1e-300
         prior = np.full(len(grid), 1 / len(grid))
         for _ in range(CONSTANTS.mixture_steps):
-            posterior = likelihood * prior
-            prior = (posterior / posterior.sum(axis=1, keepdims=True)).mean(axis=0)
+            prior = prior * ((1 / (likelihood @ prior)) @ likelihood) / len(likelihood)
         posterior = likelihood * prior
         counts[low] = (posterior @ grid) / posterior.sum(axis=1)
     return counts
@@ -279,11 +278,10 @@ class _Line:
         cls, line: Doubles, counts: Doubles, sums: Doubles, spread: float, error_variance: Doubles, prior: Doubles
     ) -> "_Line":
         variance = counts**2 * spread**2 + error_variance
-        rows = line * (counts / np.sqrt(variance))[:, None]
-        target = sums / np.sqrt(variance)
-        gram, moment = rows.T @ rows + np.diag(1 / prior**2), rows.T @ target
+        weights = counts / variance
+        gram, moment = (line.T * (weights * counts)) @ line + np.diag(1 / prior**2), line.T @ (weights * sums)
         beta = np.asarray(np.linalg.solve(gram, moment), dtype=np.float64)
-        deviance = target @ target - moment @ beta + np.log(variance).sum() + np.linalg.slogdet(gram)[1]
+        deviance = (sums**2 / variance).sum() - moment @ beta + np.log(variance).sum() + np.linalg.slogdet(gram)[1]
         return cls(spread, error_variance, gram, beta, float(deviance))
 
     def posterior(self, line: Doubles, counts: Doubles, sums: Doubles) -> tuple[Doubles, Doubles]:

@@ -23,10 +23,11 @@ g_i is the variance left on a cell of G_i. All items share W, so it can be estim
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from discreet.kernels.row_solves import inverses, positive
+from discreet.kernels.row_solves import beside, in_memory, library_of, positive, where_solved
 from discreet.types import Doubles
 
 TINY = 1e-9
@@ -58,22 +59,25 @@ class NoisyEquations:
 
     def denoised(self) -> "NormalEquations":
         """With the left sides denoised."""
-        total = max(float(self.masses.sum()), TINY)
-        common = positive(self.grams.sum(axis=0) / total)
-        pooled = self.masses[:, None, None] * common
-        difference = self.grams - pooled
+        grams, moments, masses, residual_variance = where_solved(
+            len(self.grams), self.grams, self.moments, self.masses, self.residual_variance
+        )
+        total = max(float(masses.sum()), TINY)
+        common = positive(grams.sum(0) / total)
+        pooled = masses[:, None, None] * common
+        difference = grams - pooled
         d = len(common)
         noise = self.gram_deviation**2 * (d + d * (d - 1) / 2)
-        beyond = float(((difference**2).sum(axis=(1, 2)) - noise).sum()) / max(float((self.masses**2).sum()), TINY)
-        own = self.masses**2 * max(beyond, 0.0)
+        beyond = float(((difference**2).sum((1, 2)) - noise).sum()) / max(float((masses**2).sum()), TINY)
+        own = masses**2 * max(beyond, 0.0)
         kept = own / (own + noise + TINY)
         grams = positive(pooled + kept[:, None, None] * difference)
-        return NormalEquations(grams, self.moments, self.deviation, self.residual_variance, kept * noise / d**2)
+        return NormalEquations(grams, moments, self.deviation, residual_variance, kept * noise / d**2)
 
 
 @dataclass(frozen=True, eq=False)
 class NormalEquations:
-    """Normal equations of many items, their left sides denoised.
+    """Normal equations of many items, their left sides denoised; arrays, or tensors where a GPU is used.
 
     Parameters
     ----------
@@ -83,39 +87,40 @@ class NormalEquations:
         The g above.
     """
 
-    grams: Doubles
-    moments: Doubles
+    grams: Any
+    moments: Any
     deviation: float
-    residual_variance: Doubles
-    gram_variance: Doubles
+    residual_variance: Any
+    gram_variance: Any
 
-    def _precisions(self, expected: Doubles, variances: Doubles) -> Doubles:
+    def _precisions(self, expected: Any, variances: Any) -> Any:
         """V⁻¹ of every item."""
         of_items_own = (self.grams * variances[:, None, :]) @ self.grams
-        length = (expected**2 + variances).sum(axis=1)
-        noise = (self.deviation**2 + self.gram_variance * length + TINY)[:, None, None] * np.eye(self.grams.shape[1])
-        return np.asarray(
-            inverses(of_items_own + self.residual_variance[:, None, None] * self.grams + noise), dtype=np.float64
-        )
+        length = (expected**2 + variances).sum(1)
+        (diagonal,) = beside(self.grams, np.eye(self.grams.shape[1]))
+        noise = (self.deviation**2 + self.gram_variance * length + TINY)[:, None, None] * diagonal
+        return library_of(noise).linalg.inv(of_items_own + self.residual_variance[:, None, None] * self.grams + noise)
 
     def map_of(self, features: Doubles, start: Doubles, variances: Doubles, spreads: Doubles) -> Doubles:
         """W above, d × features, about ``start`` with ``spreads`` (of the same shape)."""
-        d, p = start.shape
-        from_precision = self.grams @ self._precisions(features @ start.T, variances)
-        of_items = (from_precision @ self.grams).reshape(len(features), d * d)
-        pairs = (features[:, :, None] * features[:, None, :]).reshape(len(features), p * p)
-        gram = (of_items.T @ pairs).reshape(d, d, p, p).transpose(0, 2, 1, 3).reshape(d * p, d * p)
-        left = (from_precision @ (self.moments - self._expected(features @ start.T))[:, :, None])[:, :, 0]
-        moment = (left.T @ features).ravel()
-        step = np.linalg.solve(gram + np.diag(1 / spreads.ravel() ** 2), moment)
+        (d, p), size = start.shape, len(features)
+        f, w, variance = beside(self.grams, features, start, variances)
+        from_precision = self.grams @ self._precisions(f @ w.T, variance)
+        of_items = (from_precision @ self.grams).reshape(size, d * d)
+        pairs = (f[:, :, None] * f[:, None, :]).reshape(size, p * p)
+        gram = (of_items.T @ pairs).reshape(d, d, p, p).swapaxes(1, 2).reshape(d * p, d * p)
+        left = (from_precision @ (self.moments - self._expected(f @ w.T))[:, :, None])[:, :, 0]
+        moment = (left.T @ f).reshape(-1)
+        step = np.linalg.solve(in_memory(gram) + np.diag(1 / spreads.ravel() ** 2), in_memory(moment))
         return np.asarray(start + step.reshape(d, p))
 
     def items(self, expected: Doubles, variances: Doubles) -> tuple[Doubles, Doubles]:
         """Posterior means and variances of x about ``expected``."""
-        towards = variances[:, :, None] * (self.grams @ self._precisions(expected, variances))
-        found = expected + (towards @ (self.moments - self._expected(expected))[:, :, None])[:, :, 0]
-        removed = np.einsum("iab,iba->ia", towards, self.grams * variances[:, None, :])
-        return np.asarray(found), np.maximum(variances - removed, 0)
+        x, variance = beside(self.grams, expected, variances)
+        towards = variance[:, :, None] * (self.grams @ self._precisions(x, variance))
+        found = x + (towards @ (self.moments - self._expected(x))[:, :, None])[:, :, 0]
+        removed = library_of(towards).einsum("iab,iba->ia", towards, self.grams * variance[:, None, :])
+        return in_memory(found), in_memory((variance - removed).clip(0))
 
-    def _expected(self, items: Doubles) -> Doubles:
-        return np.asarray((self.grams @ items[:, :, None])[:, :, 0])
+    def _expected(self, items: Any) -> Any:
+        return (self.grams @ items[:, :, None])[:, :, 0]

@@ -71,10 +71,10 @@ def informed(
 ) -> dict[str, AnyArray]:
     """The arrays of an almanac with what a prior adds, and with the noisy sums that a later fit may average.
 
-    ``answer`` and ``noise`` are the noisy item sums and their standard deviation. Without noise, arrays stay as they
-    are.
+    ``answer`` and ``noise`` are the noisy item sums and their standard deviation. Without noise or ratings, arrays stay
+    as they are.
     """
-    if noise == 0:
+    if noise == 0 or asked.counts_alone:
         return arrays
     prior = population.catalogue.prior
     seen = Seen(np.atleast_2d(answer), np.full(len(asked.base), noise))

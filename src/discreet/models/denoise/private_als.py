@@ -22,8 +22,8 @@ did. So the share of a sweep may grow from one to the next; an earlier sum, with
 **Biases at last.** Factors take up most of what a user may say in a sweep, so biases come out noisier than they need
 be. A last sum may ask for biases alone: what the whole fit at home leaves of them, factors included.
 
-**Initial factors.** The leading principal components of the public features, so that the first sweep is about genres
-and years; without features, and for the remaining factors, random.
+**Initial factors.** Given, or the leading principal components of the public features, so that the first sweep is about
+genres and years; without features, and for the remaining factors, random.
 """
 
 from dataclasses import dataclass, replace
@@ -124,7 +124,7 @@ class ALSQueries:
             factors=min(asked.factors, most_factors),
             sweeps=asked.sweeps,
             items=items,
-            item_sums_share=1 - asked.share + asked.products,
+            item_sums_share=1 - asked.share + asked.start,
             weighting="adaptive",
             kept=1,
             exponent=CONSTANTS.exponent,
@@ -207,16 +207,13 @@ def fit_private(queries: ALSQueries, population: Population, progress: Progress)
 def refined(
     queries: ALSQueries, population: Population, averages: Averages, progress: Progress, start: Floats | None = None
 ) -> tuple[ItemSide, NoisyCounts]:
-    """Steps 2 to 4, as often as there are sweeps, the first factors from ``start``, of which there may be more than
-    planned; and what their left sides say of how often items are rated."""
-    catalogue = population.catalogue
-    if start is not None and start.shape[1] > 0:
-        queries = replace(queries, factors=max(queries.factors, start.shape[1]))
+    """Steps 2 to 4, as often as there are sweeps, from factors ``start``; and how often items are rated, by them."""
+    catalogue, known = population.catalogue, 0 if start is None else start.shape[1]
+    queries = replace(queries, factors=max(queries.factors, known))
     features = _features(catalogue, queries)
     centred = features - averages.share @ features
     side = start_of_items(queries, averages, centred, catalogue.scale.width)
-    if start is not None:
-        side = replace(side, factors=np.concatenate([start, side.factors[:, start.shape[1] :]], axis=1))
+    side.factors[:, :known] = 0.0 if start is None else start
     grams, moments = np.zeros((1, 1, 1)), np.zeros((1, 1))
     times, noise, counts = 0.0, 0.0, NoisyCounts(averages.counts[averages.listed], np.inf)
     discount = CONSTANTS.discount / queries.growth
@@ -391,14 +388,12 @@ def sample_factor_sums(queries: ALSQueries, catalogue: Catalogue) -> FactorSums:
     size = len(catalogue)
     zeros, features = np.zeros(size), _features(catalogue, queries)
     averages = Averages(zeros.astype(np.float32), zeros, zeros, np.arange(queries.items, dtype=np.int32))
-    factors, mapped = np.zeros((size, queries.factors)), np.zeros((queries.factors + 1, 0))
-    side = ItemSide(averages.base, zeros, zeros, factors, mapped)
+    side = ItemSide(averages.base, zeros, zeros, np.zeros((size, queries.factors)), np.zeros((queries.factors + 1, 0)))
     return step(queries, 0, averages, side, features, catalogue)
 
 
 def _features(catalogue: Catalogue, queries: ALSQueries) -> Doubles:
-    found = item_features(catalogue).astype(np.float64)
-    return found if queries.features else found[:, :0]
+    return item_features(catalogue).astype(np.float64)[:, : None if queries.features else 0]
 
 
 def _gaussian(contribution: Contribution) -> Contribution:

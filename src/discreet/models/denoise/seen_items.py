@@ -43,15 +43,17 @@ class SeenItems:
     ) -> "SeenItems":
         """The first look."""
         asked = replace(sums.contribution, noise="gaussian") if noise == "gaussian" else sums.contribution
-        return cls(sums, population.sum(asked, share), population.deviation(asked, share), noise)
+        answer = np.atleast_2d(population.sum(asked, share))
+        return cls(sums, answer, population.deviation(asked, share), noise)
 
     def again(self, population: Population, share: float, relative_weight: float | None = None) -> "SeenItems":
         """One more, with the same weight of sums beside counts or another one."""
         here = self.sums.relative_weight
-        there = here if relative_weight is None else relative_weight
+        there = here if relative_weight is None or self.sums.counts_alone else relative_weight
         other = SeenItems.ask(replace(self.sums, relative_weight=there), population, share, self.noise)
         longer = self.sums.typical_length(there) / self.sums.typical_length(here)  # the other's users weigh less
-        units = np.array([1.0, here]), np.array([1.0, there]) / longer
+        rows = len(self.answer)
+        units = np.array([1.0, here])[:rows], np.array([1.0, there])[:rows] / longer
         precisions = [(unit / look.deviation) ** 2 for unit, look in zip(units, (self, other), strict=True)]
         deviations = (precisions[0] + precisions[1]) ** -0.5
         answer = sum(
@@ -59,7 +61,7 @@ class SeenItems:
             for look, precision, unit in zip((self, other), precisions, units, strict=True)
         )
         weight = here if here == there else float(deviations[0] / deviations[1])
-        answer = answer * (deviations**2 * [1.0, weight])[:, None]
+        answer = answer * (deviations**2 * [1.0, weight][:rows])[:, None]
         return replace(
             self, sums=replace(self.sums, relative_weight=weight), answer=answer, deviation=float(deviations[0])
         )
@@ -67,6 +69,9 @@ class SeenItems:
     def averages(self, features: Floats, most: int) -> Averages:
         """What it says of every item, of which the ``most`` most rated are listed."""
         asked, scale, counts = self.sums, self.sums.scale, self._counts
+        if asked.counts_alone:
+            nothing = np.zeros(len(counts))
+            return Averages(asked.base, nothing, counts / asked.typical_weight, self.listed(most))
         sums, noise = self.answer[1] * asked.points, self.deviation * asked.points
         about = asked.typical_weight, features, scale.width, self.deviation
         bias, unknown = posterior_biases(counts, sums, noise, *about)
@@ -76,6 +81,8 @@ class SeenItems:
 
     def prior_scales(self, features: Floats) -> Floats:
         """How much wider priors at home are for what is hidden of the line: it adds to what differs between users."""
+        if self.sums.counts_alone:
+            return np.ones(3, dtype=np.float32)
         line = self._unknown_line(features)
         usual = np.array([AT_HOME.user_bias, AT_HOME.feature_weight]) * self.sums.scale.width
         return np.asarray([*np.sqrt(1 + np.array([line.level, line.slope]) / usual**2), 1.0], dtype=np.float32)

@@ -9,19 +9,21 @@ pays. With n_i the denoised counts of items:
              of a rating is seen
     q(K)  =  the share of ratings that the K most rated items have
     R(K)  =  users who rated two or more of them, over the spectral threshold 2 s √K of noise on their co-occurrence
-    P(K)  =  how often the item of one of their ratings is rated, over the same: about popularity's own eigenvalue, of
-             which other patterns have a part
+    P     =  the co-occurrence of an average pair of the items with 99% of the ratings, in deviations s of its noise
 
+    products          P ≥ 14, unless the release is for rankings: few items that most users rate; then products and
+                      co-occurrence counts of their pairs say more than anything else, and get all that is left
     the same again    S < 4: item sums with all that is left
     sweeps            S ≥ 4: what everyone's own fit leaves of the item biases, which spreads less than ratings do; from
                       S ≥ 25 with factors, S/15 of them, at most 8, or 16 where S ≥ 500, and at last the biases once
-                      more (:mod:`~discreet.models.denoise.private_als`); where no public features say where they
-                      start, products of pairs do (:mod:`~discreet.models.denoise.initial_factors`)
-    fixed effects     where sweeps have no factors: what users' own fits have in common
+                      more (:mod:`~discreet.models.denoise.private_als`). They start from public features or, where
+                      there are none and S ≥ 40, from products of pairs
+                      (:mod:`~discreet.models.denoise.initial_factors`)
+    fixed effects     where there are no factors: what users' own fits have in common
                       (:mod:`~discreet.models.sums.fixed_effects`)
-    pairs             for rankings, co-occurrence among the K most rated items: as many as have 80% of the ratings, or
-                      100 if those are fewer, and fewer where R would fall below 35 or P below 8; none if these have
-                      less than 40% of the ratings, or users fewer than 10. A part is asked for first: if no pattern but popularity stands out in it, no more is
+    pairs             for rankings, co-occurrence among the K most rated items: those for which q (R − 15)^0.6 is
+                      largest, of those with R ≥ 35 and q ≥ 40%; none if users have fewer than 10 ratings. A part is
+                      asked for first: if no pattern but popularity stands out in it, no more is
 
 A small look before pairs asks how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`).
 
@@ -112,32 +114,42 @@ class _Constants:
     """If it is for ratings."""
     sweeps_with_many_factors_beside_pairs: int = 3
     """If it is for both."""
-    clear_for_products: float = 40.0
-    """The least S for which they start from products of pairs, where items have no public features."""
-    product_share: float = 0.25
+    clear_for_start: float = 40.0
+    """The least S for which they start from products of pairs, where items have no public features. This and the next
+    two were chosen on FilmTrust, made-up ratings and MovieLens without features, on splits with the seeds 611 and
+    612."""
+    start_share: float = 0.25
     """For these products, of what sweeps get."""
-    sweeps_after_products: int = 6
+    sweeps_after_start: int = 6
     """At most: they start from better factors."""
     counts_in_sweeps: float = 0.5
     """The relative weight of counts in a sweep without factors, if the release is for both: rankings get them too."""
-    tried_share: float = 0.38
+    tried_share: float = 0.6
     """The part of what pairs get that is asked for first, to see whether patterns stand out."""
     least_patterns: int = 2
     """How many must, popularity among them; otherwise the rest goes elsewhere."""
     pair_share: float = 0.38
     """For pairs, if the release is for both: with less, RMSE is better and rankings are worse."""
-    covered: float = 0.8
-    """The share of ratings beyond which more items are not worth their noise."""
+    hidden_ratio: float = 15.0
+    """The part of R that noise takes in any case."""
+    power_of_ratio: float = 0.6
+    """How much the rest of R counts beside q."""
     least_covered: float = 0.4
     """The least share of ratings that pairs must be about."""
     ratings_of_a_pattern: float = 10.0
     """How many ratings a user must have on average for pairs to be worth anything to them."""
     least_ratio: float = 35.0
     """The least R."""
-    least_popularity: float = 8.0
+    clear_for_products: float = 14.0
     """The least P."""
-    few_items: int = 100
-    """However few have 80% of the ratings, so many take part if noise allows: it grows little with them."""
+    covered_by_products: float = 0.99
+    """The share of ratings of the items that P is about."""
+    clip_of_products: float = 0.25
+    """Where residuals are clipped in products, in widths of the scale."""
+    counts_beside_products: float = 0.6
+    """κ² of :mod:`~discreet.models.sums.pair_sums`: the weight of counts relative to products."""
+    counts_beside_products_for_ratings: float = 0.2
+    """The same if the release is for ratings."""
     fewest_items: int = 20
     """K at least."""
     most_items: int = 4096
@@ -160,8 +172,8 @@ CONSTANTS = _Constants()
 class Sweeps:
     """How what is left of the budget is spent on sweeps; ``relative_weight`` is that of counts, None for the usual.
 
-    Of ``share``, ``last`` goes to item biases after the sweeps, and ``products`` to products of pairs of as many
-    ``items`` before them.
+    Of ``share``, ``last`` goes to item biases after the sweeps, and ``start`` before them to products of pairs of as
+    many ``items``.
     """
 
     factors: int
@@ -169,7 +181,7 @@ class Sweeps:
     share: float
     relative_weight: float | None = None
     last: float = 0.0
-    products: float = 0.0
+    start: float = 0.0
     items: int = 0
 
 
@@ -185,6 +197,8 @@ class NextLooks:
     """Among how many items pairs are asked for."""
     sums_again: float | None = None
     """The relative weight of sums when item sums are asked for again; None for that of the first look."""
+    products: bool = False
+    """Whether pairs are asked for products of ratings too."""
     effects: float = 0.0
     """For what users' own fits have in common."""
 
@@ -192,7 +206,7 @@ class NextLooks:
 def item_sums(population: Population, purpose: Purpose) -> ItemStatistics:
     """The first look at items."""
     about = ItemStatistics.of(population.catalogue, "user, l2")
-    return replace(about, relative_weight=CONSTANTS.relative_weight(purpose))
+    return about if about.counts_alone else replace(about, relative_weight=CONSTANTS.relative_weight(purpose))
 
 
 def next_looks(
@@ -203,12 +217,14 @@ def next_looks(
     features: int = 0,
     tried: float = 0.0,
 ) -> NextLooks:
-    """What to ask for next; with ``tried``, what went to pairs in which nothing stood out, no more pairs.
+    """What to ask for next, where items have so many public features.
 
-    ``features`` says how many public features items have.
+    With ``tried``, what went to pairs in which nothing stood out, there are no more pairs.
     """
     left = 1 - CONSTANTS.census_share - CONSTANTS.first_share - tried
     left -= 0.0 if purpose == "ranking" else CONSTANTS.scales_share
+    if purpose != "ranking" and (items := items_for_products(census, counts, population, left)):
+        return NextLooks(0.0, None, left, items, products=True)
     listed = 0 if tried > 0 else items_in_pairs(census, counts, population, left)
     items = 0 if purpose == "ratings" else listed
     clearness = clearness_of(counts, population)
@@ -216,23 +232,22 @@ def next_looks(
     if purpose == "ranking":
         return NextLooks(0.0, None, left, items) if items else NextLooks(left, None, 0.0, 0, sums_again)
     pairs = CONSTANTS.pair_share if items else 0.0
-    left -= pairs
     factors = factors_for(clearness, census)
     effects = 0.0 if factors else fixed_effects.share_for(census, population, features)
-    left -= effects
+    left -= pairs + effects
     if clearness < CONSTANTS.clear:
-        return NextLooks(left, None, pairs, items, sums_again, effects)
+        return NextLooks(left, None, pairs, items, sums_again, effects=effects)
     if factors:
         sweeps = Sweeps(factors, sweeps_with(factors, purpose, census), left, last=CONSTANTS.biases_at_last)
-        if listed and features == 0 and clearness >= CONSTANTS.clear_for_products:
-            fewer = min(sweeps.sweeps, CONSTANTS.sweeps_after_products)
-            sweeps = replace(sweeps, sweeps=fewer, products=CONSTANTS.product_share * left, items=listed)
+        if listed and features == 0 and clearness >= CONSTANTS.clear_for_start:
+            fewer = min(sweeps.sweeps, CONSTANTS.sweeps_after_start)
+            sweeps = replace(sweeps, sweeps=fewer, start=CONSTANTS.start_share * left, items=listed)
         return NextLooks(0.0, sweeps, pairs, items)
     again = 0.0 if items else CONSTANTS.again_beside_sweeps
     sweeps = Sweeps(0, CONSTANTS.sweeps, left - again)
     if purpose == "both":
         sweeps = Sweeps(0, 1, left - again, CONSTANTS.counts_in_sweeps)
-    return NextLooks(again, sweeps, pairs, items, sums_again, effects)
+    return NextLooks(again, sweeps, pairs, items, sums_again, effects=effects)
 
 
 def sums_beside_counts(purpose: Purpose, clearness: float) -> float | None:
@@ -272,26 +287,47 @@ def sweeps_with(factors: int, purpose: Purpose, census: Census) -> int:
     return beside if purpose == "both" else alone
 
 
+def items_for_products(census: Census, counts: Doubles, population: Population, share: float) -> int:
+    """The items with nearly all ratings, if P is large enough among them; otherwise 0."""
+    falling = np.sort(counts)[::-1]
+    covered = np.cumsum(falling) / max(float(falling.sum()), 1e-9)
+    items = int(np.searchsorted(covered, CONSTANTS.covered_by_products)) + 1
+    if not CONSTANTS.fewest_items <= items <= min(len(counts), CONSTANTS.most_items):
+        return 0
+    together = census.total * census.ratings_of_a_user / items**2  # a user of n ratings adds 1/n to n² pairs
+    return items if together >= CONSTANTS.clear_for_products * co_occurrence_noise(population, items, share) else 0
+
+
 def items_in_pairs(census: Census, counts: Doubles, population: Population, share: float) -> int:
     """K above; 0 where pairs are not worth asking for."""
     if census.ratings_of_a_user < CONSTANTS.ratings_of_a_pattern:
         return 0
     falling = np.sort(counts)[::-1]
-    covered = np.cumsum(falling) / max(float(falling.sum()), 1e-9)
-    most = min(len(counts), CONSTANTS.most_items, int(np.searchsorted(covered, CONSTANTS.covered)) + 1)
-    most = max(most, min(len(counts), CONSTANTS.few_items))
+    most = min(len(counts), CONSTANTS.most_items)
+    covered = (np.cumsum(falling) / max(float(falling.sum()), 1e-9))[:most]
     noise = co_occurrence_noise(population, most, share)
-    sizes = np.arange(1, most + 1)
-    at_least_two = np.clip(np.outer(covered[:most], MIDDLES) - 1, 0, 1) @ census.users
-    threshold = 2 * noise * np.sqrt(sizes)
-    ratings = falling[:most] * (census.size[1] / max(float(falling.sum()), 1e-9))
-    typical = np.cumsum(ratings**2) / np.maximum(np.cumsum(ratings), 1e-9)
-    clear = (at_least_two >= CONSTANTS.least_ratio * threshold) & (typical >= CONSTANTS.least_popularity * threshold)
-    enough = np.flatnonzero(clear)
-    items = int(sizes[enough[-1]]) if len(enough) else 0
-    if items < min(CONSTANTS.fewest_items, len(counts)) or covered[items - 1] < CONSTANTS.least_covered:
+    at_least_two = np.clip(np.outer(covered, MIDDLES) - 1, 0, 1) @ census.users
+    ratios = at_least_two / (2 * noise * np.sqrt(np.arange(1, most + 1)))
+    return items_for_counts(covered, ratios, CONSTANTS.least_ratio)
+
+
+def items_for_counts(covered: Doubles, ratios: Doubles, least: float) -> int:
+    """K above, by q and R for K from 1 on and the least R; 0 where co-occurrence counts are not worth asking for."""
+    fitting = (ratios >= least) & (covered >= CONSTANTS.least_covered)
+    fitting[: min(CONSTANTS.fewest_items, len(fitting)) - 1] = False
+    if not fitting.any():
         return 0
-    return items
+    clear = np.maximum(ratios - CONSTANTS.hidden_ratio, 0.0)
+    return int(np.argmax(np.where(fitting, covered * clear**CONSTANTS.power_of_ratio, 0.0))) + 1
+
+
+def products(rows: Indices, base: Floats, width: float, purpose: Purpose) -> tuple[PairSums, Contribution]:
+    """Products and co-occurrence counts of the listed items."""
+    clip, weight = CONSTANTS.clip_of_products * width, CONSTANTS.counts_beside_products
+    if purpose == "ratings":
+        weight = CONSTANTS.counts_beside_products_for_ratings
+    pairs = PairSums(rows, base, clip, weight, None, "user, l2")
+    return pairs, replace(pairs.contribution, noise="gaussian")
 
 
 def co_occurrence(rows: Indices, base: Floats) -> tuple[PairSums, Contribution]:

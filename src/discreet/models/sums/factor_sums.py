@@ -143,9 +143,9 @@ class FactorSums:
         packed, moments = sums[:, : d * (d + 1) // 2] / self.relative_weight, sums[:, -wide:][:, :d]
         rows, columns = np.tril_indices(d)
         packed = packed / np.where(rows == columns, 1.0, np.sqrt(2))
-        grams = np.empty((len(sums), d, d))
-        grams[:, rows, columns] = grams[:, columns, rows] = packed
-        return grams, np.asarray(moments)
+        places = np.empty((d, d), dtype=np.intp)
+        places[rows, columns] = places[columns, rows] = np.arange(len(rows))
+        return np.take(packed, places, axis=1), np.asarray(moments)
 
     def _as_planned(self, statistics: Doubles) -> Doubles:
         """With the cells of factors that there are not: a packed triangle begins with that of fewer rows."""

@@ -98,7 +98,9 @@ class FixedEffects:
         """
         seen = census.users if census.total > 0 else TYPICAL
         seen = seen * (roots / (seen @ np.sqrt(MIDDLES)) / self.one_in)
-        rows = self.known.rows * np.sqrt(self.known.weights[:, None] * (counts / max(float(counts.sum()), 1e-9))[:, None])
+        rows = self.known.rows * np.sqrt(
+            self.known.weights[:, None] * (counts / max(float(counts.sum()), 1e-9))[:, None]
+        )
         gram, d = rows.T @ rows, rows.shape[1]
         expected, variance = np.zeros((d, d)), 0.0
         for users, ratings in zip(seen, MIDDLES, strict=True):

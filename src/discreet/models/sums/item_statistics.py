@@ -113,6 +113,11 @@ class ItemStatistics:
         return cls(np.full(size, scale.middle, dtype=np.float32), scale, scaling_for(unit))
 
     @property
+    def counts_alone(self) -> bool:
+        """Whether there are no sums: the data have no ratings, or nobody asks for them."""
+        return self.relative_weight == 0
+
+    @property
     def typical_weight(self) -> float:
         """What a rating weighs, about."""
         return 1.0 if self.scaling == "rating" else CONSTANTS.typical_weight
@@ -177,7 +182,7 @@ class ItemStatistics:
 
     def _scaled(self, whole: AnyArray) -> Doubles:
         sums = whole / UNIT
-        return np.asarray(sums[0] if self.relative_weight == 0 else sums, dtype=np.float64)
+        return np.asarray(sums[0] if self.counts_alone else sums, dtype=np.float64)
 
     def _small_total(self, ratings: Ratings) -> Doubles:
         """The same to the last bit, by numpy alone."""
@@ -190,7 +195,7 @@ class ItemStatistics:
             if self.scaling == "user, l2":
                 length = np.sqrt(length)
             weights = (1 / np.maximum(length, 1))[ratings.user_index]
-        rows = [on_lattice(weights), on_lattice(weights * residuals)][: 1 if self.relative_weight == 0 else 2]
+        rows = [on_lattice(weights), on_lattice(weights * residuals)][: 1 if self.counts_alone else 2]
         sums = [np.bincount(ratings.item_index, weights=row, minlength=len(self.base)) for row in rows]
         return np.asarray(sums[0] if len(sums) == 1 else np.stack(sums), dtype=np.float64)
 

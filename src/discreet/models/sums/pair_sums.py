@@ -138,6 +138,8 @@ class PairSums:
         """The sum, for a population."""
         shape = (2, packed_length(len(self.listed)))
         name = "products of pairs of items, and their weights"
+        if math.isinf(self.clip):  # all products are 0
+            name = "how often pairs of items were rated together"
         return Contribution(
             name, shape, self._whole_total, self._bounds, finish=self._scaled, on_torch=self._whole_total_by_torch
         )

@@ -23,12 +23,13 @@ ratings too. NaN and infinities count as 0.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from discreet.data.ratings import Ratings
-from discreet.kernels.left_out import left_out_errors
+from discreet.kernels.left_out import left_out_errors, left_out_errors_by_torch
 from discreet.models.home.user_regression import PARTS, UserRegression
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
@@ -102,10 +103,17 @@ class PriorLosses:
             bounds,
             "gaussian" if self.norm == "l2" else None,
             most_users=most_on_lattice(1.0),
+            on_torch=self._total_by_torch,
         )
 
     def losses(self, ratings: Ratings) -> Doubles:
         """d_u of every user, users by parts by steps."""
+        errors = left_out_errors(ratings.indptr, ratings.item_index, ratings.values, *self._question)
+        return self._told(errors)
+
+    @property
+    def _question(self) -> tuple[Doubles, Doubles, Doubles, Doubles, int, int]:
+        """All that is public, for a kernel."""
         known = self.known
         roots = np.sqrt(known.weights.astype(np.float64))
         rows = known.rows.astype(np.float64) * roots[:, None]
@@ -114,17 +122,24 @@ class PriorLosses:
             for other, step in enumerate(STEPS):
                 powers[1 + place * len(STEPS) + other, columns] = step
         penalties = known.residual_variance * 4.0**-powers
-        own = ratings.indptr, ratings.item_index, ratings.values
-        base = known.base.astype(np.float64)
-        errors = left_out_errors(*own, base, rows, roots, penalties, CONSTANTS.left_out, self.one_in)
+        return known.base.astype(np.float64), rows, roots, penalties, CONSTANTS.left_out, self.one_in
+
+    def _told(self, errors: Doubles) -> Doubles:
         told = errors[:, 1:] - errors[:, :1]
-        told /= CONSTANTS.typical_error * math.sqrt(self.ratings_of_a_user) * known.width**2
+        told /= CONSTANTS.typical_error * math.sqrt(self.ratings_of_a_user) * self.known.width**2
         told[~np.isfinite(told).all(axis=1)] = 0
         lengths = np.abs(told).sum(axis=1) if self.norm == "l1" else np.sqrt(np.square(told).sum(axis=1))
         return on_lattice(told / np.maximum(lengths * (1 + 2.0**-40), 1.0)[:, None])
 
     def _total(self, ratings: Ratings) -> AnyArray:
         return np.asarray(self.losses(ratings).sum(axis=0)).reshape(len(PARTS), len(STEPS))
+
+    def _total_by_torch(self, parts: Iterable[Ratings]) -> AnyArray:
+        columns = ((part.indptr, part.item_index, part.values) for part in parts)
+        total = np.zeros(len(PARTS) * len(STEPS))
+        for errors in left_out_errors_by_torch(columns, *self._question):
+            total += self._told(errors).sum(axis=0)
+        return total.reshape(len(PARTS), len(STEPS))
 
 
 def asked_scales(

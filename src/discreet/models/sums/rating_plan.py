@@ -46,7 +46,7 @@ import numpy as np
 
 from discreet.data.prior import ItemPrior
 from discreet.models.sums.almanac_plan import CONSTANTS as PLAN
-from discreet.models.sums.almanac_plan import Purpose
+from discreet.models.sums.almanac_plan import Purpose, items_for_counts
 from discreet.models.sums.census import trace_of_users
 from discreet.models.sums.item_statistics import SCALINGS, ItemStatistics
 from discreet.models.sums.pair_sums import PairSums
@@ -120,10 +120,6 @@ class _Constants:
     """The share of ratings beyond which more items are not worth their noise."""
     least_covered_by_products: float = 0.6
     """The least share of ratings that products must be about."""
-    hidden_ratio: float = 15.0
-    """The part of R that noise takes in any case."""
-    power_of_ratio: float = 0.6
-    """How much the rest of R counts beside q."""
     clip: float = 0.2
     """Where residuals are clipped in products, in widths of the scale."""
     relative_weight_for_ratings: float = 0.05
@@ -174,7 +170,7 @@ def item_sums(population: Population, purpose: Purpose, trace: float) -> ItemSta
     """What is asked of items."""
     about = ItemStatistics.of(population.catalogue, "rating")
     if purpose == "ranking":
-        return replace(about, relative_weight=PLAN.sums_for_ranking)
+        return about if about.counts_alone else replace(about, relative_weight=PLAN.sums_for_ranking)
     density = max(trace, 0.0) / (len(population.catalogue) * population.deviation(trace_of_users()))
     wanted = CONSTANTS.sums_if_dense * density**CONSTANTS.power_of_density
     least, most = CONSTANTS.sums_for_ratings
@@ -310,14 +306,3 @@ def items_for_products(covered: Doubles, ratios: Doubles) -> int:
     if not len(enough) or covered[enough[-1]] < CONSTANTS.least_covered_by_products:
         return 0
     return int(enough[-1]) + 1 if enough[-1] > 0 else 0
-
-
-def items_for_counts(covered: Doubles, ratios: Doubles, least: float) -> int:
-    """K above; 0 where counts are not worth asking for."""
-    fitting = (ratios >= least) & (covered >= PLAN.least_covered)
-    fitting[: min(PLAN.fewest_items, len(fitting)) - 1] = False
-    if not fitting.any():
-        return 0
-    clear = np.maximum(ratios - CONSTANTS.hidden_ratio, 0.0)
-    worth = np.where(fitting, covered * clear**CONSTANTS.power_of_ratio, 0.0)
-    return int(np.argmax(worth)) + 1
