@@ -6,7 +6,8 @@
     2. among the most rated items, by the noisy counts of 1, for every pair i, j
          W_ij = Σ_u w_u            over the users who rated both         (:mod:`~discreet.models.sums.pair_sums`)
          A_ij = Σ_u w_u x_ui x_uj  with x_ui = r_ui − base_i, clipped    in one sum with W
-    3. how wide the priors of users' own regressions should be           (:mod:`~discreet.models.sums.prior_scales`)
+    3. what users' own regressions have in common                        (:mod:`~discreet.models.sums.fixed_effects`)
+    4. how wide the priors of users' own regressions should be           (:mod:`~discreet.models.sums.prior_scales`)
 
 Which of them are asked for, with what share of the budget and among how many items, is decided on the way, by what the
 release is for (its ``purpose``) and by the noisy answers so far: :mod:`~discreet.models.sums.almanac_plan` for the unit
@@ -17,7 +18,7 @@ user, :mod:`~discreet.models.sums.rating_plan` for the unit rating. Without a pu
 The rest is post-processing and costs no privacy:
 
     base_i         mean + b_i, by empirical Bayes from the noisy counts and sums, with a prior that is linear in public
-                   features (:mod:`~discreet.models.denoise.item_biases`); and v_i, its posterior variance
+                   features (:mod:`~discreet.models.denoise.item_biases`), moved by 3; and v_i, its posterior variance
     item_factors   L, with A ≈ W ∘ (L Lᵀ): eigenvectors above the spectral threshold, refined by a weighted
                    factorisation (:mod:`~discreet.models.denoise.spectral`)
     taste_factors  factors of W: who rates what (:mod:`~discreet.models.denoise.co_occurrence`)

@@ -17,7 +17,7 @@ pays. With n_i the denoised counts of items:
     sweeps            S ≥ 4: what everyone's own fit leaves of the item biases, which spreads less than ratings do; from
                       S ≥ 25 with factors, S/15 of them, at most 8, or 16 where S ≥ 500, and at last the biases once
                       more (:mod:`~discreet.models.denoise.private_als`). They start from public features or, where
-                      there are none and S ≥ 40, from products of pairs
+                      there are none and S is at least 30 over what sweeps get, from products of pairs
                       (:mod:`~discreet.models.denoise.initial_factors`)
     fixed effects     where there are no factors: what users' own fits have in common
                       (:mod:`~discreet.models.sums.fixed_effects`)
@@ -114,10 +114,10 @@ class _Constants:
     """If it is for ratings."""
     sweeps_with_many_factors_beside_pairs: int = 3
     """If it is for both."""
-    clear_for_start: float = 40.0
-    """The least S for which they start from products of pairs, where items have no public features. This and the next
-    two were chosen on FilmTrust, made-up ratings and MovieLens without features, on splits with the seeds 611 and
-    612."""
+    clear_for_start: float = 30.0
+    """The least S, times what sweeps get of the budget, for which they start from products of pairs, where items have
+    no public features. This and the next two were chosen on FilmTrust, made-up ratings and MovieLens without features,
+    on splits with the seeds 611 to 614."""
     start_share: float = 0.25
     """For these products, of what sweeps get."""
     sweeps_after_start: int = 6
@@ -239,7 +239,7 @@ def next_looks(
         return NextLooks(left, None, pairs, items, sums_again, effects=effects)
     if factors:
         sweeps = Sweeps(factors, sweeps_with(factors, purpose, census), left, last=CONSTANTS.biases_at_last)
-        if listed and features == 0 and clearness >= CONSTANTS.clear_for_start:
+        if listed and features == 0 and clearness * left >= CONSTANTS.clear_for_start:
             fewer = min(sweeps.sweeps, CONSTANTS.sweeps_after_start)
             sweeps = replace(sweeps, sweeps=fewer, start=CONSTANTS.start_share * left, items=listed)
         return NextLooks(0.0, sweeps, pairs, items)
