@@ -131,10 +131,11 @@ def test_the_shares_are_all_that_is_left():
 def test_sweeps_start_from_products_where_items_are_clear_and_have_no_features():
     census, counts = everyone_rates(60, 10_000), np.full(120, 3000.0) * np.linspace(3, 0.1, 120)
     population = server(epsilon=0.5)
-    without, having = (next_looks("both", census, counts / 10, population, features).sweeps for features in (0, 20))
+    without, having = (next_looks("ratings", census, counts / 10, population, columns).sweeps for columns in (0, 20))
     assert without.start > 0 and without.items > 0 and without.sweeps == CONSTANTS.sweeps_after_start
     assert having.start == 0 and having.sweeps > without.sweeps
-    assert next_looks("both", census, counts / 1000, population).sweeps is None
+    assert next_looks("both", census, counts / 10, population).sweeps.start == 0  # pairs leave sweeps too little
+    assert next_looks("ratings", census, counts / 1000, population).sweeps is None
 
 
 def test_the_clearer_items_are_the_more_is_asked_of_sweeps():
