@@ -354,4 +354,6 @@ def _bytes_for(torch: Any, numbers: Any) -> Any:
 
 def _product(torch: Any, one: Any, other: Any) -> Any:
     """one otherᵀ in 32 bits."""
-    return torch._int_mm(one, other.t())
+    if len(one) > EVEN:
+        return torch._int_mm(one, other.t())
+    return torch._int_mm(torch.cat([one, one]), other.t())[: len(one)]  # a GPU wants more rows
