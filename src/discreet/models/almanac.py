@@ -74,7 +74,7 @@ from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.releases.declared import Array
 from discreet.releases.release import Release
-from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
+from discreet.types import AnyArray, Doubles, Floats, Progress, no_progress
 
 
 @dataclass(frozen=True)
@@ -178,9 +178,7 @@ class Almanac:
         """A first look at users and items; then whatever pays most (:mod:`~discreet.models.sums.almanac_plan`)."""
         plan, size = almanac_plan.CONSTANTS, len(population.catalogue)
         features = self._features(population.catalogue)
-        asked = census_of_users()
-        answer = population.sum(asked, plan.census_share)
-        census = Census.of(answer, population.deviation(asked, plan.census_share))
+        census = Census.ask(population, plan.census_share)
         sums = almanac_plan.item_sums(population, purpose)
         seen = SeenItems.ask(sums, population, plan.first_share)
         progress(1, 3, "item sums")
@@ -222,7 +220,7 @@ class Almanac:
             found = self._seen_in_pairs(*asked_of_pairs, looks.pairs, population, own, seen.deviation)
             counts[rows] = found.counts / sums.typical_weight
         progress(3, 3, "pairs of items")
-        arrays = self._averages(averages) | scales | self._of_pairs(size, rows, found)
+        arrays = self._averages(averages) | scales | found.arrays(size, rows, self.factors, self.taste_factors)
         if looks.sweeps is not None:
             arrays["item_factors"] = padded(size, np.arange(size, dtype=np.int32), factors, self.factors)
         return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
@@ -257,7 +255,7 @@ class Almanac:
             rows = seen.listed(looks.items or looks.rated)
             found = self._seen_in_pairs(*ask(population, rows, base), population, known[rows], seen.deviation)
             averages.counts[rows] = found.counts
-        arrays = self._averages(averages) | scales | self._of_pairs(size, rows, found)
+        arrays = self._averages(averages) | scales | found.arrays(size, rows, self.factors, self.taste_factors)
         if looks.items and looks.rated:
             rows = seen.listed(looks.rated)
             pairs, asked, share = looks.products(population, rows, base)
@@ -317,7 +315,7 @@ class Almanac:
             found = self._seen_in_pairs(pairs, asked, queries.share, population, counts[rows], count_noise)
             arrays["counts"][rows] = found.counts / weight
         progress(3, 3, "pairs of items")
-        arrays |= self._of_pairs(size, rows, found)
+        arrays |= found.arrays(size, rows, self.factors, self.taste_factors)
         return informed(arrays, population, sums, np.stack([noisy_counts, noisy_sums]), count_noise, features)
 
     def _fit_without_ratings(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
@@ -331,10 +329,7 @@ class Almanac:
             "item_bias": nothing,
             "unknown": nothing,
             "counts": seen.counts.astype(np.float32),
-        } | self._of_pairs(size, seen.rows, seen.found)
-
-    def _of_pairs(self, size: int, rows: Indices, found: PairFactors) -> dict[str, AnyArray]:
-        return found.arrays(size, rows, self.factors, self.taste_factors)
+        } | seen.found.arrays(size, seen.rows, self.factors, self.taste_factors)
 
     def _features(self, catalogue: Catalogue, ages: int = AGES) -> Floats:
         found = item_features(catalogue, ages)
