@@ -11,7 +11,7 @@ PAIRS = "products of pairs of items, and their weights"
 TOGETHER = "how often pairs of items were rated together"
 USERS = "how many users rated how much"
 USERS_BY_RATINGS = "how many pairs users rate"
-LEVEL = "how far ratings lie from what is expected"
+LEVEL = "how many ratings there are, and how far they lie from what is expected"
 PRIORS = "how well users' own ratings foresee each other"
 COMMON = "what users' own fits have in common"
 
@@ -22,7 +22,8 @@ COMMON = "what users' own fits have in common"
         (["--epsilon", "1", "--unit", "user"], [USERS, SUMS, SUMS, COMMON, PRIORS]),
         (["--epsilon", "1", "--unit", "user", "--set", "pair_share=0.5"], [SUMS, TOGETHER]),
         (["--epsilon", "1"], [SUMS]),
-        (["--epsilon", "4", "--delta", "1e-6"], [USERS_BY_RATINGS, SUMS, SUMS, LEVEL, PRIORS, PAIRS]),
+        (["--epsilon", "4", "--delta", "1e-6"], [USERS_BY_RATINGS, SUMS, SUMS, PRIORS, TOGETHER, PAIRS]),
+        (["--epsilon", "0.02", "--delta", "1e-6"], [USERS_BY_RATINGS, LEVEL, SUMS, LEVEL]),
     ],
 )
 def test_fit_books_every_look_and_recommends(discreet, tmp_path, options, looks):

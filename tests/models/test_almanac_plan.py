@@ -191,35 +191,69 @@ def test_few_items_that_most_rate_are_released_with_factors():
     assert ours < theirs
 
 
-def test_with_the_unit_rating_the_shares_are_all_that_is_left():
+@pytest.mark.parametrize("features", [False, True])
+def test_with_the_unit_rating_the_shares_are_all_that_is_left(features):
     population = rating_server()
     plan, chosen = rating_plan.CONSTANTS, set()
     for purpose in PURPOSES:
         for size in (0.1, 3.0, 30.0, 300.0, 3000.0):
             for trace in (-100.0, 0.0, 200.0, 400.0, 1_100.0, 4_000.0, 4_000_000.0):
                 counts = np.full(120, size) * np.linspace(3, 0.1, 120)
-                first = rating_plan.first_looks(purpose, trace, population)
-                looks = rating_plan.next_looks(purpose, trace, counts, population, first)
+                first = rating_plan.first_looks(purpose, trace, population, features)
+                looks = rating_plan.next_looks(purpose, trace, counts, population, first, features)
                 asked = plan.trace_share, first.items, first.level, looks.again, looks.scales, looks.pairs
                 assert sum(asked) == pytest.approx(1)
-                assert first.items + looks.again > 0.25
+                assert first.items + looks.again >= 0.1
                 assert (looks.again == 0) == (first.items > 0.9)
-                assert purpose != "ranking" or first.level == looks.scales == 0
-                assert (looks.pairs > 0) == (looks.items > 1)
-                assert not looks.products or purpose != "ranking"
-                assert looks.pairs == 0 or looks.products or purpose != "ratings"
-                chosen.add((purpose, looks.pairs > 0, looks.products))
-    assert len(chosen) == 7  # nothing, and what each purpose has: counts, products, and for both either
+                assert purpose != "ranking" or first.level == looks.scales == looks.rated == 0
+                assert purpose != "ratings" or looks.items == 0
+                assert (looks.pairs > 0) == (max(looks.items, looks.rated) > 1)
+                assert (looks.part > 0, looks.part < 1) == (looks.rated > 0, looks.items > 0 or looks.rated == 0)
+                chosen.add((purpose, looks.items > 0, looks.rated > 0))
+    assert len(chosen) >= 6  # nothing, and what each purpose has: counts, products, and for both one or two of these
+
+
+def test_with_the_unit_rating_products_are_of_all_items_where_noise_is_small():
+    population, counts = rating_server(), np.linspace(3000, 100, 120)
+    covered = np.cumsum(counts) / counts.sum()
+    most = int(np.searchsorted(covered, rating_plan.CONSTANTS.covered_by_products)) + 1
+    rated = [rating_plan.SeenThrough.of(trace, counts, population, 0.7).items_for_products() for trace in (4e3, 4e5)]
+    assert rated[0] <= most < rated[1] == 120
+
+
+def test_with_the_unit_rating_flat_popularity_hides_other_patterns():
+    population, trace = rating_server(), 4_000.0
+    steep = np.geomspace(9_000, 9, 120)
+    flat = np.full(120, steep.mean())
+    found = [rating_plan.SeenThrough.of(trace, counts, population, 0.7) for counts in (steep, flat)]
+    assert found[0].ratings_of_a_user == pytest.approx(found[1].ratings_of_a_user)
+    assert found[0].together[-1] > 3 * found[1].together[-1]
+    one_rating_each = rating_plan.SeenThrough.of(trace, np.full(120, trace / 120), population, 0.7)
+    assert one_rating_each.ratios[0] > 1 and one_rating_each.items_for_counts(1.0) == 0
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 1.0])
+def test_with_the_unit_rating_two_sums_of_pairs_cost_what_one_would(part):
+    population, rows = rating_server(8.0), np.arange(20, dtype=np.int32)
+    looks = rating_plan.NextLooks(0.25, pairs=0.6, items=20, rated=20, part=part)
+    base = np.full(120, 3.5, dtype=np.float32)
+    precision = 0.0
+    for ask, own in ((looks.products, part), (looks.counted, 1 - part)):
+        pairs, asked, share = ask(population, rows, base)
+        if own > 0:
+            alone = population.deviation(pairs.contribution, 0.6)
+            precision += (alone / population.deviation(asked, share)) ** 2
+    assert 1 - 1e-4 < precision <= 1
 
 
 def test_with_the_unit_rating_laplace_looks_come_first():
-    """The two phases of the filter: pure looks, and then the one with Gaussian noise."""
+    """The two phases of the filter: pure looks, and then those with Gaussian noise."""
     ratings = dc.synthetic(users=4000, items=60, ratings=100_000, seed=4)
     population = rating_server(8.0, ratings)
     release = dc.Almanac(purpose="both").fit(population)
-    assert [spend.mechanism for spend in release.spends] == ["laplace"] * 4 + ["gaussian"]
+    assert [spend.mechanism for spend in release.spends] == ["laplace"] * 4 + ["gaussian"] * 2
     assert 0.98 * 8.0 < population.ledger.spent <= 8.0 * (1 + 1e-9)
-    assert release.arrays["item_factors"].any()
+    assert release.arrays["item_factors"].any() and release.arrays["taste_factors"].any()
 
 
 # ── The fit ──

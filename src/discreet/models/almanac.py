@@ -50,8 +50,8 @@ from discreet.kernels.gpu_pairs import best_device, ratings_stay
 from discreet.models.denoise.initial_factors import initial_factors
 from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.item_biases import denoised
-from discreet.models.denoise.level import levelled
-from discreet.models.denoise.pair_factors import PairFactors, as_wide_as_needed, padded
+from discreet.models.denoise.level import RatingLevel, levelled
+from discreet.models.denoise.pair_factors import PairFactors, as_wide_as_needed, padded, rating_factors
 from discreet.models.denoise.prior import informed
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
 from discreet.models.denoise.private_als import ALSQueries, Averages, refined
@@ -74,7 +74,7 @@ from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.releases.declared import Array
 from discreet.releases.release import Release
-from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
+from discreet.types import AnyArray, Doubles, Floats, Progress, no_progress
 
 
 @dataclass(frozen=True)
@@ -178,9 +178,7 @@ class Almanac:
         """A first look at users and items; then whatever pays most (:mod:`~discreet.models.sums.almanac_plan`)."""
         plan, size = almanac_plan.CONSTANTS, len(population.catalogue)
         features = self._features(population.catalogue)
-        asked = census_of_users()
-        answer = population.sum(asked, plan.census_share)
-        census = Census.of(answer, population.deviation(asked, plan.census_share))
+        census = Census.ask(population, plan.census_share)
         sums = almanac_plan.item_sums(population, purpose)
         seen = SeenItems.ask(sums, population, plan.first_share)
         progress(1, 3, "item sums")
@@ -222,7 +220,7 @@ class Almanac:
             found = self._seen_in_pairs(*asked_of_pairs, looks.pairs, population, own, seen.deviation)
             counts[rows] = found.counts / sums.typical_weight
         progress(3, 3, "pairs of items")
-        arrays = self._averages(averages) | scales | self._of_pairs(size, rows, found)
+        arrays = self._averages(averages) | scales | found.arrays(size, rows, self.factors, self.taste_factors)
         if looks.sweeps is not None:
             arrays["item_factors"] = padded(size, np.arange(size, dtype=np.int32), factors, self.factors)
         return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
@@ -233,29 +231,38 @@ class Almanac:
         """The same where single ratings are hidden (:mod:`~discreet.models.sums.rating_plan`)."""
         size, features = len(population.catalogue), self._features(population.catalogue)
         trace = float(population.sum(trace_of_users(), rating_plan.CONSTANTS.trace_share)[0])
-        first = rating_plan.first_looks(purpose, trace, population)
-        seen = SeenItems.ask(rating_plan.item_sums(population, purpose, trace), population, first.items, "laplace")
+        any_features = features.shape[1] > 0
+        first = rating_plan.first_looks(purpose, trace, population, any_features)
+        sums = rating_plan.item_sums(population, purpose, trace)
+        level = RatingLevel(sums.base, sums.scale).shift(population, first.level / 2)
+        seen = SeenItems.ask(replace(sums, base=sums.base + level), population, first.items, "laplace")
         progress(1, 3, "item sums")
-        known = seen.averages(features, SWEEPS.most_items)
-        looks = rating_plan.next_looks(purpose, trace, known.counts, population, first)
+        counts = seen.averages(features, SWEEPS.most_items).counts
+        counts *= max(float(seen.answer[0].sum()), 0.0) / max(float(counts.sum()), 1e-9)  # the sum without its bias
+        looks = rating_plan.next_looks(purpose, trace, counts, population, first, any_features)
         if looks.again > 0:
             seen = seen.again(population, looks.again)
         averages = seen.averages(features, SWEEPS.most_items)
-        seen, averages = levelled(seen, averages, population, first.level)
+        seen, averages = levelled(seen, averages, population, first.level / 2)
         at_home = averages.at_home(features, np.zeros((size, 0)), population.catalogue.scale.width)
         known_size = rating_plan.size_by(trace, averages.counts)
         scales = asked_scales(at_home, known_size, population, looks.scales)
         progress(2, 3, "item sums")
         rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
+        base, known = averages.base, averages.counts.copy()
         if looks.pairs > 0:
-            rows = seen.listed(looks.items)
-            pairs = looks.pair_sums(population, rows, averages.base)
-            found = self._seen_in_pairs(
-                pairs, pairs.contribution, looks.pairs, population, averages.counts[rows], seen.deviation
-            )
+            ask = looks.counted if looks.items else looks.products
+            rows = seen.listed(looks.items or looks.rated)
+            found = self._seen_in_pairs(*ask(population, rows, base), population, known[rows], seen.deviation)
             averages.counts[rows] = found.counts
+        arrays = self._averages(averages) | scales | found.arrays(size, rows, self.factors, self.taste_factors)
+        if looks.items and looks.rated:
+            rows = seen.listed(looks.rated)
+            pairs, asked, share = looks.products(population, rows, base)
+            answer, deviation = population.sum(asked, share), population.deviation(asked, share)
+            factors = rating_factors(pairs, answer, deviation, known[rows], self.factors)
+            arrays["item_factors"] = padded(size, rows, factors, self.factors)
         progress(3, 3, "pairs of items")
-        arrays = self._averages(averages) | scales | self._of_pairs(size, rows, found)
         return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
 
     def _seen_in_pairs(
@@ -308,7 +315,7 @@ class Almanac:
             found = self._seen_in_pairs(pairs, asked, queries.share, population, counts[rows], count_noise)
             arrays["counts"][rows] = found.counts / weight
         progress(3, 3, "pairs of items")
-        arrays |= self._of_pairs(size, rows, found)
+        arrays |= found.arrays(size, rows, self.factors, self.taste_factors)
         return informed(arrays, population, sums, np.stack([noisy_counts, noisy_sums]), count_noise, features)
 
     def _fit_without_ratings(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
@@ -322,10 +329,7 @@ class Almanac:
             "item_bias": nothing,
             "unknown": nothing,
             "counts": seen.counts.astype(np.float32),
-        } | self._of_pairs(size, seen.rows, seen.found)
-
-    def _of_pairs(self, size: int, rows: Indices, found: PairFactors) -> dict[str, AnyArray]:
-        return found.arrays(size, rows, self.factors, self.taste_factors)
+        } | seen.found.arrays(size, seen.rows, self.factors, self.taste_factors)
 
     def _features(self, catalogue: Catalogue, ages: int = AGES) -> Floats:
         found = item_features(catalogue, ages)

@@ -1,17 +1,19 @@
-"""The level of all ratings about what is expected of their items, asked for as one number.
+"""The level of all ratings about what is expected of their items, and how many they are: two numbers.
 
 Sums of clipped residuals say which items are liked better than others, but where ratings are skewed not how well all of
 them are: with residuals about the expected rating of each item, in half widths of the scale and clipped to ±1,
 
-    e      =  Σ (r_ui − base_i) + noise
-    shift  =  e/n, times t² / (t² + (s/n)²),    n the ratings, s the deviation of the noise, t that of a shift
+    c, e   =  Σ (a, r_ui − base_i) + noise, with a = ¼
+    shift  =  e/n, times t² / (t² + (s/n)²),    n = c/a the ratings, s the deviation of the noise, t that of a shift
 
-is added to every base_i.
+is added to every base_i. It is asked for twice: before item sums, so that their residuals are clipped about what
+ratings are on average, and after them.
 
-**One rating** moves the sum by at most 1; a rating of another value, by at most 2. Residuals are rounded towards 0 to
-multiples of 2⁻¹⁰, so that sums of up to 2⁴³ of them are exact. ∎
+**One rating** moves c by a and e by at most 1; a rating of another value, e by at most 2 and c not at all. Residuals
+are rounded towards 0 to multiples of 2⁻¹⁰, so that sums of up to 2⁴³ of them are exact. ∎
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,8 +28,10 @@ from discreet.privacy.lattice import most_on_lattice
 from discreet.privacy.unit import Bound
 from discreet.types import Doubles, Floats
 
-SPREAD = 0.1
+SPREAD = 0.3
 """The t above, in half widths: set beforehand."""
+COUNTED = 0.25
+"""The a above."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +44,27 @@ class RatingLevel:
     @property
     def contribution(self) -> Contribution:
         """The sum."""
-        bounds = (Bound("rating", "l1", 1.0, cells=1, replace=2.0), Bound("rating", "l2", 1.0, cells=1, replace=2.0))
-        name = "how far ratings lie from what is expected"
-        return Contribution(name, (1,), self._total, bounds, most_users=most_on_lattice(1.0))
+        bounds = (
+            Bound("rating", "l1", 1 + COUNTED, cells=2, replace=2.0),
+            Bound("rating", "l2", math.sqrt(1 + COUNTED**2), cells=2, replace=2.0),
+        )
+        name = "how many ratings there are, and how far they lie from what is expected"
+        return Contribution(name, (2,), self._total, bounds, most_users=most_on_lattice(1.0))
 
     def _total(self, ratings: Ratings) -> Doubles:
         residuals = ratings.values.astype(np.float64) - self.base[ratings.item_index]
         whole = np.trunc(np.clip(residuals / (self.scale.width / 2), -1, 1) * 2.0**10)
-        return np.array([whole.sum() * 2.0**-10])
+        return np.array([COUNTED * len(ratings), whole.sum() * 2.0**-10])
+
+    def shift(self, population: Population, share: float) -> np.float32:
+        """In points of the scale; 0 without a share."""
+        if share <= 0:
+            return np.float32(0)
+        counted, total = population.sum(self.contribution, share)
+        deviation = population.deviation(self.contribution, share)
+        ratings = max(float(counted), deviation) / COUNTED
+        shift = float(total) / ratings * SPREAD**2 / (SPREAD**2 + (deviation / ratings) ** 2)
+        return np.float32(np.clip(shift, -1, 1) * self.scale.width / 2)
 
 
 def levelled(seen: SeenItems, averages: Averages, population: Population, share: float) -> tuple[SeenItems, Averages]:
@@ -55,10 +72,6 @@ def levelled(seen: SeenItems, averages: Averages, population: Population, share:
     if share <= 0:
         return seen, averages
     scale = population.catalogue.scale
-    asked = RatingLevel(averages.base, scale).contribution
-    ratings = max(float(averages.counts.sum()), 1.0)
-    noise = population.deviation(asked, share) / ratings
-    shift = float(population.sum(asked, share)[0]) / ratings * SPREAD**2 / (SPREAD**2 + noise**2)
-    points = np.float32(np.clip(shift, -1, 1) * scale.width / 2)
+    points = RatingLevel(averages.base, scale).shift(population, share)
     base = np.clip(averages.base + points, scale.low, scale.high)
     return replace(seen, sums=replace(seen.sums, base=seen.sums.base + points)), replace(averages, base=base)

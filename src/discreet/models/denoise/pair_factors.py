@@ -66,20 +66,13 @@ class PairFactors:
         most_tastes: int,
     ) -> "PairFactors":
         """From a noisy answer, the deviation of its noise, and the counts of the listed items with theirs."""
-        products, weights = pairs.matrices(answer)
-        noise, weight_noise = pairs.deviations(deviation)
+        _, weights = pairs.matrices(answer)
+        _, weight_noise = pairs.deviations(deviation)
         added = weight_of_a_rating(weights, counts, pairs.weighting)
         tastes, known = taste_factors(weights, counts, weight_noise, count_noise, added, most_tastes)
         width = min(released_width(len(pairs.base)), len(counts) - 1)
         places, of_neighbours = item_weights(weights, tastes, counts, weight_noise, added, width)
-        factors = np.zeros((len(counts), 0), dtype=np.float32)
-        if np.isfinite(pairs.clip):
-            weights = denoised_weights(weights, counts, weight_noise, CONSTANTS.weight_factors)
-            weight = weight_of_a_rating(weights, counts, pairs.weighting)
-            variance = weight * (CONSTANTS.sampling_variance_with_noise if noise > 0 else CONSTANTS.sampling_variance)
-            unclear = math.sqrt(noise**2 + CONSTANTS.imagined_users * weight * variance)
-            factors = denoised_factors(products, weights, unclear, variance, CONSTANTS.factor_spread, most)
-            factors = factors * np.float32(pairs.clip)
+        factors = rating_factors(pairs, answer, deviation, counts, most)
         return cls(factors, tastes, known, pairs.listed[places], of_neighbours)
 
     def arrays(self, size: int, rows: Indices, most: int, most_tastes: int) -> dict[str, AnyArray]:
@@ -98,6 +91,20 @@ class PairFactors:
             "neighbours": neighbours,
             "neighbour_weights": weights,
         }
+
+
+def rating_factors(pairs: PairSums, answer: AnyArray, deviation: float, counts: Doubles, most: int) -> Floats:
+    """Factors of ratings alone; none where pairs are only counted."""
+    if not np.isfinite(pairs.clip):
+        return np.zeros((len(counts), 0), dtype=np.float32)
+    products, weights = pairs.matrices(answer)
+    noise, weight_noise = pairs.deviations(deviation)
+    weights = denoised_weights(weights, counts, weight_noise, CONSTANTS.weight_factors)
+    weight = weight_of_a_rating(weights, counts, pairs.weighting)
+    variance = weight * (CONSTANTS.sampling_variance_with_noise if noise > 0 else CONSTANTS.sampling_variance)
+    unclear = math.sqrt(noise**2 + CONSTANTS.imagined_users * weight * variance)
+    factors = denoised_factors(products, weights, unclear, variance, CONSTANTS.factor_spread, most)
+    return factors * np.float32(pairs.clip)
 
 
 def padded(size: int, places: Indices, found: AnyArray, most: int) -> Floats:

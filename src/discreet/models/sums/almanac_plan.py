@@ -319,13 +319,15 @@ def items_in_pairs(census: Census, counts: Doubles, population: Population, shar
     return items_for_counts(covered, ratios, CONSTANTS.least_ratio)
 
 
-def items_for_counts(covered: Doubles, ratios: Doubles, least: float) -> int:
+def items_for_counts(
+    covered: Doubles, ratios: Doubles, least: float, hidden: Doubles | float = CONSTANTS.hidden_ratio
+) -> int:
     """K above, by q and R for K from 1 on and the least R; 0 where co-occurrence counts are not worth asking for."""
-    fitting = (ratios >= least) & (covered >= CONSTANTS.least_covered)
+    fitting = (ratios >= least) & (ratios > hidden) & (covered >= CONSTANTS.least_covered)
     fitting[: min(CONSTANTS.fewest_items, len(fitting)) - 1] = False
     if not fitting.any():
         return 0
-    clear = np.maximum(ratios - CONSTANTS.hidden_ratio, 0.0)
+    clear = np.maximum(ratios - hidden, 0.0)
     return int(np.argmax(np.where(fitting, covered * clear**CONSTANTS.power_of_ratio, 0.0))) + 1
 
 

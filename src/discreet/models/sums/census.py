@@ -21,6 +21,7 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.populations.contribution import Contribution
+from discreet.populations.population import Population
 from discreet.privacy.lattice import most_on_lattice
 from discreet.privacy.unit import Bound
 from discreet.types import AnyArray, Doubles
@@ -80,6 +81,12 @@ class Census:
 
     users: Doubles
     """In every bin."""
+
+    @classmethod
+    def ask(cls, population: Population, share: float) -> "Census":
+        """By one look."""
+        asked = census_of_users()
+        return cls.of(population.sum(asked, share), population.deviation(asked, share))
 
     @classmethod
     def of(cls, answer: AnyArray, deviation: float) -> "Census":

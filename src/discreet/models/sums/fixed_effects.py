@@ -46,8 +46,10 @@ class _Constants:
     """The deviation of the noise on the mean of users' d_u that is precise enough."""
     least_share: float = 0.01
     """Of the budget, at least."""
-    most_share: float = 0.0035
-    """At most, for each covariate: the more there are, the more of the line may be hidden."""
+    most_share: float = 0.1
+    """At most."""
+    share_of_a_covariate: float = 0.0035
+    """At most, for each of them: the more there are, the more of the line may be hidden."""
     following: float = 0.05
     """The prior variance of m for how far users follow opinion and popularity."""
     users: float = 60_000
@@ -64,8 +66,9 @@ def share_for(census: Census, population: Population, features: int) -> float:
     """How much of the budget is enough, where items have so many public features."""
     noise = population.deviation(_contribution(1, lambda ratings: np.zeros(1)))
     enough = (noise / (CONSTANTS.wanted_noise * max(census.total, 1.0))) ** 2
-    most = max(CONSTANTS.most_share * (features + 3), CONSTANTS.least_share)
-    return float(np.clip(enough, CONSTANTS.least_share, min(most, 0.1)))
+    covariates = features + 3  # and the level, opinion and popularity
+    most = min(CONSTANTS.share_of_a_covariate * covariates, CONSTANTS.most_share)
+    return float(np.clip(enough, CONSTANTS.least_share, max(most, CONSTANTS.least_share)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,41 +2,48 @@
 
 One rating touches two cells of the item sums, so Laplace noise is two to three times smaller there than Gaussian noise.
 Pairs of items touch many cells and need Gaussian noise. So looks come in this order, each with a share of epsilon: a
-first look with Laplace noise, at how many pairs users rate (:mod:`~discreet.models.sums.census`) and at the item sums;
-item sums again, the level of all ratings (:mod:`~discreet.models.denoise.level`), and how wide priors at home should be
-(:mod:`~discreet.models.sums.prior_scales`), with Laplace noise; and then, where they pay, pairs with Gaussian noise,
-which get all of delta. The first look is small: Laplace noise does not split without loss. Where the number of pairs
-says that none could be seen, item sums get all that is left at once; where users are too few to be heard through the
-noise, they are not asked about priors.
+first look with Laplace noise, at how many pairs users rate (:mod:`~discreet.models.sums.census`), at the level of all
+ratings (:mod:`~discreet.models.denoise.level`) and at the item sums; item sums again, the level that they leave, and
+how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`), with Laplace noise; and then, where they
+pay, pairs with Gaussian noise, which get all of delta. The first look is small: Laplace noise does not split without
+loss. Where the number of pairs says that none could be seen, item sums get all that is left at once; where users are
+too few to be heard through the noise, they are not asked about priors.
 
 What item sums are depends on x = Σ_u √(n_u − 1) / items, in deviations of the noise on a count: about how clearly an
 average item is seen. Where x is small, noise hides most items and what counts tell of them is worth more, so sums weigh
-less beside counts; and residuals are clipped more tightly than they spread, which makes noise on sums as much smaller
-and loses little. Where x is large residuals are clipped at half the width of the scale, and sums weigh most. Where a
-prior has sums with nearly the same weight and clip, those are taken, so that the sums of several nights average.
+less beside counts; and where x < 1.5 residuals about the level of all ratings are clipped more tightly than they
+spread, which makes noise on sums as much smaller and loses little. Otherwise they are clipped at half the width of the
+scale, about the prior mean of a rating, and sums weigh most. Where a prior has sums with nearly the same weight and
+clip, those are taken, so that the sums of several nights average.
 
-With n_i the denoised counts of items:
+With n_i the denoised counts of items, scaled to the sum of the noisy ones, which has no bias:
 
     S     =  Σ n_i² / Σ n_i, in deviations of the noise on a count if the whole budget went there
     q(K)  =  the share of ratings that the K most rated items have
     R(K)  =  √q(K) Σ_u √(n_u − 1), over the spectral threshold 2 s √K of noise on pairs of these items: about the trace
              of their co-occurrence against its noise
-
+    n     =  (Σ n_i / Σ_u √(n_u − 1))²: about how many ratings the user of a rating has
+    h(K)  =  2 q(K) / (n Σ_{i ≤ K} (n_i / Σ n_j)²): the R for which popularity, the first eigenvector of co-occurrence,
+             is twice the threshold. The flatter popularity and the fewer ratings a user has, the larger it is
     C(a)  =  what is left of the variance of an item's bias, for the item of a rating, if item sums get the share a of
              epsilon and not all that is left: by the known noise, as in :mod:`~discreet.models.denoise.item_biases`,
              of sums with the usual weight and clip
 
-    for ratings   item sums get the least share for which C is small, and pairs the rest: products and counts, with
-                  little weight on counts, of the most items up to q = 95% for which R ≥ 45, if q ≥ 60%, S ≥ 120 and
-                  users have enough ratings for factors
-    for ranking   counts alone: the items for which q (R − 15)^0.6 is largest, of those with R ≥ 24 and q ≥ 40%, if
-                  S ≥ 25
-    for both      likewise, with twice the C: products and counts with equal weights where the rule for ratings asks for
-                  them, among as many items as the geometric mean of both rules; else counts, where R ≥ 45
+    for ratings   item sums get the least share from 25% for which C is small, or from 10% for which it is next to
+                  nothing, and pairs the rest: products, and counts with little weight, of the most items up to q = 95%
+                  for which R ≥ 45, or of more for which R ≥ 200, if q ≥ 60%, S ≥ 120, and n ≥ 22 or R ≥ 500
+    for ranking   item sums get 10%, and pairs the rest, counts alone: the items for which q (R − h)^0.6 is largest, of
+                  those with R ≥ 24, R > h and q ≥ 40%, if S ≥ 25
+    for both      item sums get what they get for ratings, at most 55%. Of μ² of pairs half goes to products, where the
+                  rule for ratings asks for them, and half to counts among the items of the rule for ranking; without
+                  products all goes to counts, where R ≥ 45
     otherwise     item sums with all that is left; so too where pairs would get less than 28% of epsilon
 
-**Guarantee.** All Laplace looks come before the only one with Gaussian noise, and each is charged when it is asked: the
-two phases of the ledger's filter (:mod:`~discreet.privacy.composition`).
+Where items have no public features, rankings know no taste but from pairs: half of R and S is then enough for counts,
+with 24 for both too.
+
+**Guarantee.** All Laplace looks come before those with Gaussian noise, and each is charged when it is asked: the two
+phases of the ledger's filter (:mod:`~discreet.privacy.composition`), in the second of which squares of μ add up.
 """
 
 import math
@@ -50,16 +57,18 @@ from discreet.models.sums.almanac_plan import Purpose, items_for_counts
 from discreet.models.sums.census import trace_of_users
 from discreet.models.sums.item_statistics import SCALINGS, ItemStatistics
 from discreet.models.sums.pair_sums import PairSums
+from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.types import Doubles, Floats, Indices
 
 
 @dataclass(frozen=True)
 class _Constants:
-    """Chosen on splits with the seeds 501 to 508 of the data of ``benchmarks/robust.py``; with the power of the ratio
-    MovieLens 1M had a say too.
+    """Chosen on splits with the seeds 501 to 508 of the data of ``benchmarks/robust.py``, and with the seeds 611 to 614
+    of those that it changes.
 
-    ``ratings_of_a_user`` rests on FilmTrust and MovieTweetings alone, between which it lies.
+    ``ratings_of_a_user`` rests on FilmTrust and MovieTweetings alone, between which it lies; ``ratio_for_few`` on
+    MovieLens 1M with 20 ratings of each user and on synthetic ratings, likewise.
 
     Shares are of epsilon.
     """
@@ -69,16 +78,16 @@ class _Constants:
     first_share: float = 0.03
     """For the first look at item sums."""
     level_share: float = 0.02
-    """For the level of all ratings, where the clip of item sums may have moved it."""
+    """For the level of all ratings, half before item sums and half after, where these are clipped tightly."""
     scales_share: float = 0.02
     """For how wide priors at home should be, unless the release is for rankings alone, if there are enough users."""
     users_for_scales: float = 10.0
     """How many are enough, in deviations of the noise there: with fewer, what they say was noise."""
     clip_of_sums: float = 0.4
-    """Where residuals are clipped in item sums at least, in half widths of the scale, a little less than they spread,
-    unless the release is for rankings alone."""
-    density_of_clip: float = 4.0
-    """The x from which on the clip grows with √x: the less noise, the less there is to gain."""
+    """Where residuals are clipped in item sums where x is small, in half widths of the scale, a little less than they
+    spread, unless the release is for rankings alone."""
+    density_of_clip: float = 1.5
+    """The least x for which residuals are clipped at half the width of the scale: noise no longer hides most items."""
     rating_deviation: float = 0.235
     """Of ratings about the expectation of their item, in widths of the scale: what a clip leaves."""
     sums_for_ratings: tuple[float, float] = (0.8, 1.5)
@@ -92,14 +101,20 @@ class _Constants:
     nearly: float = 1.25
     """By what factor weight and clip may differ from those of a prior, to be taken from there."""
     again_beside_pairs: float = 0.25
-    """For item sums again, at least, where pairs are asked for."""
+    """For item sums again, at least, where pairs are asked for, unless less costs next to nothing."""
+    again_for_ranking: float = 0.1
+    """The same if the release is for rankings, or where less costs next to nothing."""
+    most_beside_pairs: float = 0.55
+    """The same at most, if it is for both."""
     cost: float = 4e-4
     """What pairs may cost item sums at most: the variance that is left of an item's bias, in squared widths."""
-    cost_for_both: float = 8e-4
-    """The same if the release is for both."""
+    negligible: float = 5e-5
+    """What is next to nothing."""
     ratings_of_a_user: float = 22.0
     """The least number of ratings that the user of a rating has, about, for products: the square of Σ n_i over the
-    trace. With fewer, ratings are foreseen no better by factors."""
+    trace. With fewer, ratings are foreseen no better by factors, unless these are seen very clearly."""
+    ratio_for_few: float = 500.0
+    """The R that is very clearly."""
     least_pair_share: float = 0.28
     """With less, pairs are not worth asking for."""
     bias_deviation: float = 0.12
@@ -115,17 +130,24 @@ class _Constants:
     ratio_for_counts: float = 24.0
     """The least R for counts, if the release is for rankings."""
     ratio_for_counts_beside: float = 45.0
-    """The same if it is for both."""
+    """The same if it is for both and products are not asked for."""
+    without_features: float = 0.5
+    """How much of these S and R of counts is enough without public features."""
+    hidden_popularity: float = 2.0
+    """How many thresholds the first eigenvector of co-occurrence must have, for the others to be seen."""
     covered_by_products: float = 0.95
-    """The share of ratings beyond which more items are not worth their noise."""
+    """The share of ratings beyond which more items are not worth their noise, unless there is little."""
+    ratio_for_all: float = 200.0
+    """The R for which there is."""
     least_covered_by_products: float = 0.6
     """The least share of ratings that products must be about."""
     clip: float = 0.2
     """Where residuals are clipped in products, in widths of the scale."""
-    relative_weight_for_ratings: float = 0.05
+    relative_weight: float = 0.05
     """κ² of :mod:`~discreet.models.sums.pair_sums`: the weight of counts relative to products."""
-    relative_weight_for_both: float = 1.0
-    """The same if the release is for both."""
+    part_of_products: float = 0.5
+    """Of μ² of pairs, if the release is for both. Each of the two sums has items of its own, and together they have
+    less noise than one sum of both with a κ² between."""
 
     @property
     def laplace_beside_pairs(self) -> float:
@@ -134,6 +156,8 @@ class _Constants:
 
 
 CONSTANTS = _Constants()
+ROUNDING = 1e-6
+"""What of μ² is not spent where it is split: noise on both parts is rounded."""
 
 
 @dataclass(frozen=True)
@@ -151,19 +175,37 @@ class FirstLooks:
 
 @dataclass(frozen=True)
 class NextLooks:
-    """Shares of epsilon, which sum to what the first look left; among how many items pairs are asked for, and how."""
+    """Shares of epsilon, which sum to what the first look left; and among how many items pairs are asked for.
+
+    ``items`` are those of co-occurrence counts and ``rated`` those of products, 0 for none; ``part`` of μ² goes to the
+    latter.
+    """
 
     again: float
     scales: float = 0.0
     pairs: float = 0.0
     items: int = 0
-    products: bool = False
-    relative_weight: float = 1.0
+    rated: int = 0
+    part: float = 0.0
 
-    def pair_sums(self, population: Population, rows: Indices, base: Floats) -> PairSums:
-        """Without products the clip is infinite: all residuals become 0 and only co-occurrence counts are left."""
-        clip = CONSTANTS.clip * population.catalogue.scale.width if self.products else math.inf
-        return PairSums(rows, base, clip, self.relative_weight, None, "rating, l2")
+    def counted(self, population: Population, rows: Indices, base: Floats) -> tuple[PairSums, Contribution, float]:
+        """Co-occurrence counts alone, as the clip is infinite and all residuals become 0; how, and with what share."""
+        pairs = PairSums(rows, base, math.inf, 1.0, None, "rating, l2")
+        return pairs, *self._split(population, pairs.contribution, 1 - self.part)
+
+    def products(self, population: Population, rows: Indices, base: Floats) -> tuple[PairSums, Contribution, float]:
+        """Products, and counts with little weight."""
+        clip = CONSTANTS.clip * population.catalogue.scale.width
+        pairs = PairSums(rows, base, clip, CONSTANTS.relative_weight, None, "rating, l2")
+        return pairs, *self._split(population, pairs.contribution, self.part)
+
+    def _split(self, population: Population, asked: Contribution, part: float) -> tuple[Contribution, float]:
+        """A part of what the share for pairs is in μ², as μ² adds up where Gaussian noise comes twice."""
+        if part == 1:
+            return asked, self.pairs
+        gaussian = replace(asked, noise="gaussian")
+        whole = (population.deviation(gaussian) / population.deviation(asked, self.pairs)) ** 2
+        return gaussian, part * whole * (1 - ROUNDING)
 
 
 def item_sums(population: Population, purpose: Purpose, trace: float) -> ItemStatistics:
@@ -175,7 +217,7 @@ def item_sums(population: Population, purpose: Purpose, trace: float) -> ItemSta
     wanted = CONSTANTS.sums_if_dense * density**CONSTANTS.power_of_density
     least, most = CONSTANTS.sums_for_ratings
     weight = float(np.clip(wanted, least, CONSTANTS.sums_for_both if purpose == "both" else most))
-    clip = min(CONSTANTS.clip_of_sums * math.sqrt(max(density / CONSTANTS.density_of_clip, 1.0)), 1.0)
+    clip = CONSTANTS.clip_of_sums if density < CONSTANTS.density_of_clip else 1.0
     weight, clip = as_in_prior(weight, clip, population.catalogue.prior)
     return replace(about, relative_weight=weight, clip=clip, kept=kept_by(clip))
 
@@ -205,45 +247,45 @@ def check(population: Population) -> None:
     """Raise where pairs could not be had: without a delta."""
     base = np.zeros(len(population.catalogue), dtype=np.float32)
     rows = np.arange(min(2, len(base)), dtype=np.int32)
-    population.deviation(NextLooks(0.0).pair_sums(population, rows, base).contribution)
+    population.deviation(NextLooks(0.0, pairs=1.0).counted(population, rows, base)[1])
 
 
-def first_looks(purpose: Purpose, trace: float, population: Population) -> FirstLooks:
+def first_looks(purpose: Purpose, trace: float, population: Population, features: bool) -> FirstLooks:
     """All for item sums, if R stays below its bounds for any K and whatever the items are, as far as the trace says."""
     level = CONSTANTS.level_share if item_sums(population, purpose, trace).clip < 1 else 0.0
     usual = FirstLooks(CONSTANTS.first_share, level)
     fewest = min(PLAN.fewest_items, len(population.catalogue))
     likely = trace + 2 * population.deviation(trace_of_users(), CONSTANTS.trace_share)
     most = likely / threshold(population, fewest, usual.left - CONSTANTS.again_beside_pairs)[-1]
-    least = CONSTANTS.ratio_for_counts if purpose == "ranking" else CONSTANTS.ratio_for_counts_beside
+    least = CONSTANTS.ratio_for_counts * (1.0 if features else CONSTANTS.without_features)
     return usual if most >= least else FirstLooks(1 - CONSTANTS.trace_share - level, level)
 
 
-def next_looks(purpose: Purpose, trace: float, counts: Doubles, population: Population, first: FirstLooks) -> NextLooks:
-    """What to ask for next."""
+def next_looks(
+    purpose: Purpose, trace: float, counts: Doubles, population: Population, first: FirstLooks, features: bool
+) -> NextLooks:
+    """What to ask for next; ``features`` says whether items have any."""
     if first.items > CONSTANTS.first_share:
         return NextLooks(0.0)
     scales = 0.0 if purpose == "ranking" else share_of_scales(trace, counts, population)
-    left = first.left - scales
-    clearness = clearness_of(counts, population)
-    again = CONSTANTS.again_beside_pairs
+    left, again = first.left - scales, CONSTANTS.again_for_ranking
     if purpose != "ranking":
-        again = least_share(counts, population, left, CONSTANTS.cost_for_both if purpose == "both" else CONSTANTS.cost)
-    pairs = left - again
-    if clearness < CONSTANTS.clear_for_counts or pairs < CONSTANTS.least_pair_share:
-        return NextLooks(left, scales)
-    covered, ratios = shares_and_ratios(trace, counts, population, pairs)
-    fewer = items_for_counts(covered, ratios, CONSTANTS.ratio_for_counts)
-    many = float(counts.sum()) ** 2 >= CONSTANTS.ratings_of_a_user * trace**2
-    if purpose != "ranking" and clearness >= CONSTANTS.clear_for_products and many:
-        items, weight = items_for_products(covered, ratios), CONSTANTS.relative_weight_for_ratings
-        if purpose == "both":
-            items, weight = round(math.sqrt(items * fewer)), CONSTANTS.relative_weight_for_both
-        if items:
-            return NextLooks(again, scales, pairs, items, products=True, relative_weight=weight)
+        again = least_share(counts, population, left, CONSTANTS.cost)
     if purpose == "both":
-        fewer = items_for_counts(covered, ratios, CONSTANTS.ratio_for_counts_beside)
-    return NextLooks(again, scales, pairs, fewer) if fewer and purpose != "ratings" else NextLooks(left, scales)
+        again = min(again, CONSTANTS.most_beside_pairs)
+    pairs = left - again
+    clearness, part = clearness_of(counts, population), 1.0 if features else CONSTANTS.without_features
+    if clearness < CONSTANTS.clear_for_counts * part or pairs < CONSTANTS.least_pair_share:
+        return NextLooks(left, scales)
+    seen = SeenThrough.of(trace, counts, population, pairs)
+    rated = seen.items_for_products() if purpose != "ranking" and clearness >= CONSTANTS.clear_for_products else 0
+    beside = purpose == "both" and features and not rated
+    least = CONSTANTS.ratio_for_counts_beside if beside else CONSTANTS.ratio_for_counts
+    items = 0 if purpose == "ratings" else seen.items_for_counts(least) or seen.items_for_counts(least * part)
+    if not rated and not items:
+        return NextLooks(left, scales)
+    part = CONSTANTS.part_of_products if rated and items else float(rated > 0)
+    return NextLooks(again, scales, pairs, items, rated, part)
 
 
 def share_of_scales(trace: float, counts: Doubles, population: Population) -> float:
@@ -261,10 +303,11 @@ def size_by(trace: float, counts: Doubles) -> tuple[float, float]:
 
 def least_share(counts: Doubles, population: Population, left: float, most: float) -> float:
     """The least share of epsilon with which item sums cost at most so much accuracy, against all that is left."""
-    shares = np.arange(CONSTANTS.again_beside_pairs, left, 0.05)
+    shares = np.arange(CONSTANTS.again_for_ranking, left, 0.05)
     best = uncertainty_of(counts, population, left)
     for share in shares:
-        if uncertainty_of(counts, population, float(share)) - best <= most:
+        allowed = most if share >= CONSTANTS.again_beside_pairs else CONSTANTS.negligible
+        if uncertainty_of(counts, population, float(share)) - best <= allowed:
             return float(share)
     return left
 
@@ -284,25 +327,46 @@ def clearness_of(counts: Doubles, population: Population) -> float:
     return typical / population.deviation(ItemStatistics.of(population.catalogue, "rating").contribution)
 
 
-def shares_and_ratios(trace: float, counts: Doubles, population: Population, share: float) -> tuple[Doubles, Doubles]:
-    """q and R for K from 1 on, as many as pairs may be asked for."""
-    falling = np.sort(counts)[::-1]
-    covered = (np.cumsum(falling) / max(float(falling.sum()), 1e-9))[: PLAN.most_items]
-    return covered, np.sqrt(covered) * max(trace, 0.0) / threshold(population, len(covered), share)
-
-
 def threshold(population: Population, items: int, share: float) -> Doubles:
     """The spectral threshold 2 s √K above, for K from 1 on."""
     base = np.zeros(len(population.catalogue), dtype=np.float32)
-    asked = NextLooks(0.0, pairs=share, items=items).pair_sums(population, np.arange(items, dtype=np.int32), base)
-    noise = asked.deviations(population.deviation(asked.contribution, share))[1]
+    pairs, asked, _ = NextLooks(0.0, pairs=share).counted(population, np.arange(items, dtype=np.int32), base)
+    noise = pairs.deviations(population.deviation(asked, share))[1]
     return 2 * noise * np.sqrt(np.arange(1, items + 1))
 
 
-def items_for_products(covered: Doubles, ratios: Doubles) -> int:
-    """K above; 0 where products are not worth asking for."""
-    most = int(np.searchsorted(covered, CONSTANTS.covered_by_products)) + 1
-    enough = np.flatnonzero(ratios[:most] >= CONSTANTS.ratio_for_products)
-    if not len(enough) or covered[enough[-1]] < CONSTANTS.least_covered_by_products:
-        return 0
-    return int(enough[-1]) + 1 if enough[-1] > 0 else 0
+@dataclass(frozen=True, eq=False)
+class SeenThrough:
+    """q, R and 2/h above for K from 1 on, as many as pairs may be asked for; and n."""
+
+    covered: Doubles
+    ratios: Doubles
+    together: Doubles
+    ratings_of_a_user: float
+
+    @classmethod
+    def of(cls, trace: float, counts: Doubles, population: Population, share: float) -> "SeenThrough":
+        """By the noise on pairs with this share."""
+        falling = np.sort(counts)[::-1]
+        ratings = max(float(falling.sum()), 1e-9)
+        covered = (np.cumsum(falling) / ratings)[: PLAN.most_items]
+        ratios = np.sqrt(covered) * max(trace, 0.0) / threshold(population, len(covered), share)
+        of_a_user = (ratings / max(trace, 1e-9)) ** 2
+        together = of_a_user * np.cumsum((falling / ratings) ** 2)[: len(covered)] / np.maximum(covered, 1e-9)
+        return cls(covered, ratios, np.maximum(together, 1e-9), of_a_user)
+
+    def items_for_products(self) -> int:
+        """K above; 0 where products are not worth asking for."""
+        covered = int(np.searchsorted(self.covered, CONSTANTS.covered_by_products)) + 1
+        few = self.ratios[:covered] >= CONSTANTS.ratio_for_products
+        enough = np.flatnonzero(np.append(few, self.ratios[covered:] >= CONSTANTS.ratio_for_all))
+        if not len(enough) or self.covered[enough[-1]] < CONSTANTS.least_covered_by_products:
+            return 0
+        few_ratings = self.ratings_of_a_user < CONSTANTS.ratings_of_a_user
+        if few_ratings and self.ratios[min(covered, len(self.ratios)) - 1] < CONSTANTS.ratio_for_few:
+            return 0
+        return int(enough[-1]) + 1 if enough[-1] > 0 else 0
+
+    def items_for_counts(self, least: float) -> int:
+        """K above; 0 where counts are not worth asking for."""
+        return items_for_counts(self.covered, self.ratios, least, CONSTANTS.hidden_popularity / self.together)
