@@ -229,7 +229,7 @@ def test_with_the_unit_rating_flat_popularity_hides_other_patterns():
     assert found[0].ratings_of_a_user == pytest.approx(found[1].ratings_of_a_user)
     assert found[0].together[-1] > 3 * found[1].together[-1]
     one_rating_each = rating_plan.SeenThrough.of(trace, np.full(120, trace / 120), population, 0.7)
-    assert one_rating_each.ratios[0] > 1 and one_rating_each.items_for_counts(1.0) == 0
+    assert one_rating_each.ratios[0] > 1 and one_rating_each.items_for_counts(1.0, 2.0) == 0
 
 
 @pytest.mark.parametrize("part", [0.0, 0.3, 1.0])
