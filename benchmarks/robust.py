@@ -14,8 +14,8 @@ or .005 NDCG@100; one for both, by more than .006 or .012.
 
 MovieLens is found by its name, the others as folders with tables below the one that DISCREET_DATA names.
 
-Changed data stand for those that nobody chose a constant on: MovieLens with few ratings of each user, with most ratings
-at the top, without its most rated items, with these alone, on another scale, and two more (`changed`).
+Changed data stand for those of other kinds: MovieLens with few ratings of each user, with most ratings at the top,
+without its most rated items, with these alone, on another scale, and two more (`changed`).
 """
 
 import argparse
