@@ -14,7 +14,8 @@ average item is seen. Where x is small, noise hides most items and what counts t
 less beside counts; and where x < 1.5 residuals about the level of all ratings are clipped more tightly than they
 spread, which makes noise on sums as much smaller and loses little. Otherwise they are clipped at half the width of the
 scale, about the prior mean of a rating, and sums weigh most. Where a prior has sums with nearly the same weight and
-clip, those are taken, so that the sums of several nights average.
+clip, those are taken, so that the sums of several nights average; where residuals are about a level, every night has
+its own, and the average takes them for one.
 
 With n_i the denoised counts of items, scaled to the sum of the noisy ones, which has no bias:
 
@@ -139,7 +140,7 @@ class _Constants:
     is for rankings. This and the next were chosen on two splits, with the seeds 611 and 612, of all small data of
     ``benchmarks/robust.py``, those that were changed included."""
     hidden_popularity_beside: float = 2.0
-    """The same if it is for both, where pairs get less, and are given up sooner otherwise."""
+    """The same if it is for both: pairs get less of epsilon there, so more would rule them out too often."""
     covered_by_products: float = 0.95
     """The share of ratings beyond which more items are not worth their noise, unless there is little."""
     ratio_for_all: float = 200.0
