@@ -155,16 +155,29 @@ def test_sweeps_are_fewer_where_each_takes_long():
 def test_pairs_are_asked_for_where_enough_users_rate_two_of_the_items():
     population = server()
     counts = np.linspace(3, 0.1, 120)
-    assert items_in_pairs(everyone_rates(60, 0), counts, population, 0.78) == 0
-    few, many = (items_in_pairs(everyone_rates(60, users), counts, population, 0.78) for users in (3_000, 10**6))
+    assert items_in_pairs(everyone_rates(60, 0), counts, population, 0.78, False) == 0
+    few, many = (items_in_pairs(everyone_rates(60, users), counts, population, 0.78, False) for users in (2_000, 10**6))
     assert 0 < few <= many <= 120
-    assert items_in_pairs(everyone_rates(1, 10**4), counts, population, 0.78) == 0  # nobody rates two
+    assert items_in_pairs(everyone_rates(1, 10**4), counts, population, 0.78, False) == 0  # nobody rates two
+
+
+def test_pairs_are_asked_for_later_where_public_features_tell_tastes_apart():
+    population, counts = server(), np.linspace(3, 0.1, 120)
+    asked = {
+        features: [
+            items_in_pairs(everyone_rates(60, users), counts, population, 0.78, features) > 0
+            for users in range(10, 400, 5)
+        ]
+        for features in (False, True)
+    }
+    assert all(np.diff(found).sum() == 1 for found in asked.values())  # refused, and from some size on asked for
+    assert sum(asked[True]) < sum(asked[False])
 
 
 def test_a_long_tail_stays_out_of_pairs_and_items_that_are_rated_alike_all_take_part():
     population, census = server(), everyone_rates(60, 10**6)
-    assert items_in_pairs(census, np.ones(120), population, 0.78) == 120
-    assert 20 <= items_in_pairs(census, 1 / np.arange(1.0, 121.0) ** 1.5, population, 0.78) < 40
+    assert items_in_pairs(census, np.ones(120), population, 0.78, True) == 120
+    assert 20 <= items_in_pairs(census, 1 / np.arange(1.0, 121.0) ** 1.5, population, 0.78, True) < 40
 
 
 def test_products_are_asked_for_where_most_users_rate_all_items():
@@ -199,7 +212,7 @@ def test_with_the_unit_rating_the_shares_are_all_that_is_left(features):
         for size in (0.1, 3.0, 30.0, 300.0, 3000.0):
             for trace in (-100.0, 0.0, 200.0, 400.0, 1_100.0, 4_000.0, 4_000_000.0):
                 counts = np.full(120, size) * np.linspace(3, 0.1, 120)
-                first = rating_plan.first_looks(purpose, trace, population, features)
+                first = rating_plan.first_looks(purpose, trace, population)
                 looks = rating_plan.next_looks(purpose, trace, counts, population, first, features)
                 asked = plan.trace_share, first.items, first.level, looks.again, looks.scales, looks.pairs
                 assert sum(asked) == pytest.approx(1)
@@ -217,8 +230,9 @@ def test_with_the_unit_rating_products_are_of_all_items_where_noise_is_small():
     population, counts = rating_server(), np.linspace(3000, 100, 120)
     covered = np.cumsum(counts) / counts.sum()
     most = int(np.searchsorted(covered, rating_plan.CONSTANTS.covered_by_products)) + 1
-    rated = [rating_plan.SeenThrough.of(trace, counts, population, 0.7).items_for_products() for trace in (4e3, 4e5)]
-    assert rated[0] <= most < rated[1] == 120
+    seen = [rating_plan.SeenThrough.of(4e3, counts * part, population, 0.7) for part in (0.1, 1.0)]
+    rated = [found.items_for_products(1.0) for found in seen]
+    assert 0 < rated[0] <= most < rated[1] == 120
 
 
 def test_with_the_unit_rating_flat_popularity_hides_other_patterns():
@@ -226,10 +240,9 @@ def test_with_the_unit_rating_flat_popularity_hides_other_patterns():
     steep = np.geomspace(9_000, 9, 120)
     flat = np.full(120, steep.mean())
     found = [rating_plan.SeenThrough.of(trace, counts, population, 0.7) for counts in (steep, flat)]
-    assert found[0].ratings_of_a_user == pytest.approx(found[1].ratings_of_a_user)
-    assert found[0].together[-1] > 3 * found[1].together[-1]
+    assert (found[0].popularity[19:] > 3 * found[1].popularity[19:]).all()
     one_rating_each = rating_plan.SeenThrough.of(trace, np.full(120, trace / 120), population, 0.7)
-    assert one_rating_each.ratios[0] > 1 and one_rating_each.items_for_counts(1.0, 2.0) == 0
+    assert one_rating_each.items_for_counts("both", False) == one_rating_each.items_for_products(1.0) == 0
 
 
 @pytest.mark.parametrize("part", [0.0, 0.3, 1.0])

@@ -50,7 +50,7 @@ from discreet.kernels.gpu_pairs import best_device, ratings_stay
 from discreet.models.denoise.initial_factors import initial_factors
 from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.item_biases import denoised
-from discreet.models.denoise.level import RatingLevel, levelled
+from discreet.models.denoise.level import about_level, levelled
 from discreet.models.denoise.pair_factors import PairFactors, as_wide_as_needed, padded, rating_factors
 from discreet.models.denoise.prior import informed
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
@@ -231,15 +231,13 @@ class Almanac:
         """The same where single ratings are hidden (:mod:`~discreet.models.sums.rating_plan`)."""
         size, features = len(population.catalogue), self._features(population.catalogue)
         trace = float(population.sum(trace_of_users(), rating_plan.CONSTANTS.trace_share)[0])
-        any_features = features.shape[1] > 0
-        first = rating_plan.first_looks(purpose, trace, population, any_features)
-        sums = rating_plan.item_sums(population, purpose, trace)
-        level = RatingLevel(sums.base, sums.scale).shift(population, first.level / 2)
-        seen = SeenItems.ask(replace(sums, base=sums.base + level), population, first.items, "laplace")
+        first = rating_plan.first_looks(purpose, trace, population)
+        sums = about_level(rating_plan.item_sums(population, purpose, trace), population, first.level / 2)
+        seen = SeenItems.ask(sums, population, first.items, "laplace")
         progress(1, 3, "item sums")
         counts = seen.averages(features, SWEEPS.most_items).counts
         counts *= max(float(seen.answer[0].sum()), 0.0) / max(float(counts.sum()), 1e-9)  # the sum without its bias
-        looks = rating_plan.next_looks(purpose, trace, counts, population, first, any_features)
+        looks = rating_plan.next_looks(purpose, trace, counts, population, first, features.shape[1] > 0)
         if looks.again > 0:
             seen = seen.again(population, looks.again)
         averages = seen.averages(features, SWEEPS.most_items)

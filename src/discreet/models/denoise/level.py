@@ -22,6 +22,7 @@ from discreet.data.catalogue import Scale
 from discreet.data.ratings import Ratings
 from discreet.models.denoise.private_als import Averages
 from discreet.models.denoise.seen_items import SeenItems
+from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.privacy.lattice import most_on_lattice
@@ -32,6 +33,8 @@ SPREAD = 0.3
 """The t above, in half widths: set beforehand."""
 COUNTED = 0.25
 """The a above."""
+NEAR = 0.05
+"""How far a prior's level may lie from the one that is seen, in widths, to be taken: set beforehand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +68,21 @@ class RatingLevel:
         ratings = max(float(counted), deviation) / COUNTED
         shift = float(total) / ratings * SPREAD**2 / (SPREAD**2 + (deviation / ratings) ** 2)
         return np.float32(np.clip(shift, -1, 1) * self.scale.width / 2)
+
+
+def about_level(sums: ItemStatistics, population: Population, share: float) -> ItemStatistics:
+    """The same sums about the level of all ratings, or of a prior if it is near; as they are without a share.
+
+    Sums about one level can be averaged.
+    """
+    if share <= 0:
+        return sums
+    level = sums.level + float(RatingLevel(sums.base, sums.scale).shift(population, share)) / sums.scale.width
+    prior = population.catalogue.prior
+    if prior is not None and prior.sums_kind is not None and np.array_equal(prior.sums_kind[:-1], sums.kind[:-1]):
+        known = float(prior.sums_kind[-1])
+        level = known if abs(level - known) <= NEAR else level
+    return sums.about_level(level)
 
 
 def levelled(seen: SeenItems, averages: Averages, population: Population, share: float) -> tuple[SeenItems, Averages]:

@@ -8,9 +8,10 @@ pays. With n_i the denoised counts of items:
     S     =  Σ n_i² / Σ n_i, in deviations of the noise on a count if the whole budget went there: how clearly the item
              of a rating is seen
     q(K)  =  the share of ratings that the K most rated items have
-    R(K)  =  users who rated two or more of them, over the spectral threshold 2 s √K of noise on their co-occurrence
-    T(K)  =  how often the item of one of their ratings is rated, over the same: about the eigenvalue of popularity, of
+    T(K)  =  Σ_i≤K n_i² / Σ_i≤K n_i, times the part of their ratings that are not the only one of a user, over the
+             spectral threshold 2 s √K of noise on their co-occurrence: about the eigenvalue of popularity there, of
              which other patterns have a part
+    R(K)  =  users who rated two or more of them, over the same threshold
     P     =  the co-occurrence of an average pair of the items with 99% of the ratings, in deviations s of its noise
 
     products          P ≥ 14, unless the release is for rankings: few items that most users rate; then products and
@@ -23,9 +24,10 @@ pays. With n_i the denoised counts of items:
                       (:mod:`~discreet.models.denoise.initial_factors`)
     fixed effects     where there are no factors: what users' own fits have in common
                       (:mod:`~discreet.models.sums.fixed_effects`)
-    pairs             for rankings, co-occurrence among the K most rated items: those for which q (R − 15)^0.6 is
-                      largest, of those with R ≥ 35, T ≥ 7 and q ≥ 40%; none if users have fewer than 10 ratings. A part
-                      is asked for first: if no pattern but popularity stands out in it, no more is
+    pairs             for rankings, co-occurrence among the K most rated items: those for which q (T − 3)^0.4 is
+                      largest, of those with T ≥ 7 and q ≥ 20%, or T ≥ 8 and q ≥ 30% where public features tell tastes
+                      apart already, and R ≥ 12; none where S < 4. A part is asked for first: if no pattern but
+                      popularity stands out in it, no more is
 
 A small look before pairs asks how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`).
 
@@ -58,10 +60,9 @@ PURPOSES: tuple[Purpose, ...] = ("both", "ratings", "ranking")
 class _Constants:
     """Chosen on splits with the seeds 501 to 516 of MovieLens 100K, 1M and latest-small, FilmTrust and MovieTweetings.
 
-    The seeds of ``benchmarks/robust.py`` are others. The weights of sums were held against synthetic ratings too;
-    ``ratings_of_a_pattern`` rests on FilmTrust and MovieTweetings alone, between which it lies; what is about many
-    factors, on synthetic ratings of 48,000 users, as in ``benchmarks/almanac.py --scale``, with the seed 11. Shares are
-    of μ².
+    The seeds of ``benchmarks/robust.py`` are others. The weights of sums were held against synthetic ratings too; what
+    is about many factors, on synthetic ratings of 48,000 users, as in ``benchmarks/almanac.py --scale``, with the seed
+    11. Shares are of μ².
     """
 
     census_share: float = 0.01
@@ -83,7 +84,7 @@ class _Constants:
     sums_for_ranking_if_clear: float = 0.6
     """The same when item sums are asked for again, if S is at least ``clear``."""
     clear: float = 4.0
-    """The least S for which sweeps pay."""
+    """The least S for which sweeps or pairs pay."""
     clear_for_factors: float = 25.0
     """The least S for which factors pay."""
     ratio_of_a_factor: float = 15.0
@@ -132,19 +133,21 @@ class _Constants:
     """How many must, popularity among them; otherwise the rest goes elsewhere."""
     pair_share: float = 0.38
     """For pairs, if the release is for both: with less, RMSE is better and rankings are worse."""
-    hidden_ratio: float = 15.0
-    """The part of R that noise takes in any case."""
-    power_of_ratio: float = 0.6
-    """How much the rest of R counts beside q."""
-    least_covered: float = 0.4
-    """The least share of ratings that pairs must be about."""
-    ratings_of_a_pattern: float = 10.0
-    """How many ratings a user must have on average for pairs to be worth anything to them."""
-    least_ratio: float = 35.0
-    """The least R."""
+    hidden_by_noise: float = 3.0
+    """The part of T that noise takes in any case. This and the next six were chosen by rankings with K from 30 to
+    3,200, on a split with the seed 711 of all small data of ``benchmarks/robust.py``."""
+    power_of_popularity: float = 0.4
+    """How much the rest of T counts beside q."""
     least_popularity: float = 7.0
-    """The least T; chosen on latest-small, made-up ratings and MovieLens 1M without its 300 most rated films, on splits
-    with the seeds 611 to 616."""
+    """The least T without features."""
+    least_popularity_with_features: float = 8.0
+    """The same with features."""
+    least_ratio: float = 12.0
+    """The least R: with less, the T that is seen may be noise of the first look."""
+    least_covered: float = 0.2
+    """The least share of ratings that pairs must be about, without features."""
+    least_covered_with_features: float = 0.3
+    """The same with features."""
     clear_for_products: float = 14.0
     """The least P."""
     covered_by_products: float = 0.99
@@ -230,9 +233,11 @@ def next_looks(
     left -= 0.0 if purpose == "ranking" else CONSTANTS.scales_share
     if purpose != "ranking" and (items := items_for_products(census, counts, population, left)):
         return NextLooks(0.0, None, left, items, products=True)
-    listed = 0 if tried > 0 else items_in_pairs(census, counts, population, left)
-    items = 0 if purpose == "ratings" else listed
     clearness = clearness_of(counts, population)
+    for_pairs, listed = CONSTANTS.pair_share if purpose == "both" else left, 0
+    if clearness >= CONSTANTS.clear and not tried:
+        listed = items_in_pairs(census, counts, population, for_pairs, features > 0)
+    items = 0 if purpose == "ratings" else listed
     sums_again = sums_beside_counts(purpose, clearness)
     if purpose == "ranking":
         return NextLooks(0.0, None, left, items) if items else NextLooks(left, None, 0.0, 0, sums_again)
@@ -303,32 +308,36 @@ def items_for_products(census: Census, counts: Doubles, population: Population, 
     return items if together >= CONSTANTS.clear_for_products * co_occurrence_noise(population, items, share) else 0
 
 
-def items_in_pairs(census: Census, counts: Doubles, population: Population, share: float) -> int:
+def items_in_pairs(census: Census, counts: Doubles, population: Population, share: float, features: bool) -> int:
     """K above; 0 where pairs are not worth asking for."""
-    if census.ratings_of_a_user < CONSTANTS.ratings_of_a_pattern:
-        return 0
     falling = np.sort(counts)[::-1]
     most = min(len(counts), CONSTANTS.most_items)
     covered = (np.cumsum(falling) / max(float(falling.sum()), 1e-9))[:most]
-    noise = co_occurrence_noise(population, most, share)
-    at_least_two = np.clip(np.outer(covered, MIDDLES) - 1, 0, 1) @ census.users
-    thresholds = 2 * noise * np.sqrt(np.arange(1, most + 1))
+    of_users = np.outer(covered, MIDDLES)  # how many of the listed items they rated
+    not_the_only = (np.maximum(of_users - 1, 0) @ census.users) / np.maximum(of_users @ census.users, 1e-9)
     ratings = falling[:most] * (census.size[1] / max(float(falling.sum()), 1e-9))
-    popularity = np.cumsum(ratings**2) / np.maximum(np.cumsum(ratings), 1e-9)
-    ratios = np.where(popularity >= CONSTANTS.least_popularity * thresholds, at_least_two / thresholds, 0.0)
-    return items_for_counts(covered, ratios, CONSTANTS.least_ratio)
+    popularity = np.cumsum(ratings**2) / np.maximum(np.cumsum(ratings), 1e-9) * not_the_only
+    thresholds = 2 * co_occurrence_noise(population, most, share) * np.sqrt(np.arange(1, most + 1))
+    seen = np.clip(of_users - 1, 0, 1) @ census.users >= CONSTANTS.least_ratio * thresholds
+    return items_for_counts(covered, np.where(seen, popularity / thresholds, 0.0), features)
 
 
 def items_for_counts(
-    covered: Doubles, ratios: Doubles, least: float, hidden: Doubles | float = CONSTANTS.hidden_ratio
+    covered: Doubles, popularity: Doubles, features: bool, without_features: float = CONSTANTS.least_popularity
 ) -> int:
-    """K above, by q and R for K from 1 on and the least R; 0 where co-occurrence counts are not worth asking for."""
-    fitting = (ratios >= least) & (ratios > hidden) & (covered >= CONSTANTS.least_covered)
+    """K above, by q and T for K from 1 on; 0 where co-occurrence counts are not worth asking for.
+
+    ``without_features`` is the least T where there are none.
+    """
+    least, least_covered = without_features, CONSTANTS.least_covered
+    if features:
+        least, least_covered = CONSTANTS.least_popularity_with_features, CONSTANTS.least_covered_with_features
+    fitting = (popularity >= least) & (covered >= least_covered)
     fitting[: min(CONSTANTS.fewest_items, len(fitting)) - 1] = False
     if not fitting.any():
         return 0
-    clear = np.maximum(ratios - hidden, 0.0)
-    return int(np.argmax(np.where(fitting, covered * clear**CONSTANTS.power_of_ratio, 0.0))) + 1
+    clear = np.maximum(popularity - CONSTANTS.hidden_by_noise, 0.0)
+    return int(np.argmax(np.where(fitting, covered * clear**CONSTANTS.power_of_popularity, 0.0))) + 1
 
 
 def products(rows: Indices, base: Floats, width: float, purpose: Purpose) -> tuple[PairSums, Contribution]:

@@ -29,7 +29,7 @@ stay within ``FLOAT_MARGIN`` of the populations.
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -91,6 +91,8 @@ class ItemStatistics:
         Where residuals are clipped, in half widths of the scale.
     kept
         About how much of a small difference between items clipping leaves in their sums.
+    level
+        About which rating residuals were taken when sums were asked for, in widths of the scale from its low end.
     """
 
     base: Floats
@@ -99,6 +101,7 @@ class ItemStatistics:
     relative_weight: float = CONSTANTS.relative_weight
     clip: float = 1.0
     kept: float = 1.0
+    level: float = CONSTANTS.expected_rating
 
     @classmethod
     def of(cls, catalogue: Catalogue, scaling: Scaling) -> "ItemStatistics":
@@ -128,10 +131,19 @@ class ItemStatistics:
             return 1.0
         return math.sqrt(1 + relative_weight**2 * CONSTANTS.mean_square)
 
+    def about_level(self, level: float) -> "ItemStatistics":
+        """The same about another rating, in widths of the scale from its low end."""
+        level = float(np.float32(np.clip(level, 0, 1)))
+        base = np.full(len(self.base), self.scale.low + level * self.scale.width, dtype=np.float32)
+        return replace(self, base=base, level=level)
+
     @property
     def kind(self) -> Floats:
-        """How users, and sums beside counts, are weighted, and the clip: only sums of one kind can be averaged."""
-        return np.array([SCALINGS.index(self.scaling), self.relative_weight, self.clip], dtype=np.float32)
+        """How users, and sums beside counts, are weighted, the clip and the level.
+
+        Only sums of one kind can be averaged.
+        """
+        return np.array([SCALINGS.index(self.scaling), self.relative_weight, self.clip, self.level], dtype=np.float32)
 
     @property
     def points(self) -> float:

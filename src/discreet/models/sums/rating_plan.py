@@ -14,35 +14,30 @@ average item is seen. Where x is small, noise hides most items and what counts t
 less beside counts; and where x < 1.5 residuals about the level of all ratings are clipped more tightly than they
 spread, which makes noise on sums as much smaller and loses little. Otherwise they are clipped at half the width of the
 scale, about the prior mean of a rating, and sums weigh most. Where a prior has sums with nearly the same weight and
-clip, those are taken, so that the sums of several nights average; where residuals are about a level, every night has
-its own, and the average takes them for one.
+clip, those are taken, and so is its level if it is near: so the sums of several nights average.
 
 With n_i the denoised counts of items, scaled to the sum of the noisy ones, which has no bias:
 
     S     =  Σ n_i² / Σ n_i, in deviations of the noise on a count if the whole budget went there
     q(K)  =  the share of ratings that the K most rated items have
+    n     =  (Σ n_i / Σ_u √(n_u − 1))²: about how many ratings the user of a rating has
     R(K)  =  √q(K) Σ_u √(n_u − 1), over the spectral threshold 2 s √K of noise on pairs of these items: about the trace
              of their co-occurrence against its noise
-    n     =  (Σ n_i / Σ_u √(n_u − 1))²: about how many ratings the user of a rating has
-    h(K)  =  a q(K) / (n Σ_{i ≤ K} (n_i / Σ n_j)²): the R for which popularity, the first eigenvector of co-occurrence,
-             is a times the threshold, a = 3.5 for ranking and 2 for both. The flatter popularity and the fewer ratings
-             a user has, the larger it is
+    T(K)  =  R(K) n Σ_{i ≤ K} (n_i / Σ n_j)² / q(K): about the same for popularity, the first eigenvector, of which
+             other patterns have a part
     C(a)  =  what is left of the variance of an item's bias, for the item of a rating, if item sums get the share a of
              epsilon and not all that is left: by the known noise, as in :mod:`~discreet.models.denoise.item_biases`,
              of sums with the usual weight and clip
 
     for ratings   item sums get the least share from 25% for which C is small, or from 10% for which it is next to
                   nothing, and pairs the rest: products, and counts with little weight, of the most items up to q = 95%
-                  for which R ≥ 45, or of more for which R ≥ 200, if q ≥ 60%, S ≥ 120, and n ≥ 22 or R ≥ 500
-    for ranking   item sums get 10%, and pairs the rest, counts alone: the items for which q (R − h)^0.6 is largest, of
-                  those with R ≥ 24, R > h and q ≥ 40%, if S ≥ 25
-    for both      item sums get what they get for ratings, at most 55%. Of μ² of pairs half goes to products, where the
-                  rule for ratings asks for them, and half to counts among the items of the rule for ranking; without
-                  products all goes to counts, where R ≥ 45
-    otherwise     item sums with all that is left; so too where pairs would get less than 28% of epsilon
-
-Where items have no public features, rankings know no taste but from pairs: half of R and S is then enough for counts,
-with 24 for both too.
+                  for which T ≥ 13, or of more for which T ≥ 60, if q ≥ 85%
+    for ranking   item sums get 10%, and pairs the rest, counts alone, of the items that
+                  :mod:`~discreet.models.sums.almanac_plan` would choose by this T
+    for both      item sums get less than for ratings, as C may be half as much again, at most 55%. Of μ² of pairs half
+                  goes to products, where the rule for ratings asks for them with it, and half to counts as for ranking,
+                  but from T ≥ 3.5 on; without products all goes to counts. There are no pairs where C is large with 55%
+    otherwise     item sums with all that is left; so too where pairs would get less than 28% of epsilon, or S < 14
 
 **Guarantee.** All Laplace looks come before those with Gaussian noise, and each is charged when it is asked: the two
 phases of the ledger's filter (:mod:`~discreet.privacy.composition`), in the second of which squares of μ add up.
@@ -110,42 +105,31 @@ class _Constants:
     """The same at most, if it is for both."""
     cost: float = 4e-4
     """What pairs may cost item sums at most: the variance that is left of an item's bias, in squared widths."""
+    cost_for_both: float = 6e-4
+    """The same if the release is for both."""
+    most_cost: float = 1.2e-3
+    """The same with ``most_beside_pairs``: where it would be more, there are no pairs."""
     negligible: float = 5e-5
     """What is next to nothing."""
-    ratings_of_a_user: float = 22.0
-    """The least number of ratings that the user of a rating has, about, for products: the square of Σ n_i over the
-    trace. With fewer, ratings are foreseen no better by factors, unless these are seen very clearly."""
-    ratio_for_few: float = 500.0
-    """The R that is very clearly."""
     least_pair_share: float = 0.28
     """With less, pairs are not worth asking for."""
     bias_deviation: float = 0.12
     """Of items, in widths of the scale."""
     residual_deviation: float = 0.2
     """Of ratings about what is expected, in widths of the scale."""
-    clear_for_products: float = 120.0
-    """The least S for products."""
-    clear_for_counts: float = 25.0
-    """The least S for co-occurrence counts."""
-    ratio_for_products: float = 45.0
-    """The least R for products."""
-    ratio_for_counts: float = 24.0
-    """The least R for counts, if the release is for rankings."""
-    ratio_for_counts_beside: float = 45.0
-    """The same if it is for both and products are not asked for."""
-    without_features: float = 0.5
-    """How much of these S and R of counts is enough without public features."""
-    hidden_popularity: float = 3.5
-    """How many thresholds the first eigenvector of co-occurrence must have, for the others to be seen, if the release
-    is for rankings. This and the next were chosen on two splits, with the seeds 611 and 612, of all small data of
-    ``benchmarks/robust.py``, those that were changed included."""
-    hidden_popularity_beside: float = 2.0
-    """The same if it is for both: pairs get less of epsilon there, so more would rule them out too often."""
+    clear: float = 14.0
+    """The least S for pairs. This and the next four were chosen by what pairs of all kinds gained on a split with the
+    seed 711 of all small data of ``benchmarks/robust.py``."""
+    least_popularity_beside: float = 3.5
+    """The least T for counts without features if the release is for both: they get less of epsilon there, and more
+    would rule them out too often."""
+    clear_for_products: float = 13.0
+    """The least T for products, by what they get of μ²."""
     covered_by_products: float = 0.95
     """The share of ratings beyond which more items are not worth their noise, unless there is little."""
-    ratio_for_all: float = 200.0
-    """The R for which there is."""
-    least_covered_by_products: float = 0.6
+    clear_for_all: float = 60.0
+    """The T for which there is."""
+    least_covered_by_products: float = 0.85
     """The least share of ratings that products must be about."""
     clip: float = 0.2
     """Where residuals are clipped in products, in widths of the scale."""
@@ -230,9 +214,9 @@ def item_sums(population: Population, purpose: Purpose, trace: float) -> ItemSta
 
 def as_in_prior(weight: float, clip: float, prior: ItemPrior | None) -> tuple[float, float]:
     """Weight and clip of the sums of a prior, if these are nearly the same: then last night's sums can be averaged."""
-    if prior is None or prior.sums_kind is None or prior.sums_kind.shape != (3,):
+    if prior is None or prior.sums_kind is None or prior.sums_kind.shape != (4,):
         return weight, clip
-    scaling, known_weight, known_clip = map(float, prior.sums_kind)
+    scaling, known_weight, known_clip, _ = map(float, prior.sums_kind)
     nearly = CONSTANTS.nearly
     near = 1 / nearly <= known_weight / weight <= nearly and 1 / nearly <= known_clip / clip <= nearly
     same = near and known_clip <= 1 and scaling == SCALINGS.index("rating")
@@ -256,15 +240,14 @@ def check(population: Population) -> None:
     population.deviation(NextLooks(0.0, pairs=1.0).counted(population, rows, base)[1])
 
 
-def first_looks(purpose: Purpose, trace: float, population: Population, features: bool) -> FirstLooks:
-    """All for item sums, if R stays below its bounds for any K and whatever the items are, as far as the trace says."""
+def first_looks(purpose: Purpose, trace: float, population: Population) -> FirstLooks:
+    """All for item sums, if noise hides pairs of any K items whatever they are, as far as the trace says."""
     level = CONSTANTS.level_share if item_sums(population, purpose, trace).clip < 1 else 0.0
     usual = FirstLooks(CONSTANTS.first_share, level)
     fewest = min(PLAN.fewest_items, len(population.catalogue))
     likely = trace + 2 * population.deviation(trace_of_users(), CONSTANTS.trace_share)
     most = likely / threshold(population, fewest, usual.left - CONSTANTS.again_beside_pairs)[-1]
-    least = CONSTANTS.ratio_for_counts * (1.0 if features else CONSTANTS.without_features)
-    return usual if most >= least else FirstLooks(1 - CONSTANTS.trace_share - level, level)
+    return usual if most >= PLAN.least_ratio else FirstLooks(1 - CONSTANTS.trace_share - level, level)
 
 
 def next_looks(
@@ -276,20 +259,19 @@ def next_looks(
     scales = 0.0 if purpose == "ranking" else share_of_scales(trace, counts, population)
     left, again = first.left - scales, CONSTANTS.again_for_ranking
     if purpose != "ranking":
-        again = least_share(counts, population, left, CONSTANTS.cost)
-    if purpose == "both":
-        again = min(again, CONSTANTS.most_beside_pairs)
+        cost = CONSTANTS.cost_for_both if purpose == "both" else CONSTANTS.cost
+        again = least_share(counts, population, left, cost)
+    if purpose == "both" and again > CONSTANTS.most_beside_pairs:
+        again = CONSTANTS.most_beside_pairs
+        if cost_of(counts, population, left, again) > CONSTANTS.most_cost:
+            return NextLooks(left, scales)
     pairs = left - again
-    clearness, part = clearness_of(counts, population), 1.0 if features else CONSTANTS.without_features
-    if clearness < CONSTANTS.clear_for_counts * part or pairs < CONSTANTS.least_pair_share:
+    if pairs < CONSTANTS.least_pair_share or clearness_of(counts, population) < CONSTANTS.clear:
         return NextLooks(left, scales)
     seen = SeenThrough.of(trace, counts, population, pairs)
-    rated = seen.items_for_products() if purpose != "ranking" and clearness >= CONSTANTS.clear_for_products else 0
-    beside = purpose == "both" and features and not rated
-    least = CONSTANTS.ratio_for_counts_beside if beside else CONSTANTS.ratio_for_counts
-    hidden = CONSTANTS.hidden_popularity if purpose == "ranking" else CONSTANTS.hidden_popularity_beside
-    fewest = least * part  # where nothing is as clear as it should be
-    items = 0 if purpose == "ratings" else seen.items_for_counts(least, hidden) or seen.items_for_counts(fewest, hidden)
+    part = CONSTANTS.part_of_products if purpose == "both" else 1.0
+    rated = 0 if purpose == "ranking" else seen.items_for_products(part)
+    items = 0 if purpose == "ratings" else seen.items_for_counts(purpose, features)
     if not rated and not items:
         return NextLooks(left, scales)
     part = CONSTANTS.part_of_products if rated and items else float(rated > 0)
@@ -311,13 +293,16 @@ def size_by(trace: float, counts: Doubles) -> tuple[float, float]:
 
 def least_share(counts: Doubles, population: Population, left: float, most: float) -> float:
     """The least share of epsilon with which item sums cost at most so much accuracy, against all that is left."""
-    shares = np.arange(CONSTANTS.again_for_ranking, left, 0.05)
-    best = uncertainty_of(counts, population, left)
-    for share in shares:
+    for share in np.arange(CONSTANTS.again_for_ranking, left, 0.05):
         allowed = most if share >= CONSTANTS.again_beside_pairs else CONSTANTS.negligible
-        if uncertainty_of(counts, population, float(share)) - best <= allowed:
+        if cost_of(counts, population, left, float(share)) <= allowed:
             return float(share)
     return left
+
+
+def cost_of(counts: Doubles, population: Population, left: float, share: float) -> float:
+    """C above."""
+    return uncertainty_of(counts, population, share) - uncertainty_of(counts, population, left)
 
 
 def uncertainty_of(counts: Doubles, population: Population, share: float) -> float:
@@ -345,36 +330,32 @@ def threshold(population: Population, items: int, share: float) -> Doubles:
 
 @dataclass(frozen=True, eq=False)
 class SeenThrough:
-    """q, R and 2/h above for K from 1 on, as many as pairs may be asked for; and n."""
+    """q and T above for K from 1 on, as many as pairs may be asked for; T is 0 where R is too small."""
 
     covered: Doubles
-    ratios: Doubles
-    together: Doubles
-    ratings_of_a_user: float
+    popularity: Doubles
 
     @classmethod
     def of(cls, trace: float, counts: Doubles, population: Population, share: float) -> "SeenThrough":
         """By the noise on pairs with this share."""
         falling = np.sort(counts)[::-1]
-        ratings = max(float(falling.sum()), 1e-9)
+        ratings, trace = max(float(falling.sum()), 1e-9), max(trace, 1e-9)
         covered = (np.cumsum(falling) / ratings)[: PLAN.most_items]
-        ratios = np.sqrt(covered) * max(trace, 0.0) / threshold(population, len(covered), share)
-        of_a_user = (ratings / max(trace, 1e-9)) ** 2
-        together = of_a_user * np.cumsum((falling / ratings) ** 2)[: len(covered)] / np.maximum(covered, 1e-9)
-        return cls(covered, ratios, np.maximum(together, 1e-9), of_a_user)
+        together = np.cumsum((falling / ratings) ** 2)[: len(covered)] * (ratings / trace) ** 2
+        ratios = np.sqrt(covered) * trace / threshold(population, len(covered), share)
+        popularity = ratios * together / np.maximum(covered, 1e-9)
+        return cls(covered, np.where(ratios >= PLAN.least_ratio, popularity, 0.0))
 
-    def items_for_products(self) -> int:
-        """K above; 0 where products are not worth asking for."""
+    def items_for_products(self, part: float) -> int:
+        """K above, where products get this part of μ²; 0 where they are not worth asking for."""
         covered = int(np.searchsorted(self.covered, CONSTANTS.covered_by_products)) + 1
-        few = self.ratios[:covered] >= CONSTANTS.ratio_for_products
-        enough = np.flatnonzero(np.append(few, self.ratios[covered:] >= CONSTANTS.ratio_for_all))
+        few = self.popularity[:covered] * math.sqrt(part) >= CONSTANTS.clear_for_products
+        enough = np.flatnonzero(np.append(few, self.popularity[covered:] >= CONSTANTS.clear_for_all))
         if not len(enough) or self.covered[enough[-1]] < CONSTANTS.least_covered_by_products:
-            return 0
-        few_ratings = self.ratings_of_a_user < CONSTANTS.ratings_of_a_user
-        if few_ratings and self.ratios[min(covered, len(self.ratios)) - 1] < CONSTANTS.ratio_for_few:
             return 0
         return int(enough[-1]) + 1 if enough[-1] > 0 else 0
 
-    def items_for_counts(self, least: float, hidden: float) -> int:
-        """K above, for the least R and what noise hides of popularity; 0 where counts are not worth asking for."""
-        return items_for_counts(self.covered, self.ratios, least, hidden / self.together)
+    def items_for_counts(self, purpose: Purpose, features: bool) -> int:
+        """K above; 0 where counts are not worth asking for."""
+        least = CONSTANTS.least_popularity_beside if purpose == "both" else PLAN.least_popularity
+        return items_for_counts(self.covered, self.popularity, features, least)
