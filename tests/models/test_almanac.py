@@ -533,3 +533,11 @@ def test_counts_are_refined_by_pairs(seed):
     noisy, deviation = answers["sum", *asked][0], float(answers["deviation", *asked])
     before = np.abs(posterior_counts(noisy, deviation) - exact).mean()
     assert np.abs(release.arrays["counts"] - exact).mean() < 0.7 * before
+
+
+def test_without_privacy_users_say_how_wide_priors_at_home_should_be():
+    """Then it costs nothing: without it, biases of users were followed too far where most ratings are alike."""
+    made = dc.synthetic(users=400, items=80, ratings=4_000, seed=3)
+    ratings = replace(made, values=np.where(made.values >= 3, made.catalogue.scale.high, made.values))
+    scales = dc.Almanac().fit(dc.NoPrivacy(ratings)).arrays["prior_scales"]
+    assert scales.shape == (3,) and scales[0] < 1

@@ -35,7 +35,7 @@ the probability that the user rates them next: a conditional logit whose offset 
 sensitivities that their modules prove. A user's own fit is shown to that user alone, who knows those ratings already.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -312,8 +312,11 @@ class Almanac:
             pairs, asked = queries.pair_sums(population, rows, base)
             found = self._seen_in_pairs(pairs, asked, queries.share, population, counts[rows], count_noise)
             arrays["counts"][rows] = found.counts / weight
-        progress(3, 3, "pairs of items")
         arrays |= found.arrays(size, rows, self.factors, self.taste_factors)
+        if population.unit is None:  # then asking costs nothing
+            known = self._regression(arrays, catalogue)
+            arrays |= asked_scales(known, Census.ask(population, 1.0).size, population, 1.0)
+        progress(3, 3, "pairs of items")
         return informed(arrays, population, sums, np.stack([noisy_counts, noisy_sums]), count_noise, features)
 
     def _fit_without_ratings(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
@@ -334,6 +337,11 @@ class Almanac:
         return found if self.features else found[:, :0]
 
     # ── Prediction, at home ──
+
+    def _regression(self, arrays: Mapping[str, AnyArray], catalogue: Catalogue) -> UserRegression:
+        base, factors = arrays["mean"][0] + arrays["item_bias"], arrays["item_factors"]
+        known = base, arrays["unknown"], arrays["counts"], self._features(catalogue), factors[:, factors.any(axis=0)]
+        return UserRegression.of(*known, catalogue.scale.width, arrays.get("prior_scales"))
 
     def declared(self, names: Collection[str]) -> tuple[Array, ...]:
         """The arrays of a release."""
@@ -385,13 +393,4 @@ class Prepared:
     @cached_property
     def regression(self) -> UserRegression:
         """For ratings."""
-        arrays = self.release.arrays
-        return UserRegression.of(
-            arrays["mean"][0] + arrays["item_bias"],
-            arrays["unknown"],
-            arrays["counts"],
-            self.model._features(self.release.catalogue),
-            arrays["item_factors"][:, arrays["item_factors"].any(axis=0)],
-            self.release.catalogue.scale.width,
-            arrays.get("prior_scales"),
-        )
+        return self.model._regression(self.release.arrays, self.release.catalogue)
