@@ -15,7 +15,8 @@ or .005 NDCG@100; one for both, by more than .006 or .012.
 MovieLens is found by its name, the others as folders with tables below the one that DISCREET_DATA names.
 
 Changed data stand for those of other kinds: MovieLens with few ratings of each user, with most ratings at the top,
-without its most rated items, with these alone, on another scale, and two more (`changed`).
+without its most rated items, with these alone, on another scale, with fewer users, without features, with items as
+users, and more (`changed`).
 """
 
 import argparse
@@ -92,13 +93,35 @@ CHANGED = (
     "liked or not",
     "few tweeters",
     "many made up",
+    "latest without features",
+    "tweets without features",
+    "third of 100k",
+    "top 300",
+    "2000 by 50",
+    "made up dense",
+    "1m turned",
+    "100k turned",
+    "filmtrust turned",
 )
 
 
+BARE = {"latest without features": "ml-latest-small", "tweets without features": "movietweetings"}
+TURNED = {"1m turned": "ml-1m", "100k turned": "ml-100k", "filmtrust turned": "filmtrust"}
+
+
 def changed(name: str) -> dc.Ratings:
-    """Real data, changed into what others may have; without features but for the first two and the tweeters."""
+    """Real data, changed into what others may have; most without features."""
     if name == "many made up":
         return without_features(dc.synthetic(users=20_000, items=3_000, ratings=400_000, seed=41, like="movielens"))
+    if name == "made up dense":
+        return without_features(dc.synthetic(users=2_000, items=200, ratings=60_000, seed=51, like="movielens"))
+    if name in BARE:
+        return without_features(ratings_of(BARE[name]))
+    if name in TURNED:
+        return turned(ratings_of(TURNED[name]))
+    if name == "third of 100k":
+        ratings = ratings_of("ml-100k")
+        return ratings.select_users(np.arange(0, ratings.n_users, 3))
     if name == "few tweeters":
         ratings = ratings_of("movietweetings")
         return ratings.select_users(np.arange(0, ratings.n_users, 4))
@@ -113,6 +136,10 @@ def changed(name: str) -> dc.Ratings:
     by_count = np.argsort(-np.bincount(ratings.item_index, minlength=len(ratings.catalogue)), kind="stable")
     if name == "100 items":
         return of_items(ratings, by_count[:100])
+    if name == "top 300":
+        return columns_of(ratings, np.flatnonzero(np.isin(ratings.item_index, by_count[:300])))
+    if name == "2000 by 50":
+        return without_features(few_of_each(ratings.select_users(np.arange(2_000, 4_000)), 50))
     if name == "tail alone":
         return of_items(ratings.select_users(np.arange(3_000)), by_count[300:])
     few = few_of_each(ratings, {"20 ratings each": 20, "7 ratings each": 7, "mostly fives": 8}[name])
@@ -120,6 +147,13 @@ def changed(name: str) -> dc.Ratings:
         return few
     few = of_items(few, by_count)
     return with_values(few, np.array([0, 1, 3, 4, 5, 5])[few.values.astype(int)], few.catalogue.scale)
+
+
+def turned(ratings: dc.Ratings) -> dc.Ratings:
+    """Items as users, and users as items: real ratings with another shape."""
+    people = dc.Catalogue.of([f"item {row}" for row in range(ratings.n_users)], ratings.catalogue.scale, declared=True)
+    films = type(ratings.users).of([f"user {row}" for row in range(len(ratings.catalogue))], "user")
+    return dc.Ratings.of_columns(people, films, ratings.item_index, ratings.user_index, ratings.values)
 
 
 def few_of_each(ratings: dc.Ratings, most: int) -> dc.Ratings:
