@@ -155,17 +155,20 @@ def test_sweeps_are_fewer_where_each_takes_long():
 def test_pairs_are_asked_for_where_enough_users_rate_two_of_the_items():
     population = server()
     counts = np.linspace(3, 0.1, 120)
-    assert items_in_pairs(everyone_rates(60, 0), counts, population, 0.78, False) == 0
-    few, many = (items_in_pairs(everyone_rates(60, users), counts, population, 0.78, False) for users in (2_000, 10**6))
+    assert items_in_pairs("ranking", everyone_rates(60, 0), counts, population, 0.78, False) == 0
+    few, many = (
+        items_in_pairs("ranking", everyone_rates(60, users), counts, population, 0.78, False)
+        for users in (2_000, 10**6)
+    )
     assert 0 < few <= many <= 120
-    assert items_in_pairs(everyone_rates(1, 10**4), counts, population, 0.78, False) == 0  # nobody rates two
+    assert items_in_pairs("ranking", everyone_rates(1, 10**4), counts, population, 0.78, False) == 0  # nobody rates two
 
 
 def test_pairs_are_asked_for_later_where_public_features_tell_tastes_apart():
     population, counts = server(), np.linspace(3, 0.1, 120)
     asked = {
         features: [
-            items_in_pairs(everyone_rates(60, users), counts, population, 0.78, features) > 0
+            items_in_pairs("ranking", everyone_rates(60, users), counts, population, 0.78, features) > 0
             for users in range(10, 400, 5)
         ]
         for features in (False, True)
@@ -176,8 +179,8 @@ def test_pairs_are_asked_for_later_where_public_features_tell_tastes_apart():
 
 def test_a_long_tail_stays_out_of_pairs_and_items_that_are_rated_alike_all_take_part():
     population, census = server(), everyone_rates(60, 10**6)
-    assert items_in_pairs(census, np.ones(120), population, 0.78, True) == 120
-    assert 20 <= items_in_pairs(census, 1 / np.arange(1.0, 121.0) ** 1.5, population, 0.78, True) < 40
+    assert items_in_pairs("ranking", census, np.ones(120), population, 0.78, True) == 120
+    assert 20 <= items_in_pairs("ranking", census, 1 / np.arange(1.0, 121.0) ** 1.5, population, 0.78, True) < 40
 
 
 def test_products_are_asked_for_where_most_users_rate_all_items():

@@ -25,9 +25,9 @@ pays. With n_i the denoised counts of items:
     fixed effects     where there are no factors: what users' own fits have in common
                       (:mod:`~discreet.models.sums.fixed_effects`)
     pairs             for rankings, co-occurrence among the K most rated items: those for which q (T − 3)^0.4 is
-                      largest, of those with T ≥ 7 and q ≥ 20%, or T ≥ 8 and q ≥ 30% where public features tell tastes
-                      apart already, and R ≥ 12; none where S < 4. A part is asked for first: if no pattern but
-                      popularity stands out in it, no more is
+                      largest, of those with R ≥ 12, T ≥ 7 and q ≥ 20% or, where public features tell tastes apart
+                      already, T ≥ 10.5 and q ≥ 50%, for both 8.5 and 40%; none where S < 4. A part is asked for first:
+                      if no pattern but popularity stands out in it, no more is
 
 A small look before pairs asks how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`).
 
@@ -134,20 +134,18 @@ class _Constants:
     pair_share: float = 0.38
     """For pairs, if the release is for both: with less, RMSE is better and rankings are worse."""
     hidden_by_noise: float = 3.0
-    """The part of T that noise takes in any case. This and the next six were chosen by rankings with K from 30 to
+    """The part of T that noise takes in any case. This and the next five were chosen by rankings with K from 30 to
     3,200, on a split with the seed 711 of all small data of ``benchmarks/robust.py``."""
     power_of_popularity: float = 0.4
     """How much the rest of T counts beside q."""
-    least_popularity: float = 7.0
-    """The least T without features."""
-    least_popularity_with_features: float = 8.0
-    """The same with features."""
     least_ratio: float = 12.0
     """The least R: with less, the T that is seen may be noise of the first look."""
-    least_covered: float = 0.2
-    """The least share of ratings that pairs must be about, without features."""
-    least_covered_with_features: float = 0.3
-    """The same with features."""
+    without_features: tuple[float, float] = (7.0, 0.2)
+    """The least T and q."""
+    with_features: tuple[float, float] = (10.5, 0.5)
+    """The same with features, if the release is for rankings. On MovieLens 1M with epsilon 1 pairs just do not pay."""
+    with_features_beside: tuple[float, float] = (8.5, 0.4)
+    """The same if it is for both, when pairs get half as much."""
     clear_for_products: float = 14.0
     """The least P."""
     covered_by_products: float = 0.99
@@ -162,6 +160,12 @@ class _Constants:
     """K at least."""
     most_items: int = 4096
     """K at most: two square matrices of 64 MB."""
+
+    def least_for(self, purpose: Purpose, features: bool) -> tuple[float, float]:
+        """The least T and q."""
+        if not features:
+            return self.without_features
+        return self.with_features_beside if purpose == "both" else self.with_features
 
     def relative_weight(self, purpose: Purpose) -> float:
         """Of sums beside counts."""
@@ -236,7 +240,7 @@ def next_looks(
     clearness = clearness_of(counts, population)
     for_pairs, listed = CONSTANTS.pair_share if purpose == "both" else left, 0
     if clearness >= CONSTANTS.clear and not tried:
-        listed = items_in_pairs(census, counts, population, for_pairs, features > 0)
+        listed = items_in_pairs(purpose, census, counts, population, for_pairs, features > 0)
     items = 0 if purpose == "ratings" else listed
     sums_again = sums_beside_counts(purpose, clearness)
     if purpose == "ranking":
@@ -308,7 +312,9 @@ def items_for_products(census: Census, counts: Doubles, population: Population, 
     return items if together >= CONSTANTS.clear_for_products * co_occurrence_noise(population, items, share) else 0
 
 
-def items_in_pairs(census: Census, counts: Doubles, population: Population, share: float, features: bool) -> int:
+def items_in_pairs(
+    purpose: Purpose, census: Census, counts: Doubles, population: Population, share: float, features: bool
+) -> int:
     """K above; 0 where pairs are not worth asking for."""
     falling = np.sort(counts)[::-1]
     most = min(len(counts), CONSTANTS.most_items)
@@ -319,20 +325,14 @@ def items_in_pairs(census: Census, counts: Doubles, population: Population, shar
     popularity = np.cumsum(ratings**2) / np.maximum(np.cumsum(ratings), 1e-9) * not_the_only
     thresholds = 2 * co_occurrence_noise(population, most, share) * np.sqrt(np.arange(1, most + 1))
     seen = np.clip(of_users - 1, 0, 1) @ census.users >= CONSTANTS.least_ratio * thresholds
-    return items_for_counts(covered, np.where(seen, popularity / thresholds, 0.0), features)
+    return items_for_counts(
+        covered, np.where(seen, popularity / thresholds, 0.0), CONSTANTS.least_for(purpose, features)
+    )
 
 
-def items_for_counts(
-    covered: Doubles, popularity: Doubles, features: bool, without_features: float = CONSTANTS.least_popularity
-) -> int:
-    """K above, by q and T for K from 1 on; 0 where co-occurrence counts are not worth asking for.
-
-    ``without_features`` is the least T where there are none.
-    """
-    least, least_covered = without_features, CONSTANTS.least_covered
-    if features:
-        least, least_covered = CONSTANTS.least_popularity_with_features, CONSTANTS.least_covered_with_features
-    fitting = (popularity >= least) & (covered >= least_covered)
+def items_for_counts(covered: Doubles, popularity: Doubles, least: tuple[float, float]) -> int:
+    """K above, by q and T for K from 1 on and the least T and q; 0 where counts of pairs are not worth asking for."""
+    fitting = (popularity >= least[0]) & (covered >= least[1])
     fitting[: min(CONSTANTS.fewest_items, len(fitting)) - 1] = False
     if not fitting.any():
         return 0

@@ -33,7 +33,7 @@ With n_i the denoised counts of items, scaled to the sum of the noisy ones, whic
                   nothing, and pairs the rest: products, and counts with little weight, of the most items up to q = 95%
                   for which T ≥ 13, or of more for which T ≥ 60, if q ≥ 85%
     for ranking   item sums get 10%, and pairs the rest, counts alone, of the items that
-                  :mod:`~discreet.models.sums.almanac_plan` would choose by this T
+                  :mod:`~discreet.models.sums.almanac_plan` would choose by this T; with features from T ≥ 12 on
     for both      item sums get less than for ratings, as C may be half as much again, at most 55%. Of μ² of pairs half
                   goes to products, where the rule for ratings asks for them with it, and half to counts as for ranking,
                   but from T ≥ 3.5 on; without products all goes to counts. There are no pairs where C is large with 55%
@@ -117,11 +117,16 @@ class _Constants:
     residual_deviation: float = 0.2
     """Of ratings about what is expected, in widths of the scale."""
     clear: float = 14.0
-    """The least S for pairs. This and the next four were chosen by what pairs of all kinds gained on a split with the
+    """The least S for pairs. This and the next six were chosen by what pairs of all kinds gained on a split with the
     seed 711 of all small data of ``benchmarks/robust.py``."""
-    least_popularity_beside: float = 3.5
-    """The least T for counts without features if the release is for both: they get less of epsilon there, and more
-    would rule them out too often."""
+    least_ratio: float = 24.0
+    """The least R for pairs, if these had all of epsilon: with less, what is seen of T may be noise of the first look,
+    and this is not worth it where R is below for any K whatever the items are."""
+    with_features: tuple[float, float] = (12.0, 0.4)
+    """The least T and q for counts with features, if the release is for rankings."""
+    without_features_beside: tuple[float, float] = (3.5, 0.2)
+    """The same without features if it is for both: counts get less of epsilon there, and more would rule them out too
+    often."""
     clear_for_products: float = 13.0
     """The least T for products, by what they get of μ²."""
     covered_by_products: float = 0.95
@@ -246,8 +251,8 @@ def first_looks(purpose: Purpose, trace: float, population: Population) -> First
     usual = FirstLooks(CONSTANTS.first_share, level)
     fewest = min(PLAN.fewest_items, len(population.catalogue))
     likely = trace + 2 * population.deviation(trace_of_users(), CONSTANTS.trace_share)
-    most = likely / threshold(population, fewest, usual.left - CONSTANTS.again_beside_pairs)[-1]
-    return usual if most >= PLAN.least_ratio else FirstLooks(1 - CONSTANTS.trace_share - level, level)
+    most = likely / threshold(population, fewest, 1.0)[-1]
+    return usual if most >= CONSTANTS.least_ratio else FirstLooks(1 - CONSTANTS.trace_share - level, level)
 
 
 def next_looks(
@@ -344,7 +349,8 @@ class SeenThrough:
         together = np.cumsum((falling / ratings) ** 2)[: len(covered)] * (ratings / trace) ** 2
         ratios = np.sqrt(covered) * trace / threshold(population, len(covered), share)
         popularity = ratios * together / np.maximum(covered, 1e-9)
-        return cls(covered, np.where(ratios >= PLAN.least_ratio, popularity, 0.0))
+        at_best = np.sqrt(covered) * trace / threshold(population, len(covered), 1.0)
+        return cls(covered, np.where(at_best >= CONSTANTS.least_ratio, popularity, 0.0))
 
     def items_for_products(self, part: float) -> int:
         """K above, where products get this part of μ²; 0 where they are not worth asking for."""
@@ -357,5 +363,9 @@ class SeenThrough:
 
     def items_for_counts(self, purpose: Purpose, features: bool) -> int:
         """K above; 0 where counts are not worth asking for."""
-        least = CONSTANTS.least_popularity_beside if purpose == "both" else PLAN.least_popularity
-        return items_for_counts(self.covered, self.popularity, features, least)
+        least = PLAN.least_for(purpose, features)
+        if features and purpose == "ranking":
+            least = CONSTANTS.with_features
+        if not features and purpose == "both":
+            least = CONSTANTS.without_features_beside
+        return items_for_counts(self.covered, self.popularity, least)
