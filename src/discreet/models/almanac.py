@@ -313,9 +313,9 @@ class Almanac:
             found = self._seen_in_pairs(pairs, asked, queries.share, population, counts[rows], count_noise)
             arrays["counts"][rows] = found.counts / weight
         arrays |= found.arrays(size, rows, self.factors, self.taste_factors)
-        if population.unit is None:  # then asking costs nothing
-            known = self._regression(arrays, catalogue)
-            arrays |= asked_scales(known, Census.ask(population, 1.0).size, population, 1.0)
+        if population.unit is None:  # then asking costs nothing; but items know the ratings that are left out: half way
+            known, size_by = self._regression(arrays, catalogue), Census.ask(population, 1.0).size
+            arrays["prior_scales"] = np.sqrt(asked_scales(known, size_by, population, 1.0)["prior_scales"])
         progress(3, 3, "pairs of items")
         return informed(arrays, population, sums, np.stack([noisy_counts, noisy_sums]), count_noise, features)
 
