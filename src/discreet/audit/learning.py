@@ -156,8 +156,9 @@ def look_features(reads: Sequence[Read], row: Doubles, touched: AnyArray) -> Dou
     """More of the looks: how much noise they have, and if any at all on the canary's cells.
 
     Where these are many, what the answers say along the ways in which the canary moves looks of their size; and the
-    first numbers that mechanisms drew.
+    first numbers that mechanisms drew. A plan may ask for less than in the run by which cells were chosen.
     """
+    touched = touched[touched < len(row)]
     spreads = np.array([np.log(np.abs(read.centred).mean() / read.look.scale + 1e-300) for read in reads])[:CURVED]
     if len(touched) > 0:
         shift = flat([read.moved for read in reads])[touched][:CURVED]
