@@ -9,17 +9,21 @@ import discreet as dc
 from discreet.data.loading import without_ratings
 from discreet.models.denoise.item_biases import NoisyCounts
 from discreet.models.denoise.seen_items import SeenItems
+from discreet.models.home.conditional_logit import USUAL_FLOOR
 from discreet.models.sums import rating_plan
 from discreet.models.sums.almanac_plan import (
     CONSTANTS,
     PURPOSES,
+    clearness_of,
+    counted_pairs,
     factors_for,
     item_sums,
-    items_in_pairs,
     next_looks,
+    sums_beside_counts,
     sweeps_with,
 )
 from discreet.models.sums.census import BINS, MIDDLES, Census, census_of_users, trace_of_users
+from discreet.models.sums.counted_pairs import CountedPairs
 from discreet.models.sums.item_statistics import ItemStatistics, item_counts
 
 SCALE = dc.Scale(1, 5)
@@ -140,47 +144,87 @@ def test_sweeps_start_from_products_where_items_are_clear_and_have_no_features()
 
 def test_the_clearer_items_are_the_more_is_asked_of_sweeps():
     census = everyone_rates(60, 10_000)
-    assert [factors_for(clear, census) for clear in (1, 24, 30, 60, 400, 1000)] == [0, 0, 2, 4, 8, 16]
+    assert [factors_for(clear, census) for clear in (1, 19, 30, 60, 400, 1000)] == [0, 0, 2, 4, 8, 16]
+    assert [factors_for(14, everyone_rates(ratings, 10_000)) for ratings in (20, 60, 290)] == [0, 0, 1]
     assert factors_for(1000, everyone_rates(5, 10_000)) == 1
     assert factors_for(1000, everyone_rates(60, 0)) == 0
+
+
+def test_sweeps_begin_earlier_where_users_rate_many_items():
+    population, counts = server(), np.linspace(3, 0.1, 120)
+    counts *= 2.5 / clearness_of(counts, population)
+    few, many = (next_looks("ratings", everyone_rates(ratings, 40), counts, population) for ratings in (60, 290))
+    assert few.sweeps is None and many.sweeps is not None
+
+
+def test_rankings_ask_more_of_what_is_liked_where_nothing_else_tells_items_apart():
+    for clear, without, having in ((1.0, None, None), (2.0, 1.0, None), (10.0, 1.0, 0.6)):
+        found = [sums_beside_counts("ranking", clear, features) for features in (False, True)]
+        assert found == [without, having]
 
 
 def test_sweeps_are_fewer_where_each_takes_long():
     few, many = (everyone_rates(60, users) for users in (10_000, 10**6))
     assert [sweeps_with(8, purpose, few) for purpose in ("ratings", "both")] == [12, 8]
     assert [sweeps_with(8, purpose, many) for purpose in ("ratings", "both")] == [8, 4]
-    assert [sweeps_with(16, purpose, many) for purpose in ("ratings", "both")] == [4, 3]
+    assert [sweeps_with(16, purpose, many) for purpose in ("ratings", "both")] == [4, 4]
 
 
 def test_pairs_are_asked_for_where_enough_users_rate_two_of_the_items():
     population = server()
     counts = np.linspace(3, 0.1, 120)
-    assert items_in_pairs("ranking", everyone_rates(60, 0), counts, population, 0.78, False) == 0
+    assert counted_pairs(everyone_rates(60, 0), counts, population, 0.78, False).items == 0
     few, many = (
-        items_in_pairs("ranking", everyone_rates(60, users), counts, population, 0.78, False)
-        for users in (2_000, 10**6)
+        counted_pairs(everyone_rates(60, users), counts, population, 0.78, False).items for users in (2_000, 10**6)
     )
     assert 0 < few <= many <= 120
-    assert items_in_pairs("ranking", everyone_rates(1, 10**4), counts, population, 0.78, False) == 0  # nobody rates two
+    assert counted_pairs(everyone_rates(1, 10**4), counts, population, 0.78, False).items == 0  # nobody rates two
 
 
-def test_pairs_are_asked_for_later_where_public_features_tell_tastes_apart():
+def test_pairs_get_everything_later_where_public_features_tell_tastes_apart():
     population, counts = server(), np.linspace(3, 0.1, 120)
-    asked = {
-        features: [
-            items_in_pairs("ranking", everyone_rates(60, users), counts, population, 0.78, features) > 0
-            for users in range(10, 400, 5)
+    asked, clear = {}, {}
+    for features in (False, True):
+        found = [
+            counted_pairs(everyone_rates(60, users), counts, population, 0.78, features) for users in range(10, 400, 5)
         ]
-        for features in (False, True)
-    }
-    assert all(np.diff(found).sum() == 1 for found in asked.values())  # refused, and from some size on asked for
-    assert sum(asked[True]) < sum(asked[False])
+        asked[features] = [pairs.items > 0 for pairs in found]
+        clear[features] = [pairs.items > 0 and pairs.clear for pairs in found]
+        for series in (asked[features], clear[features]):
+            assert np.diff(series).sum() == 1  # refused, and from some size on asked for
+    assert sum(asked[True]) <= sum(asked[False]) and sum(clear[True]) < sum(clear[False]) == sum(asked[False])
+
+
+def test_pairs_that_say_little_more_than_features_get_half_and_keep_rankings_near_popularity():
+    """The usual floor where they are clear or there are no features; the larger one where few ratings are listed."""
+    population, counts = server(), np.linspace(3, 0.1, 120)
+    found = [counted_pairs(everyone_rates(60, users), counts, population, 0.78, True) for users in range(10, 400, 5)]
+    unclear = [pairs for pairs in found if pairs.items and not pairs.clear]
+    assert unclear and found[-1].clear and found[-1].floor == USUAL_FLOOR < min(pairs.floor for pairs in unclear)
+    assert CountedPairs(20, False, 0.3).floor > CountedPairs(20, False, 0.9).floor > USUAL_FLOOR
+    for users in range(10, 400, 5):
+        looks = next_looks("ranking", everyone_rates(60, users), 100 * counts, population, features=20)
+        pairs = counted_pairs(everyone_rates(60, users), 100 * counts, population, looks.again + looks.pairs, True)
+        assert looks.items == pairs.items and looks.floor == pairs.floor
+        if pairs.items:
+            assert looks.again == pytest.approx(0 if pairs.clear else looks.pairs)
+
+
+def test_a_floor_travels_with_the_release(tmp_path):
+    release = dc.Almanac(purpose="ranking").fit(server(8.0))
+    assert release.arrays["popularity_floor"].shape == (1,)
+    for floor in (USUAL_FLOOR, 1.0):
+        arrays = dict(release.arrays) | {"popularity_floor": np.array([floor], dtype=np.float32)}
+        changed = replace(release, arrays=arrays)
+        assert changed.model.prepare(changed).ranking.interactions.floor == pytest.approx(floor)
+    changed.save(tmp_path / "release")
+    np.testing.assert_array_equal(dc.Release.load(tmp_path / "release").scores(RATINGS), changed.scores(RATINGS))
 
 
 def test_a_long_tail_stays_out_of_pairs_and_items_that_are_rated_alike_all_take_part():
     population, census = server(), everyone_rates(60, 10**6)
-    assert items_in_pairs("ranking", census, np.ones(120), population, 0.78, True) == 120
-    assert 20 <= items_in_pairs("ranking", census, 1 / np.arange(1.0, 121.0) ** 1.5, population, 0.78, True) < 40
+    assert counted_pairs(census, np.ones(120), population, 0.78, True).items == 120
+    assert 20 <= counted_pairs(census, 1 / np.arange(1.0, 121.0) ** 1.5, population, 0.78, True).items < 40
 
 
 def test_products_are_asked_for_where_most_users_rate_all_items():
@@ -238,6 +282,18 @@ def test_with_the_unit_rating_products_are_of_all_items_where_noise_is_small():
     assert 0 < rated[0] <= most < rated[1] == 120
 
 
+def test_with_the_unit_rating_clear_sums_weigh_more_when_they_are_asked_for_again():
+    population, counts = rating_server(), np.linspace(3000, 100, 120)
+    weight = rating_plan.CONSTANTS.sums_for_both_if_clear
+    first = rating_plan.item_sums(population, "both", 4e3)
+    assert rating_plan.sums_again("both", counts, first, population) == weight > first.relative_weight
+    assert rating_plan.sums_again("both", counts / 1e5, first, population) is None
+    assert rating_plan.sums_again("ratings", counts, first, population) is None
+    # A night after one that had this weight has it from its first look on, so that the sums of both average.
+    nearly = replace(first, relative_weight=0.95 * weight)
+    assert rating_plan.sums_again("both", counts, nearly, population) is None
+
+
 def test_with_the_unit_rating_flat_popularity_hides_other_patterns():
     population, trace = rating_server(), 4_000.0
     steep = np.geomspace(9_000, 9, 120)
@@ -245,7 +301,7 @@ def test_with_the_unit_rating_flat_popularity_hides_other_patterns():
     found = [rating_plan.SeenThrough.of(trace, counts, population, 0.7) for counts in (steep, flat)]
     assert (found[0].popularity[19:] > 3 * found[1].popularity[19:]).all()
     one_rating_each = rating_plan.SeenThrough.of(trace, np.full(120, trace / 120), population, 0.7)
-    assert one_rating_each.items_for_counts("both", False) == one_rating_each.items_for_products(1.0) == 0
+    assert one_rating_each.counted("both", False).items == one_rating_each.items_for_products(1.0) == 0
 
 
 @pytest.mark.parametrize("part", [0.0, 0.3, 1.0])

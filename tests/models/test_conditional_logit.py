@@ -11,7 +11,7 @@ from discreet.models.denoise import co_occurrence
 from discreet.models.denoise.co_occurrence import taste_factors
 from discreet.models.denoise.spectral import signal_of, spectral_threshold
 from discreet.models.home import item_scales
-from discreet.models.home.conditional_logit import CONSTANTS, InteractionModel, logit_scores
+from discreet.models.home.conditional_logit import CONSTANTS, ConditionalLogit, InteractionModel, logit_scores
 from discreet.types import AnyArray
 
 NOTHING = np.zeros((60, 0), dtype=np.float32)
@@ -119,14 +119,15 @@ def test_where_nobody_rated_there_is_nothing_to_find() -> None:
     assert not known.any()
 
 
-def test_expectations_are_those_of_the_formula() -> None:
+@pytest.mark.parametrize("floor", [CONSTANTS.popularity_floor, 1.0])
+def test_expectations_are_those_of_the_formula(floor: float) -> None:
     ratings = some_ratings()
     rng = np.random.default_rng(2)
     counts = np.bincount(ratings.item_index, minlength=60).astype(np.float32)
     factors = np.zeros((60, 4), dtype=np.float32)
     rows = np.sort(rng.choice(60, 45, replace=False))
     factors[rows, :3] = rng.normal(size=(45, 3)) * 0.05  # the last column did not stand out
-    found = InteractionModel.of(counts, factors).log_expectations(ratings)
+    found = InteractionModel.of(counts, factors, floor=floor).log_expectations(ratings)
 
     share = counts + CONSTANTS.least_popularity * counts.mean()
     share = share / share.sum()
@@ -142,8 +143,26 @@ def test_expectations_are_those_of_the_formula() -> None:
         expected = n * share
         expected[rows] += smoother @ (marks - n * share)[rows]
         expected[rows] -= marks[rows] * np.diag(smoother)
-        expected = np.maximum(expected, 0) + CONSTANTS.popularity_floor * n * share
+        expected = np.maximum(expected, 0) + floor * n * share
         np.testing.assert_allclose(found[u], np.log(expected), rtol=1e-3, atol=1e-3)
+
+
+def test_the_larger_the_floor_the_nearer_rankings_are_to_popularity_and_the_freer_features() -> None:
+    ratings = some_ratings()
+    counts = np.bincount(ratings.item_index, minlength=60).astype(np.float32)
+    factors = (np.random.default_rng(0).normal(size=(60, 4)) * 0.05).astype(np.float32)
+    popular = InteractionModel.of(counts, NOTHING).log_expectations(ratings)
+
+    def distance(floor: float) -> float:
+        found = InteractionModel.of(counts, factors, floor=floor).log_expectations(ratings) - popular
+        return float((found - found.mean(axis=1, keepdims=True)).std())
+
+    assert distance(0.1) > distance(1.0) > distance(10.0)
+    firm = [
+        ConditionalLogit.of(InteractionModel.of(counts, factors, floor=floor), counts, NOTHING).precision[0]
+        for floor in (0.1, 1.0, 1e9)
+    ]
+    np.testing.assert_allclose(firm, CONSTANTS.precision * np.sqrt([5, 1.4, 1]), rtol=1e-6)
 
 
 @pytest.mark.parametrize("patterns", [0, 2])

@@ -24,7 +24,7 @@ The rest is post-processing and costs no privacy:
     taste_factors  factors of W: who rates what (:mod:`~discreet.models.denoise.co_occurrence`)
     neighbours     item-item weights, EASE of the denoised W (:mod:`~discreet.models.denoise.item_weights`)
     counts         denoised counts; where there are pairs, improved by the first factor of W
-    prior_scales   of the priors at home, relative to the usual ones
+    prior_scales   how wide priors at home are; and popularity_floor, how near to popularity rankings stay
 
 **At home** the expected rating is base_i + z_iᵀ a_u, where z_i are covariates made of public features, popularity and
 factors, and a_u is fitted to the user's own ratings (:mod:`~discreet.models.home.user_regression`). Items are ranked by
@@ -57,9 +57,8 @@ from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
 from discreet.models.denoise.private_als import ALSQueries, Averages, refined
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.denoise.seen_pairs import SeenPairs
-from discreet.models.home import methods
-from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
-from discreet.models.home.item_arrays import COUNTS, ITEM_BIAS, MEAN, NEIGHBOUR_WEIGHTS, PRIOR_SCALES, SUMS, UNKNOWN
+from discreet.models.home import item_arrays, methods
+from discreet.models.home.conditional_logit import MOST_FLOOR, USUAL_FLOOR, ConditionalLogit, InteractionModel
 from discreet.models.home.neighbour_weights import NeighbourWeights
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums import almanac_plan, rating_plan
@@ -221,6 +220,7 @@ class Almanac:
             counts[rows] = found.counts / sums.typical_weight
         progress(3, 3, "pairs of items")
         arrays = self._averages(averages) | scales | found.arrays(size, rows, self.factors, self.taste_factors)
+        arrays["popularity_floor"] = np.array([looks.floor], dtype=np.float32)
         if looks.sweeps is not None:
             arrays["item_factors"] = padded(size, np.arange(size, dtype=np.int32), factors, self.factors)
         return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
@@ -239,7 +239,7 @@ class Almanac:
         counts *= max(float(seen.answer[0].sum()), 0.0) / max(float(counts.sum()), 1e-9)  # the sum without its bias
         looks = rating_plan.next_looks(purpose, trace, counts, population, first, features.shape[1] > 0)
         if looks.again > 0:
-            seen = seen.again(population, looks.again)
+            seen = seen.again(population, looks.again, rating_plan.sums_again(purpose, counts, sums, population))
         averages = seen.averages(features, SWEEPS.most_items)
         seen, averages = levelled(seen, averages, population, first.level / 2)
         at_home = averages.at_home(features, np.zeros((size, 0)), population.catalogue.scale.width)
@@ -254,6 +254,7 @@ class Almanac:
             found = self._seen_in_pairs(*ask(population, rows, base), population, known[rows], seen.deviation)
             averages.counts[rows] = found.counts
         arrays = self._averages(averages) | scales | found.arrays(size, rows, self.factors, self.taste_factors)
+        arrays["popularity_floor"] = np.array([looks.floor], dtype=np.float32)
         if looks.items and looks.rated:
             rows = seen.listed(looks.rated)
             pairs, asked, share = looks.products(population, rows, base)
@@ -346,15 +347,16 @@ class Almanac:
     def declared(self, names: Collection[str]) -> tuple[Array, ...]:
         """The arrays of a release."""
         return (
-            MEAN,
-            ITEM_BIAS,
-            UNKNOWN,
-            COUNTS,
+            item_arrays.MEAN,
+            item_arrays.ITEM_BIAS,
+            item_arrays.UNKNOWN,
+            item_arrays.COUNTS,
             Array("item_factors", "float32", ("items", self.factors)),
             Array("taste_factors", "float32", ("items", "tastes")),
-            *(NEIGHBOUR_WEIGHTS if "neighbours" in names else ()),
-            *((PRIOR_SCALES,) if "prior_scales" in names else ()),
-            *(SUMS if "noisy_sums" in names else ()),
+            *(item_arrays.NEIGHBOUR_WEIGHTS if "neighbours" in names else ()),
+            *((item_arrays.PRIOR_SCALES,) if "prior_scales" in names else ()),
+            *((item_arrays.POPULARITY_FLOOR,) if "popularity_floor" in names else ()),
+            *(item_arrays.SUMS if "noisy_sums" in names else ()),
         )
 
     def prepare(self, release: Release) -> "Prepared":
@@ -382,7 +384,9 @@ class Prepared:
         arrays, catalogue = self.release.arrays, self.release.catalogue
         liked = (arrays["item_bias"] * (4 / catalogue.scale.width)).astype(np.float32)
         features = self.model._features(catalogue, ages=CONSTANTS.ages_for_ranking)
-        interactions = InteractionModel.of(arrays["counts"], arrays["taste_factors"], NeighbourWeights.of(arrays))
+        known = arrays["counts"], arrays["taste_factors"], NeighbourWeights.of(arrays)
+        floor = min(float(arrays["popularity_floor"][0]), MOST_FLOOR) if "popularity_floor" in arrays else USUAL_FLOOR
+        interactions = InteractionModel.of(*known, floor)
         return ConditionalLogit.of(interactions, liked, features)
 
     @cached_property

@@ -100,7 +100,7 @@ def _logit(
     part: Part = {
         "kind": "logit",
         "interaction_variance": constants.interaction_variance,
-        "popularity_floor": constants.popularity_floor,
+        "popularity_floor": float(who.floor),
         "newton_steps": constants.newton_steps,
     }
     inward, outward = who.inward, who.outward

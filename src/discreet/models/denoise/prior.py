@@ -113,6 +113,7 @@ def _with_prior(
     if more_tastes:
         found["taste_factors"] = _fitted(prior.tastes, tastes.shape[1])
         found["neighbour_weights"] = np.zeros_like(found["neighbour_weights"])  # they go with what is replaced
+        found.pop("popularity_floor", None)
     if len(seen.answer) < 2 or (factors.any() and not more_factors):
         return found
     bias, unknown, believed = biases_with(counts, seen, prior, asked, features, 0.0 if averaged else agrees)

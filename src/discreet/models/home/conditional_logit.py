@@ -5,12 +5,13 @@ factors T of who rates what (:mod:`~discreet.models.denoise.co_occurrence`; D is
 :mod:`~discreet.models.home.item_scales`), expects
 
     μ  =  n p + T (TᵀD²T + (c/n) I)⁻¹ TᵀD² (x − n p)        c = ½, and ν = 0 in D
-    b  =  max(μ, 0) + n p / 10                              of a rated item without what its own x_i adds to μ
+    b  =  max(μ, 0) + φ n p                                 of a rated item without what its own x_i adds to μ
 
-μ is a Gaussian posterior mean: with few ratings it is near popularity, with many near the user's own taste. Where a
-release also has item-item weights (B, :mod:`~discreet.models.denoise.item_weights`), half of b comes from these:
+μ is a Gaussian posterior mean: with few ratings it is near popularity, with many near the user's own taste. φ is 1/10,
+or more if a release says that noise hides much of T: then b stays nearer to popularity. Where a release also has
+item-item weights (B, :mod:`~discreet.models.denoise.item_weights`), half of b comes from these:
 
-    e  =  max(Bᵀx, 0) + n p / 10                            1.1 n p for an item without factors
+    e  =  max(Bᵀx, 0) + φ n p                               (1 + φ) n p for an item without factors
     b  ←  (b + e Σb / Σe) / 2
 
 **Conditional logit.** Public or released features f of items (genres, years, popularity, how well they are liked) enter
@@ -19,8 +20,8 @@ through a log-linear model with the offset log b,
     P(i)  ∝  b_i exp(ηᵀf_i)        η the maximum a posteriori estimate, with prior N(0, 1/precision)
 
 found by a few Newton steps (:mod:`~discreet.kernels.conditional_logit`). The score of an item is log P. The more
-factors T has, the less is left for features to explain, so the tighter the prior. A user without ratings gets the most
-popular items.
+factors T has, and the smaller φ is, the less is left for features to explain, so the tighter the prior. A user without
+ratings gets the most popular items.
 
 With no features and no factors above the noise, this is popularity. The same form serves all cases.
 """
@@ -49,11 +50,13 @@ class _Constants:
     interaction_variance: float = 0.5
     """The c of μ: how much each x_i varies on its own."""
     popularity_floor: float = 0.1
-    """The share of popularity that everyone keeps in b, so that no item has probability 0."""
+    """The φ of b, unless a release has another: the share of popularity that everyone keeps, so that no item has
+    probability 0."""
     least_popularity: float = 1e-3
     """What is added to every count, in mean counts: items that nobody rated can still be scored."""
     precision: float = 2.0
-    """Of the prior of η without factors; with q factors it is √(1 + q) times as much."""
+    """Of the prior of η without factors; with q factors and the usual φ it is √(1 + q) times as much, and with another
+    φ, √(1 + q/(10 φ)) times."""
     popularity_scale: float = 0.5
     """The standard deviation of log popularity as a feature."""
     newton_steps: int = 3
@@ -61,6 +64,9 @@ class _Constants:
 
 
 CONSTANTS = _Constants()
+USUAL_FLOOR = CONSTANTS.popularity_floor
+MOST_FLOOR = 10.0
+"""What a release may say at most: more changes no ranking, and a number without bounds would overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +85,8 @@ class InteractionModel:
         The eigenvalues of TᵀD²T.
     neighbour_weights
         B above; None where there is none.
+    floor
+        The φ above.
     """
 
     share: Floats
@@ -88,10 +96,15 @@ class InteractionModel:
     outward: Floats
     strength: Floats
     neighbour_weights: NeighbourWeights | None = None
+    floor: float = USUAL_FLOOR
 
     @classmethod
     def of(
-        cls, counts: Floats, factors: Floats, neighbour_weights: NeighbourWeights | None = None
+        cls,
+        counts: Floats,
+        factors: Floats,
+        neighbour_weights: NeighbourWeights | None = None,
+        floor: float = USUAL_FLOOR,
     ) -> "InteractionModel":
         """From the released counts, taste factors and weights of items."""
         share = np.maximum(counts, 0).astype(np.float64)
@@ -114,6 +127,7 @@ class InteractionModel:
             along.astype(np.float32),
             strength[kept].astype(np.float32),
             neighbour_weights,
+            floor,
         )
 
     @cached_property
@@ -131,7 +145,7 @@ class InteractionModel:
         """The same, and Σb / Σe of each user, 0 where there is no B."""
         lengths = np.diff(histories.indptr).astype(np.float32)
         own = np.outer(np.maximum(lengths, 1), self.share)
-        logs = np.log((1 + CONSTANTS.popularity_floor) * own, out=own)
+        logs = np.log((1 + self.floor) * own, out=own)
         ratio = np.zeros_like(lengths)
         if len(self.strength) == 0:
             return np.asarray(logs), ratio
@@ -140,7 +154,7 @@ class InteractionModel:
         if self.neighbour_weights is not None:
             by_weights = self.neighbour_weights.sums(histories, np.ones(len(histories), dtype=np.float32))[:, self.rows]
             by_weights = self._above_0(by_weights, lengths)
-            others = (1 + CONSTANTS.popularity_floor) * np.maximum(lengths, 1) * np.maximum(1 - start.sum(), 0)
+            others = (1 + self.floor) * np.maximum(lengths, 1) * np.maximum(1 - start.sum(), 0)
             ratio = (expected.sum(axis=1) + others) / (by_weights.sum(axis=1) + others)
             expected = (expected + ratio[:, None] * by_weights) / 2
             logs += np.log((1 + ratio) / 2)[:, None]
@@ -163,8 +177,8 @@ class InteractionModel:
         return np.asarray(expected)
 
     def _above_0(self, expected: Floats, lengths: Floats) -> Floats:
-        """max(·, 0) + n p / 10 of the items with factors, and 1.1 p for a user without ratings."""
-        start, floor = self.share[self.rows], CONSTANTS.popularity_floor
+        """max(·, 0) + φ n p of the items with factors, and (1 + φ) p for a user without ratings."""
+        start, floor = self.share[self.rows], self.floor
         found = np.maximum(expected, 0) + np.outer(floor * lengths, start)
         found[lengths == 0] = (1 + floor) * start
         return found
@@ -195,7 +209,7 @@ class ConditionalLogit:
         logs -= interactions.share @ logs
         logs *= CONSTANTS.popularity_scale / max(float(np.sqrt(interactions.share @ logs**2)), 1e-6)
         covariates = np.concatenate([features, logs[:, None], liked[:, None]], axis=1).astype(np.float32)
-        firm = CONSTANTS.precision * np.sqrt(1 + len(interactions.strength))
+        firm = CONSTANTS.precision * np.sqrt(1 + USUAL_FLOOR / interactions.floor * len(interactions.strength))
         return cls(interactions, fixed(tiles(covariates)), np.full(covariates.shape[1], firm, dtype=np.float32))
 
     def scores(self, histories: Ratings) -> Floats:
@@ -222,7 +236,7 @@ class ConditionalLogit:
             features=columns,
             precision=self.precision,
             interaction_variance=CONSTANTS.interaction_variance,
-            popularity_floor=CONSTANTS.popularity_floor,
+            popularity_floor=model.floor,
             neighbour_weights=None if model.neighbour_weights is None else model.neighbour_weights.turned,
             steps=CONSTANTS.newton_steps,
         )

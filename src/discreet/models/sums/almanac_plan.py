@@ -16,18 +16,21 @@ pays. With n_i the denoised counts of items:
 
     products          P ≥ 14, unless the release is for rankings: few items that most users rate; then products and
                       co-occurrence counts of their pairs say more than anything else, and get all that is left
-    the same again    S < 4: item sums with all that is left
-    sweeps            S ≥ 4: what everyone's own fit leaves of the item biases, which spreads less than ratings do; from
+    the same again    S < 3: item sums with all that is left
+    sweeps            S ≥ 3: what everyone's own fit leaves of the item biases, which spreads less than ratings do; from
                       S ≥ 25 with factors, S/15 of them, at most 8, or 16 where S ≥ 500, and at last the biases once
-                      more (:mod:`~discreet.models.denoise.private_als`). They start from public features or, where
-                      there are none and S is at least 30 over what sweeps get, from products of pairs
-                      (:mod:`~discreet.models.denoise.initial_factors`)
+                      more (:mod:`~discreet.models.denoise.private_als`). Where users rate more than 100 items on
+                      average, or 50 with factors, less is enough: own fits leave less. Sweeps start from public
+                      features or, where there are none and S is at least 30 over what sweeps get, from products of
+                      pairs (:mod:`~discreet.models.denoise.initial_factors`)
     fixed effects     where there are no factors: what users' own fits have in common
                       (:mod:`~discreet.models.sums.fixed_effects`)
     pairs             for rankings, co-occurrence among the K most rated items: those for which q (T − 3)^0.4 is
-                      largest, of those with R ≥ 12, T ≥ 7 and q ≥ 20% or, where public features tell tastes apart
-                      already, T ≥ 10.5 and q ≥ 50%, for both 8.5 and 40%; none where S < 4. A part is asked for first:
-                      if no pattern but popularity stands out in it, no more is
+                      largest, of those with R ≥ 12, T ≥ 7 and q ≥ 20%; none where S < 4. A part is asked for first:
+                      if no pattern but popularity stands out in it, no more is. Where public features tell tastes
+                      apart already, patterns add less: T must be 8 at least, and unless some K has T ≥ 13 and q ≥ 55%,
+                      pairs get only half of what is left, counts the other half, and rankings stay nearer to
+                      popularity (:mod:`~discreet.models.home.conditional_logit`), the more the smaller q is
 
 A small look before pairs asks how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`).
 
@@ -44,8 +47,11 @@ from typing import Literal
 
 import numpy as np
 
+from discreet.models.home.conditional_logit import USUAL_FLOOR
 from discreet.models.sums import fixed_effects
 from discreet.models.sums.census import MIDDLES, Census
+from discreet.models.sums.counted_pairs import CONSTANTS as LISTED
+from discreet.models.sums.counted_pairs import CountedPairs
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.models.sums.pair_sums import PairSums
 from discreet.populations.contribution import Contribution
@@ -78,15 +84,28 @@ class _Constants:
     sums_for_both_if_clear: float = 1.5
     """The same when item sums are asked for again, if S is at least ``clear_for_sums``."""
     clear_for_sums: float = 0.6
-    """The least S for which sums are worth as much as for ratings."""
+    """The least S for which sums are worth as much as for ratings. A step, so that nights have the same weights and
+    their sums average."""
     sums_for_ranking: float = 0.2
     """The same if it is for rankings, which need sums only to tell what is liked."""
     sums_for_ranking_if_clear: float = 0.6
     """The same when item sums are asked for again, if S is at least ``clear``."""
+    sums_for_ranking_without_features: float = 1.0
+    """The same without features, if S is at least ``clear_for_liked``: what is liked tells more of who rates it then.
+    This and the next six were chosen on splits with the seeds 941, 942 and 951 to 953 of MovieLens 1M and 100K as they
+    are and changed, FilmTrust and made-up ratings."""
+    clear_for_liked: float = 1.5
+    """The least S for that."""
     clear: float = 4.0
-    """The least S for which sweeps or pairs pay."""
+    """The least S for which pairs pay."""
+    clear_for_sweeps: float = 3.0
+    """The least S for which sweeps pay."""
+    many_ratings_for_sweeps: float = 100.0
+    """Where users have more ratings than this on average, as much less, by the root, is enough."""
     clear_for_factors: float = 25.0
     """The least S for which factors pay."""
+    many_ratings_for_factors: float = 50.0
+    """Where users have more ratings than this on average, as much less, by the root, is enough."""
     ratio_of_a_factor: float = 15.0
     """S for each factor."""
     most_factors: int = 8
@@ -114,9 +133,7 @@ class _Constants:
     sweeps_of_many_users_beside_pairs: int = 4
     """The same if it is for both."""
     sweeps_with_many_factors: int = 4
-    """If it is for ratings."""
-    sweeps_with_many_factors_beside_pairs: int = 3
-    """If it is for both."""
+    """Whatever it is for."""
     clear_for_start: float = 30.0
     """The least S, times what sweeps get of the budget, for which they start from products of pairs, where items have
     no public features. This and the next two were chosen on FilmTrust, made-up ratings and MovieLens without features,
@@ -133,20 +150,21 @@ class _Constants:
     """How many must, popularity among them; otherwise the rest goes elsewhere."""
     pair_share: float = 0.38
     """For pairs, if the release is for both: with less, RMSE is better and rankings are worse."""
-    hidden_by_noise: float = 3.0
-    """The part of T that noise takes in any case. This and the next five were chosen by rankings with K from 30 to
-    3,200, on splits with the seeds 701, 702 and 711 of all small data of ``benchmarks/robust.py``."""
-    power_of_popularity: float = 0.4
-    """How much the rest of T counts beside q."""
+    pair_share_of_many: float = 0.2
+    """The same from ``clear_for_many`` on, where rankings lose little by it. Chosen on 480,000 synthetic users, as in
+    ``benchmarks/almanac.py --scale``, with the seed 11."""
     least_ratio: float = 12.0
-    """The least R: with less, the T that is seen may be noise of the first look."""
+    """The least R: with less, the T that is seen may be noise of the first look. This and the next were chosen by
+    rankings on splits with the seeds 701, 702 and 711 of all small data of ``benchmarks/robust.py``."""
     without_features: tuple[float, float] = (7.0, 0.2)
     """The least T and q."""
-    with_features: tuple[float, float] = (10.5, 0.5)
-    """The same with features, if the release is for rankings: so that there are none on MovieLens 1M with epsilon 1,
-    where they do not pay; splits with the seeds 431, 432 and 701 to 704 were looked at for this."""
-    with_features_beside: tuple[float, float] = (8.5, 0.4)
-    """The same if it is for both, when pairs get half as much."""
+    with_features: tuple[float, float] = (8.0, 0.2)
+    """The same with features. This and the next two were chosen on splits with the seeds 901 to 903 of all data of
+    ``benchmarks/robust.py``."""
+    clear_with_features: tuple[float, float] = (13.0, 0.55)
+    """The T and q from which on pairs with features get all that is left, and rankings the usual floor."""
+    part_if_unclear: float = 0.5
+    """How much of what is left pairs get otherwise, if the release is for rankings."""
     clear_for_products: float = 14.0
     """The least P."""
     covered_by_products: float = 0.99
@@ -157,16 +175,6 @@ class _Constants:
     """κ² of :mod:`~discreet.models.sums.pair_sums`: the weight of counts relative to products."""
     counts_beside_products_for_ratings: float = 0.2
     """The same if the release is for ratings."""
-    fewest_items: int = 20
-    """K at least."""
-    most_items: int = 4096
-    """K at most: two square matrices of 64 MB."""
-
-    def least_for(self, purpose: Purpose, features: bool) -> tuple[float, float]:
-        """The least T and q."""
-        if not features:
-            return self.without_features
-        return self.with_features_beside if purpose == "both" else self.with_features
 
     def relative_weight(self, purpose: Purpose) -> float:
         """Of sums beside counts."""
@@ -214,6 +222,8 @@ class NextLooks:
     """Whether pairs are asked for products of ratings too."""
     effects: float = 0.0
     """For what users' own fits have in common."""
+    floor: float = USUAL_FLOOR
+    """The share of popularity that everyone keeps in rankings."""
 
 
 def item_sums(population: Population, purpose: Purpose) -> ItemStatistics:
@@ -239,36 +249,45 @@ def next_looks(
     if purpose != "ranking" and (items := items_for_products(census, counts, population, left)):
         return NextLooks(0.0, None, left, items, products=True)
     clearness = clearness_of(counts, population)
-    for_pairs, listed = CONSTANTS.pair_share if purpose == "both" else left, 0
+    for_both = CONSTANTS.pair_share_of_many if clearness >= CONSTANTS.clear_for_many else CONSTANTS.pair_share
+    for_pairs, listed = for_both if purpose == "both" else left, CountedPairs()
     if clearness >= CONSTANTS.clear and not tried:
-        listed = items_in_pairs(purpose, census, counts, population, for_pairs, features > 0)
-    items = 0 if purpose == "ratings" else listed
-    sums_again = sums_beside_counts(purpose, clearness)
+        listed = counted_pairs(census, counts, population, for_pairs, features > 0)
+    items = 0 if purpose == "ratings" else listed.items
+    sums_again = sums_beside_counts(purpose, clearness, features > 0)
     if purpose == "ranking":
-        return NextLooks(0.0, None, left, items) if items else NextLooks(left, None, 0.0, 0, sums_again)
-    pairs = CONSTANTS.pair_share if items else 0.0
+        pairs = (1.0 if listed.clear else CONSTANTS.part_if_unclear) * left if items else 0.0
+        return NextLooks(left - pairs, None, pairs, items, sums_again, floor=listed.floor)
+    pairs = for_both if items else 0.0
     factors = factors_for(clearness, census)
     effects = 0.0 if factors else fixed_effects.share_for(census, population, features)
     left -= pairs + effects
-    if clearness < CONSTANTS.clear:
-        return NextLooks(left, None, pairs, items, sums_again, effects=effects)
+    if clearness < least_clear(CONSTANTS.clear_for_sweeps, CONSTANTS.many_ratings_for_sweeps, census):
+        return NextLooks(left, None, 0.0, 0, sums_again, effects=effects)
     if factors:
         sweeps = Sweeps(factors, sweeps_with(factors, purpose, census), left, last=CONSTANTS.biases_at_last)
-        if listed and features == 0 and clearness * left >= CONSTANTS.clear_for_start:
+        if listed.items and features == 0 and clearness * left >= CONSTANTS.clear_for_start:
             fewer = min(sweeps.sweeps, CONSTANTS.sweeps_after_start)
-            sweeps = replace(sweeps, sweeps=fewer, start=CONSTANTS.start_share * left, items=listed)
-        return NextLooks(0.0, sweeps, pairs, items)
+            sweeps = replace(sweeps, sweeps=fewer, start=CONSTANTS.start_share * left, items=listed.items)
+        return NextLooks(0.0, sweeps, pairs, items, floor=listed.floor)
     again = 0.0 if items else CONSTANTS.again_beside_sweeps
     sweeps = Sweeps(0, CONSTANTS.sweeps, left - again)
     if purpose == "both":
         sweeps = Sweeps(0, 1, left - again, CONSTANTS.counts_in_sweeps)
-    return NextLooks(again, sweeps, pairs, items, sums_again, effects=effects)
+    return NextLooks(again, sweeps, pairs, items, sums_again, effects=effects, floor=listed.floor)
 
 
-def sums_beside_counts(purpose: Purpose, clearness: float) -> float | None:
+def least_clear(usual: float, many: float, census: Census) -> float:
+    """The least S where users have about so many ratings: less than usual from ``many`` on, by the root."""
+    return usual * min(1.0, math.sqrt(many / max(census.ratings_of_a_user, 1e-9)))
+
+
+def sums_beside_counts(purpose: Purpose, clearness: float, features: bool) -> float | None:
     """The relative weight of sums in a second look; None for that of the first."""
     if purpose == "both" and clearness >= CONSTANTS.clear_for_sums:
         return CONSTANTS.sums_for_both_if_clear
+    if purpose == "ranking" and not features and clearness >= CONSTANTS.clear_for_liked:
+        return CONSTANTS.sums_for_ranking_without_features
     if purpose == "ranking" and clearness >= CONSTANTS.clear:
         return CONSTANTS.sums_for_ranking_if_clear
     return None
@@ -283,19 +302,19 @@ def clearness_of(counts: Doubles, population: Population) -> float:
 
 def factors_for(clearness: float, census: Census) -> int:
     """How many factors of ratings are worth asking for."""
-    if clearness < CONSTANTS.clear_for_factors:
+    if clearness < least_clear(CONSTANTS.clear_for_factors, CONSTANTS.many_ratings_for_factors, census):
         return 0
     most = CONSTANTS.many_factors if clearness >= CONSTANTS.clear_for_many else CONSTANTS.most_factors
     most = min(most, int(census.ratings_of_a_user / CONSTANTS.ratings_of_a_factor))
-    return min(round(clearness / CONSTANTS.ratio_of_a_factor), most)
+    return min(max(round(clearness / CONSTANTS.ratio_of_a_factor), 1), most)
 
 
 def sweeps_with(factors: int, purpose: Purpose, census: Census) -> int:
     """How many sweeps so many factors get."""
     plan = CONSTANTS
     if factors > plan.most_factors:
-        alone, beside = plan.sweeps_with_many_factors, plan.sweeps_with_many_factors_beside_pairs
-    elif census.total >= plan.many_users:
+        return plan.sweeps_with_many_factors
+    if census.total >= plan.many_users:
         alone, beside = plan.sweeps_of_many_users, plan.sweeps_of_many_users_beside_pairs
     else:
         alone, beside = plan.sweeps_with_factors, plan.sweeps_with_factors_beside_pairs
@@ -307,18 +326,18 @@ def items_for_products(census: Census, counts: Doubles, population: Population, 
     falling = np.sort(counts)[::-1]
     covered = np.cumsum(falling) / max(float(falling.sum()), 1e-9)
     items = int(np.searchsorted(covered, CONSTANTS.covered_by_products)) + 1
-    if not CONSTANTS.fewest_items <= items <= min(len(counts), CONSTANTS.most_items):
+    if not LISTED.fewest_items <= items <= min(len(counts), LISTED.most_items):
         return 0
     together = census.total * census.ratings_of_a_user / items**2  # a user of n ratings adds 1/n to n² pairs
     return items if together >= CONSTANTS.clear_for_products * co_occurrence_noise(population, items, share) else 0
 
 
-def items_in_pairs(
-    purpose: Purpose, census: Census, counts: Doubles, population: Population, share: float, features: bool
-) -> int:
-    """K above; 0 where pairs are not worth asking for."""
+def counted_pairs(
+    census: Census, counts: Doubles, population: Population, share: float, features: bool
+) -> CountedPairs:
+    """The K above with this share of the budget, where items have features or not."""
     falling = np.sort(counts)[::-1]
-    most = min(len(counts), CONSTANTS.most_items)
+    most = min(len(counts), LISTED.most_items)
     covered = (np.cumsum(falling) / max(float(falling.sum()), 1e-9))[:most]
     of_users = np.outer(covered, MIDDLES)  # how many of the listed items they rated
     not_the_only = (np.maximum(of_users - 1, 0) @ census.users) / np.maximum(of_users @ census.users, 1e-9)
@@ -326,19 +345,10 @@ def items_in_pairs(
     popularity = np.cumsum(ratings**2) / np.maximum(np.cumsum(ratings), 1e-9) * not_the_only
     thresholds = 2 * co_occurrence_noise(population, most, share) * np.sqrt(np.arange(1, most + 1))
     seen = np.clip(of_users - 1, 0, 1) @ census.users >= CONSTANTS.least_ratio * thresholds
-    return items_for_counts(
-        covered, np.where(seen, popularity / thresholds, 0.0), CONSTANTS.least_for(purpose, features)
-    )
-
-
-def items_for_counts(covered: Doubles, popularity: Doubles, least: tuple[float, float]) -> int:
-    """K above, by q and T for K from 1 on and the least T and q; 0 where counts of pairs are not worth asking for."""
-    fitting = (popularity >= least[0]) & (covered >= least[1])
-    fitting[: min(CONSTANTS.fewest_items, len(fitting)) - 1] = False
-    if not fitting.any():
-        return 0
-    clear = np.maximum(popularity - CONSTANTS.hidden_by_noise, 0.0)
-    return int(np.argmax(np.where(fitting, covered * clear**CONSTANTS.power_of_popularity, 0.0))) + 1
+    popularity = np.where(seen, popularity / thresholds, 0.0)
+    if features:
+        return CountedPairs.of(covered, popularity, CONSTANTS.with_features, CONSTANTS.clear_with_features)
+    return CountedPairs.of(covered, popularity, CONSTANTS.without_features)
 
 
 def products(rows: Indices, base: Floats, width: float, purpose: Purpose) -> tuple[PairSums, Contribution]:
