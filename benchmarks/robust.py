@@ -116,7 +116,8 @@ def changed(name: str) -> dc.Ratings:
     if name == "made up dense":
         return without_features(dc.synthetic(users=2_000, items=200, ratings=60_000, seed=51, like="movielens"))
     if name in BARE:
-        return without_features(ratings_of(BARE[name]))
+        ratings = ratings_of(BARE[name])
+        return of_items(ratings, np.arange(len(ratings.catalogue)))
     if name in TURNED:
         return turned(ratings_of(TURNED[name]))
     if name == "third of 100k":
