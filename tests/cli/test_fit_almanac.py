@@ -39,9 +39,10 @@ def test_fit_books_every_look_and_recommends(discreet, tmp_path, options, looks)
 
 def test_where_noise_hides_most_the_level_is_asked_for_around_the_item_sums(discreet, tmp_path):
     """Once or twice: whether the first look leaves something depends on noise as large as what it hides."""
-    outcome = discreet("fit", "almanac", "synthetic", "-o", tmp_path / "release", "--epsilon", "0.02", "--delta", "1e-6")
+    folder = tmp_path / "release"
+    outcome = discreet("fit", "almanac", "synthetic", "-o", folder, "--epsilon", "0.02", "--delta", "1e-6")
     assert outcome.code == 0, outcome.err
-    looks = [spend.what for spend in dc.Release.load(tmp_path / "release").spends]
+    looks = [spend.what for spend in dc.Release.load(folder).spends]
     assert looks in ([USERS_BY_RATINGS, LEVEL, *sums, LEVEL] for sums in ([SUMS], [SUMS, SUMS]))
 
 
