@@ -198,9 +198,10 @@ def test_what_is_hidden_of_the_line_is_no_error_of_single_items(width):
     for noise in (0.1, 300.0):
         asked = ItemStatistics(np.full(300, width / 2, dtype=np.float32), scale, "user, l2")
         answer = np.stack([np.full(300, 20.0), rng.normal(0, 0.5, 300)]) + rng.normal(0, noise, (2, 300))
-        seen = SeenItems(asked, answer, noise, "gaussian")
+        noises = np.full((2, 300), noise)
+        seen = SeenItems(asked, answer, noises, "gaussian")
         *_, variances = denoised(asked, *answer, noise, features)
-        line = UnknownLine.of(asked, posterior_counts(answer[0], noise), answer[1], noise, features)
+        line = UnknownLine.of(asked, posterior_counts(answer[0], noise), answer[1], noises, features)
         averages = seen.averages(features, 300)
         np.testing.assert_allclose(averages.unknown + line.of_items, variances, rtol=1e-6)
         assert (averages.unknown >= 0).all() and (line.of_items > 0).all()

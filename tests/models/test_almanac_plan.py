@@ -286,12 +286,13 @@ def test_with_the_unit_rating_clear_sums_weigh_more_when_they_are_asked_for_agai
     population, counts = rating_server(), np.linspace(3000, 100, 120)
     weight = rating_plan.CONSTANTS.sums_for_both_if_clear
     first = rating_plan.item_sums(population, "both", 4e3)
-    assert rating_plan.sums_again("both", counts, first, population) == weight > first.relative_weight
-    assert rating_plan.sums_again("both", counts / 1e5, first, population) is None
-    assert rating_plan.sums_again("ratings", counts, first, population) is None
-    # A night after one that had this weight has it from its first look on, so that the sums of both average.
-    nearly = replace(first, relative_weight=0.95 * weight)
-    assert rating_plan.sums_again("both", counts, nearly, population) is None
+    assert rating_plan.sums_again("both", counts, population) == weight > first.relative_weight
+    assert rating_plan.sums_again("both", counts / 1e5, population) is None
+    assert rating_plan.sums_again("ratings", counts, population) is None
+    few = counts / 1e4
+    nights_before = rating_plan.typical(few) / rating_plan.CONSTANTS.clear
+    assert rating_plan.sums_again("both", few, population, nights_before * 1.1) is None
+    assert rating_plan.sums_again("both", few, population, nights_before * 0.9) == weight
 
 
 def test_with_the_unit_rating_flat_popularity_hides_other_patterns():
@@ -444,12 +445,11 @@ def test_looks_that_weigh_sums_differently_are_averaged_row_by_row(monkeypatch):
 
     def look(weight, deviation):
         asked = replace(about, relative_weight=weight)
-        return SeenItems(asked, np.stack([counts, weight * sums]), deviation, "laplace")
+        return SeenItems(asked, np.stack([counts, weight * sums]), np.full((2, 2), deviation), None)
 
     monkeypatch.setattr(SeenItems, "ask", lambda *_: look(2.0, 4.0))
     together = look(0.5, 3.0).again(population, 0.5, 2.0)
-    weight = together.sums.relative_weight
-    assert np.allclose(together.answer, [counts, weight * sums])
+    assert together.sums.relative_weight == 0.5
+    assert np.allclose(together.answer, [counts, 0.5 * sums])
     assert together.deviation == pytest.approx((1 / 9 + 1 / 16) ** -0.5)
-    assert together.deviation / weight == pytest.approx((0.25 / 9 + 4 / 16) ** -0.5)
-    assert look(0.5, 3.0).again(population, 0.5, 0.5).sums.relative_weight == 0.5
+    assert np.allclose(together.deviations[1] / 0.5, (0.25 / 9 + 4 / 16) ** -0.5)

@@ -1,12 +1,15 @@
 """A release as the prior of another: what is matched, what is believed, and what several nights are together."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import discreet as dc
 from discreet.data.prior import ItemPrior
 from discreet.evaluation.measuring import measure
-from discreet.models.denoise.prior import Seen, averaged_with, counts_with
+from discreet.models.denoise.prior import counts_with
+from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.releases.priors import matches, prior_of, with_prior
 
@@ -63,30 +66,64 @@ def test_the_guarantee_says_that_ledgers_compose(worlds):
 def test_looks_at_the_same_sums_are_averaged_by_their_noise(worlds):
     """Ten looks with a tenth of mu squared have the noise of one with all of it; other sums are not averaged."""
     _, ours = worlds
-    exact = dc.NoPrivacy(ours).sum(asked_of(ours).contribution)
+    asked = asked_of(ours)
+    exact = dc.NoPrivacy(ours).sum(asked.contribution)
     rng, noise = np.random.default_rng(2), np.sqrt(10.0)
-    size, asked = len(ours.catalogue), asked_of(ours)
-    seen = Seen(exact + rng.normal(0, noise, exact.shape), np.full(size, noise))
-    for _ in range(9):
-        prior = prior_with(ours, seen, asked)
-        seen = averaged_with(Seen(exact + rng.normal(0, noise, exact.shape), np.full(size, noise)), prior, asked)
-        assert seen is not None
-    assert np.allclose(seen.noise, 1.0)
+    seen = look(asked, exact + rng.normal(0, noise, exact.shape), noise)
+    assert np.isinf(seen.before)
+    for night in range(1, 10):
+        tonight = look(asked, exact + rng.normal(0, noise, exact.shape), noise)
+        seen = tonight.with_nights_before(prior_with(ours, seen))
+        assert seen.before == pytest.approx(noise / np.sqrt(night), rel=1e-6)
+    assert np.allclose(seen.deviations, 1.0)
     assert 0.8 < np.std(seen.answer - exact) < 1.2  # 240 cells: off by 20 % in 1 of 10^5 runs, and seeded
-    other = Seen(2 * exact, np.full(size, 0.1))
-    assert averaged_with(other, prior_with(ours, seen, asked), asked) is None
+    other = look(asked, 2 * exact, 0.1)
+    assert other.with_nights_before(prior_with(ours, seen)) is other
+
+
+def test_nights_that_weigh_sums_differently_are_averaged_and_new_items_have_the_noise_of_one():
+    """Whole counts, so that users weigh the same whatever the weight of sums is."""
+    scale = dc.Scale(1, 5)
+    base, counts, sums = np.full(3, 3.0, dtype=np.float32), np.array([50.0, 30.0, 20.0]), np.array([9.0, -4.0, 2.0])
+    first, second = (ItemStatistics(base, scale, "rating", relative_weight=weight) for weight in (0.5, 2.0))
+    before = look(first, np.stack([counts, 0.5 * sums]), 3.0)
+    prior = replace(
+        made_up_prior(counts), matched=np.array([True, True, False]), sums=before.answer,
+        sums_noise=before.deviations, sums_kind=first.kind,
+    )  # fmt: skip
+    seen = look(second, np.stack([counts, 2.0 * sums]), 4.0).with_nights_before(prior)
+    np.testing.assert_allclose(seen.answer, [counts, 2.0 * sums])
+    both = [(1 / 9 + 1 / 16) ** -0.5, (1 / 144 + 1 / 16) ** -0.5]  # a sum of weight .5 has four times the noise
+    np.testing.assert_allclose(seen.deviations, [[both[0], both[0], 4], [both[1], both[1], 4]])
+    for changed in (replace(second, clip=0.5), replace(second, scaling="user, l2"), second.about_level(0.7)):
+        other = look(changed, np.stack([counts, 2.0 * sums]), 4.0)
+        assert other.with_nights_before(prior) is other
+
+
+def test_sums_of_many_nights_weigh_as_in_one_large_night(worlds):
+    """A small night sees little but popularity; together with the nights before it sees more, and asks more of sums."""
+    _, ours = worlds
+    release, weights = None, []
+    for seed in range(1, 12):
+        release = fit(ours, 0.03, release, seed)
+        weights.append(prior_of(release, ours.catalogue).relative_weight)
+    assert weights[0] == pytest.approx(0.5) and weights[-1] > 1 and np.all(np.diff(weights) > -1e-6)
+
+
+def look(asked, answer, noise):
+    return SeenItems(asked, answer, np.full(answer.shape, float(noise)), "gaussian")
 
 
 def asked_of(ratings):
     return ItemStatistics.of(ratings.catalogue, "user, l2")
 
 
-def prior_with(ratings, seen, asked):
+def prior_with(ratings, seen):
     release = fit(ratings, 1.0)
     arrays = dict(release.arrays) | {
         "noisy_sums": seen.answer.astype(np.float32),
-        "sums_noise": seen.noise.astype(np.float32),
-        "sums_kind": asked.kind,
+        "sums_noise": seen.deviations.astype(np.float32),
+        "sums_kind": seen.sums.kind,
     }
     return prior_of(
         dc.Release(release.model, arrays, release.catalogue, dc.Guarantee.none("made up")), ratings.catalogue
@@ -103,7 +140,7 @@ def test_nights_that_hide_single_ratings_are_averaged_too(worlds, epsilon):
         server = dc.TrustedServer(known, dc.Ledger(epsilon, 1e-6, dc.Rating()), randomness=dc.Randomness(seed))
         prior = dc.Almanac(purpose="ratings").fit(server)
         nights.append(prior.arrays)
-    assert len({tuple(night["sums_kind"].tolist()) for night in nights}) == 1
+    assert len({tuple(night["sums_kind"][[0, 2, 3]].tolist()) for night in nights}) == 1
     noise = [float(night["sums_noise"].mean()) for night in nights]
     assert noise[1] < 0.8 * noise[0] and noise[2] < 0.9 * noise[1]
 
@@ -111,7 +148,7 @@ def test_nights_that_hide_single_ratings_are_averaged_too(worlds, epsilon):
 def test_popularity_of_a_prior_is_believed_as_far_as_counts_agree():
     rng = np.random.default_rng(3)
     true = rng.lognormal(2, 1, 300)
-    seen = Seen(np.stack([true + rng.normal(0, 8, 300)]), np.full(300, 8.0))
+    seen = counted(true + rng.normal(0, 8, 300), 8.0)
     right, wrong = (made_up_prior(column) for column in (5 * true, rng.permutation(true)))
     counts, agrees = counts_with(seen, right)
     assert agrees > 0.99 and np.abs(counts - true).mean() < 0.3 * np.abs(seen.answer[0] - true).mean()
@@ -121,9 +158,14 @@ def test_popularity_of_a_prior_is_believed_as_far_as_counts_agree():
 def test_a_prior_that_could_not_be_more_wrong_leaves_counts_as_they_are():
     rng = np.random.default_rng(4)
     true = rng.lognormal(6, 2, 300)
-    seen = Seen(np.stack([true]), np.full(300, 1e-3))
+    seen = counted(true, 1e-3)
     counts, agrees = counts_with(seen, made_up_prior(1 / true))
     assert agrees == 0 and np.isfinite(counts).all()
+
+
+def counted(counts, noise):
+    asked = ItemStatistics(np.zeros(len(counts), dtype=np.float32), dc.Scale(0, 1), "rating", relative_weight=0.0)
+    return look(asked, counts[None], noise)
 
 
 def made_up_prior(counts):
@@ -176,3 +218,15 @@ def test_data_without_ratings_take_no_prior(worlds):
     before = dc.Almanac().fit(dc.NoPrivacy(worlds[0]))
     with pytest.raises(dc.InputError, match="data without ratings take no prior"):
         with_prior(dc.data.without_ratings(worlds[1]), before)
+
+
+def test_widths_of_priors_at_home_are_averaged_over_nights(worlds):
+    """By how much of all that was seen was seen tonight: half of it, after one night of the same size."""
+    _, ours = worlds
+    first = fit(ours, 1.0)
+    arrays = dict(first.arrays) | {"prior_scales": np.array([4.0, 0.25, 1.0], dtype=np.float32)}
+    wide = dc.Release(first.model, arrays, first.catalogue, first.guarantee)
+    usual, averaged = (fit(ours, 1.0, prior, seed=2).arrays["prior_scales"] for prior in (first, wide))
+    np.testing.assert_allclose(
+        averaged / usual, (arrays["prior_scales"] / first.arrays["prior_scales"]) ** 0.5, rtol=0.1
+    )

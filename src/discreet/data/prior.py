@@ -24,6 +24,8 @@ class ItemPrior:
     sums, sums_noise, sums_kind
         Its noisy counts and sums of ratings, their standard deviations, and how users are weighted in them: for a
         release of the same people these are averaged with what is asked anew. None where it holds none.
+    prior_scales
+        How wide priors at home are there; None where it does not say.
     sentence
         What a guarantee has to say about it.
     """
@@ -36,9 +38,18 @@ class ItemPrior:
     sums: Doubles | None
     sums_noise: Doubles | None
     sums_kind: Floats | None
+    prior_scales: Floats | None = None
     sentence: str
 
     def __post_init__(self) -> None:
         for column in (self.matched, self.counts, self.base, self.factors, self.tastes, self.sums, self.sums_noise):
             if column is not None:
                 np.asarray(column).setflags(write=False)
+
+    @property
+    def relative_weight(self) -> float | None:
+        """The weight of its sums beside its counts with which one look would have had their noises."""
+        if self.sums_kind is None or self.sums_noise is None or len(self.sums_noise) < 2 or not self.matched.any():
+            return None
+        counts, sums = np.median(self.sums_noise[:2, self.matched], axis=1)
+        return float(self.sums_kind[1] * counts / max(sums, 1e-9))

@@ -49,7 +49,6 @@ from discreet.kernels.gpu_logit import LogitOnDevice
 from discreet.kernels.gpu_pairs import best_device, ratings_stay
 from discreet.models.denoise.initial_factors import initial_factors
 from discreet.models.denoise.interactions import fit_interactions
-from discreet.models.denoise.item_biases import denoised
 from discreet.models.denoise.level import about_level, levelled
 from discreet.models.denoise.pair_factors import PairFactors, as_wide_as_needed, padded, rating_factors
 from discreet.models.denoise.prior import informed
@@ -179,10 +178,10 @@ class Almanac:
         features = self._features(population.catalogue)
         census = Census.ask(population, plan.census_share)
         sums = almanac_plan.item_sums(population, purpose)
-        seen = SeenItems.ask(sums, population, plan.first_share)
+        seen = SeenItems.ask(sums, population, plan.first_share).with_nights_before(population.catalogue.prior)
         progress(1, 3, "item sums")
         averages = seen.averages(features, SWEEPS.most_items)
-        facts = purpose, census, averages.counts * sums.typical_weight, population, features.shape[1]
+        facts = purpose, census, averages.counts * sums.typical_weight, population, features.shape[1], seen.before
         looks, tried = next_looks(*facts), None
         if looks.pairs > 0 and not looks.products:
             tried = SeenPairs.ask(seen.listed(looks.items), population, plan.tried_share * looks.pairs)
@@ -223,7 +222,7 @@ class Almanac:
         arrays["popularity_floor"] = np.array([looks.floor], dtype=np.float32)
         if looks.sweeps is not None:
             arrays["item_factors"] = padded(size, np.arange(size, dtype=np.int32), factors, self.factors)
-        return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
+        return informed(arrays, population, seen, features)
 
     def _fit_for_ratings_hidden(
         self, population: Population, purpose: Purpose, progress: Progress
@@ -233,13 +232,14 @@ class Almanac:
         trace = float(population.sum(trace_of_users(), rating_plan.CONSTANTS.trace_share)[0])
         first = rating_plan.first_looks(purpose, trace, population)
         sums = about_level(rating_plan.item_sums(population, purpose, trace), population, first.level / 2)
-        seen = SeenItems.ask(sums, population, first.items, "laplace")
+        seen = SeenItems.ask(sums, population, first.items, None).with_nights_before(population.catalogue.prior)
         progress(1, 3, "item sums")
         counts = seen.averages(features, SWEEPS.most_items).counts
         counts *= max(float(seen.answer[0].sum()), 0.0) / max(float(counts.sum()), 1e-9)  # the sum without its bias
         looks = rating_plan.next_looks(purpose, trace, counts, population, first, features.shape[1] > 0)
         if looks.again > 0:
-            seen = seen.again(population, looks.again, rating_plan.sums_again(purpose, counts, sums, population))
+            weight = rating_plan.sums_again(purpose, counts, population, seen.before)
+            seen = seen.again(population, looks.again, weight)
         averages = seen.averages(features, SWEEPS.most_items)
         seen, averages = levelled(seen, averages, population, first.level / 2)
         at_home = averages.at_home(features, np.zeros((size, 0)), population.catalogue.scale.width)
@@ -262,7 +262,7 @@ class Almanac:
             factors = rating_factors(pairs, answer, deviation, known[rows], self.factors)
             arrays["item_factors"] = padded(size, rows, factors, self.factors)
         progress(3, 3, "pairs of items")
-        return informed(arrays, population, seen.sums, seen.answer, seen.deviation, features)
+        return informed(arrays, population, seen, features)
 
     def _seen_in_pairs(
         self,
@@ -289,14 +289,12 @@ class Almanac:
 
     def _fit_by_public_facts(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
         """Ask for item sums and, unless noise would hide them, for sums over pairs of items; and denoise both."""
-        catalogue = population.catalogue
+        catalogue, size = population.catalogue, len(population.catalogue)
         features = self._features(catalogue)
         queries = queries_for(population, self.audience, self.items, self.pair_share, features.shape[1] > 0)
-        size = len(catalogue)
         sums, asked = queries.item_sums(population)
-        count_noise = population.deviation(asked, 1 - queries.share)
-        noisy_counts, noisy_sums = population.sum(asked, 1 - queries.share)
-        counts, bias, unknown = denoised(sums, noisy_counts, noisy_sums, count_noise, features)
+        seen = SeenItems.ask(sums, population, 1 - queries.share, asked.noise).with_nights_before(catalogue.prior)
+        counts, bias, unknown = seen.denoised(features)
         weight = sums.typical_weight
         mean = float(sums.base[0] + bias @ counts / max(counts.sum(), 1e-9))
         base = np.clip(sums.base + bias, catalogue.scale.low, catalogue.scale.high).astype(np.float32)
@@ -307,18 +305,18 @@ class Almanac:
             "counts": (counts / weight).astype(np.float32),
         }
         progress(1, 3, "item sums")
-        rows = np.sort(np.argsort(-noisy_counts, kind="stable")[: queries.items]).astype(np.int32)
+        rows = seen.listed(queries.items)
         found = PairFactors.nothing()
         if queries.share > 0:
             pairs, asked = queries.pair_sums(population, rows, base)
-            found = self._seen_in_pairs(pairs, asked, queries.share, population, counts[rows], count_noise)
+            found = self._seen_in_pairs(pairs, asked, queries.share, population, counts[rows], seen.deviation)
             arrays["counts"][rows] = found.counts / weight
         arrays |= found.arrays(size, rows, self.factors, self.taste_factors)
         if population.unit is None:  # then asking costs nothing; but items know the ratings that are left out: half way
             known, size_by = self._regression(arrays, catalogue), Census.ask(population, 1.0).size
             arrays["prior_scales"] = np.sqrt(asked_scales(known, size_by, population, 1.0)["prior_scales"])
         progress(3, 3, "pairs of items")
-        return informed(arrays, population, sums, np.stack([noisy_counts, noisy_sums]), count_noise, features)
+        return informed(arrays, population, seen, features)
 
     def _fit_without_ratings(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
         """Counts and co-occurrence counts alone (:mod:`~discreet.models.denoise.interactions`)."""

@@ -93,8 +93,9 @@ def prior_of(release: Release, catalogue: Catalogue) -> ItemPrior:
         factors=placed(arrays.get("item_factors", none) * np.float32(ratio)),
         tastes=placed(arrays.get("taste_factors", none)),
         sums=placed(arrays["noisy_sums"].T.astype(np.float64)).T if same else None,
-        sums_noise=placed(arrays["sums_noise"].astype(np.float64)) if same else None,
+        sums_noise=placed(arrays["sums_noise"].T.astype(np.float64)).T if same else None,
         sums_kind=arrays["sums_kind"] if same else None,
+        prior_scales=arrays.get("prior_scales"),
         sentence=sentence_about(release),
     )
 

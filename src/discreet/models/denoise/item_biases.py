@@ -137,18 +137,23 @@ class NoisyCounts:
     counts: Doubles
     deviations: Doubles | float
 
-    def averaged_with(self, counts: Doubles, deviation: float) -> tuple[Doubles, Doubles]:
+    def averaged_with(self, counts: Doubles, deviation: Doubles | float) -> tuple[Doubles, Doubles]:
         """The inverse-variance mean with other noisy counts, and its deviation."""
         here, there = 1 / np.square(self.deviations), 1 / deviation**2
         return (self.counts * here + counts * there) / (here + there), (here + there) ** -0.5
 
 
-def posterior_counts(noisy: Doubles, deviation: float) -> Doubles:
-    """Posterior means of counts; never negative.
+def posterior_counts(noisy: Doubles, deviation: Doubles | float) -> Doubles:
+    """Posterior means of counts, of items with the same noise together; never negative.
 
     >>> posterior_counts(np.array([-3.0, 0.0, 50.0]), 0.0).tolist()
     [0.0, 0.0, 50.0]
     """
+    if isinstance(deviation, np.ndarray):
+        counts = np.empty(len(noisy))
+        for one in np.unique(deviation):
+            counts[deviation == one] = posterior_counts(noisy[deviation == one], float(one))
+        return counts
     if deviation == 0:
         return np.maximum(noisy, 0.0)
     counts = np.array(noisy, dtype=np.float64)
@@ -167,11 +172,11 @@ def posterior_counts(noisy: Doubles, deviation: float) -> Doubles:
 def posterior_biases(
     counts: Doubles,
     sums: Doubles,
-    deviation: float,
+    deviation: Doubles | float,
     weight: float,
     features: Floats,
     width: float,
-    count_deviation: float = 0.0,
+    count_deviation: Doubles | float = 0.0,
     damping: float | None = None,
 ) -> tuple[Doubles, Doubles]:
     """Posterior means and variances of the item biases about one base.
@@ -181,7 +186,7 @@ def posterior_biases(
     counts, sums
         The posterior counts, and the noisy sums, in points of the scale.
     deviation
-        Standard deviation of the noise on the sums.
+        Standard deviation of the noise on the sums, of every item or of all.
     weight
         What a rating weighs in counts and sums.
     features
@@ -213,10 +218,12 @@ class UnknownLine:
     slope: float
 
     @classmethod
-    def of(cls, asked: ItemStatistics, counts: Doubles, sums: Doubles, noise: float, features: Floats) -> "UnknownLine":
-        """From posterior counts and noisy sums."""
-        of_asked = asked.typical_weight, features, asked.scale.width, noise
-        line, fits = _likely_fits(counts, sums * asked.points, noise * asked.points, *of_asked, None)
+    def of(
+        cls, asked: ItemStatistics, counts: Doubles, sums: Doubles, noise: Doubles, features: Floats
+    ) -> "UnknownLine":
+        """From posterior counts and noisy sums; the noise is that of both."""
+        of_asked = asked.typical_weight, features, asked.scale.width, noise[0]
+        line, fits = _likely_fits(counts, sums * asked.points, noise[1] * asked.points, *of_asked, None)
         middle = counts @ line / max(counts.sum(), 1e-9)
         covariance = np.sum([likely * np.linalg.inv(fit.gram) for likely, fit in fits], axis=0)
         of_items = np.sum([likely * fit.of_line(line, counts) for likely, fit in fits], axis=0)
@@ -227,11 +234,11 @@ class UnknownLine:
 def _likely_fits(
     counts: Doubles,
     sums: Doubles,
-    deviation: float,
+    deviation: Doubles | float,
     weight: float,
     features: Floats,
     width: float,
-    count_deviation: float,
+    count_deviation: Doubles | float,
     damping: float | None,
 ) -> tuple[Doubles, list[tuple[float, "_Line"]]]:
     """The f above, and the regressions on it with their posterior probabilities."""

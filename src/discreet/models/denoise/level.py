@@ -79,7 +79,7 @@ def about_level(sums: ItemStatistics, population: Population, share: float) -> I
         return sums
     level = sums.level + float(RatingLevel(sums.base, sums.scale).shift(population, share)) / sums.scale.width
     prior = population.catalogue.prior
-    if prior is not None and prior.sums_kind is not None and np.array_equal(prior.sums_kind[:-1], sums.kind[:-1]):
+    if prior is not None and prior.sums_kind is not None and sums.same_but_for_weight(prior.sums_kind, level=False):
         known = float(prior.sums_kind[-1])
         level = known if abs(level - known) <= NEAR else level
     return sums.about_level(level)

@@ -3,8 +3,9 @@
 The noise of the sums has known standard deviations. Everything is estimated from noisy values and public columns.
 
     same people    Where the prior holds noisy sums of the same kind, and they differ from the new ones by no more than
-                   both noises explain, the two are averaged by their noise, 1/variance: ten looks at a tenth of μ²
-                   are one with all of it.
+                   both noises explain, the two are averaged by their noise, 1/variance, before anything else is done
+                   (:mod:`~discreet.models.denoise.seen_items`): ten looks at a tenth of μ² are one with all of it.
+                   Then only factors are taken from the prior, and the widths of priors at home are averaged.
     popularity     n_i = λ p_i e^{τ z_i}, p_i the counts of the prior. Against it stands the same with all p_i alike.
                    λ and τ are averaged over a grid, weighted by the likelihood of the noisy counts.
     means          sums as in :mod:`~discreet.models.denoise.item_biases` about base + ρ (expected there − its mean),
@@ -16,15 +17,15 @@ A prior that says nothing true about these items is outweighed, as its likelihoo
 Items that the prior does not know go by their public features, as without one.
 """
 
+import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from discreet.data.prior import ItemPrior
 from discreet.models.denoise.item_biases import CONSTANTS as BIASES
 from discreet.models.denoise.item_biases import posterior_biases, posterior_counts
-from discreet.models.sums.item_statistics import ItemStatistics
+from discreet.models.denoise.seen_items import SeenItems
 from discreet.populations.population import Population
 from discreet.types import AnyArray, Doubles, Floats
 
@@ -47,77 +48,58 @@ class _Constants:
     """The same where it does not."""
     believed: float = 0.5
     """How likely it must be that the prior is about these people, for anything of it to be used."""
-    drift: float = 4.0
-    """By how many standard deviations sums may differ more than noise explains, and still be of the same people."""
 
 
 CONSTANTS = _Constants()
 
 
-class Seen(NamedTuple):
-    """Noisy counts and (unless the data have no ratings) sums of ratings, one row each, and the noise on every item."""
-
-    answer: Doubles
-    noise: Doubles
-
-
 def informed(
-    arrays: dict[str, AnyArray],
-    population: Population,
-    asked: ItemStatistics,
-    answer: Doubles,
-    noise: float,
-    features: Floats,
+    arrays: dict[str, AnyArray], population: Population, seen: SeenItems, features: Floats
 ) -> dict[str, AnyArray]:
     """The arrays of an almanac with what a prior adds, and with the noisy sums that a later fit may average.
 
-    ``answer`` and ``noise`` are the noisy item sums and their standard deviation. Without noise or ratings, arrays stay
-    as they are.
+    Without noise or ratings, arrays stay as they are.
     """
-    if noise == 0 or asked.counts_alone:
+    if seen.deviation == 0 or seen.sums.counts_alone:
         return arrays
     prior = population.catalogue.prior
-    seen = Seen(np.atleast_2d(answer), np.full(len(asked.base), noise))
-    averaged = None if prior is None else averaged_with(seen, prior, asked)
     if prior is not None:
-        arrays = _with_prior(arrays, prior, asked, averaged or seen, features, averaged is not None)
-    seen = seen if averaged is None else averaged
+        arrays = _with_prior(arrays, prior, seen, features)
     return arrays | {
         "noisy_sums": seen.answer.astype(np.float32),
-        "sums_noise": seen.noise.astype(np.float32),
-        "sums_kind": asked.kind,
+        "sums_noise": seen.deviations.astype(np.float32),
+        "sums_kind": seen.sums.kind,
     }
 
 
 def _with_prior(
-    arrays: dict[str, AnyArray],
-    prior: ItemPrior,
-    asked: ItemStatistics,
-    seen: Seen,
-    features: Floats,
-    averaged: bool,
+    arrays: dict[str, AnyArray], prior: ItemPrior, seen: SeenItems, features: Floats
 ) -> dict[str, AnyArray]:
     """Counts, means and factors.
 
     What the noisy sums do not bear out changes nothing; nor is anything changed that rests on more patterns of the
     fit's own than the prior has.
     """
-    counts, agrees = (_counts(seen), 1.0) if averaged else counts_with(seen, prior)
+    same_people = math.isfinite(seen.before)
+    counts, agrees = (seen.answer[0], 1.0) if same_people else counts_with(seen, prior)
     found = dict(arrays)
     if agrees <= CONSTANTS.believed:
         return found
     tastes, factors = arrays["taste_factors"], arrays["item_factors"]
     more_tastes, more_factors = _more(tastes, prior.tastes), _more(factors, prior.factors)
-    if more_tastes or not tastes.any():
-        found["counts"] = (counts / asked.typical_weight).astype(np.float32)
     if more_tastes:
         found["taste_factors"] = _fitted(prior.tastes, tastes.shape[1])
         found["neighbour_weights"] = np.zeros_like(found["neighbour_weights"])  # they go with what is replaced
         found.pop("popularity_floor", None)
-    if len(seen.answer) < 2 or (factors.any() and not more_factors):
+    if same_people:
+        return found | _of_nights_before(found, prior, seen, more_factors)
+    asked = seen.sums
+    if more_tastes or not tastes.any():
+        found["counts"] = (counts / asked.typical_weight).astype(np.float32)
+    if factors.any() and not more_factors:
         return found
-    bias, unknown, believed = biases_with(counts, seen, prior, asked, features, 0.0 if averaged else agrees)
-    if not averaged and believed <= CONSTANTS.believed:
+    bias, unknown, believed = biases_with(counts, seen, prior, features, agrees)
+    if believed <= CONSTANTS.believed:
         return found
     base = np.clip(asked.base + bias, asked.scale.low, asked.scale.high)
     mean = float(base @ counts / max(counts.sum(), 1e-9))
@@ -129,32 +111,24 @@ def _with_prior(
     return found
 
 
-def averaged_with(seen: Seen, prior: ItemPrior, asked: ItemStatistics) -> Seen | None:
-    """Both looks at the same sums, averaged by their noise; None where they are not of the same people.
-
-    If both are of the same sums, Σ difference²/(both variances) over the k cells has mean k and deviation √(2k).
-    """
-    if prior.sums is None or prior.sums_noise is None or prior.sums_kind is None:
-        return None
-    if not np.array_equal(prior.sums_kind, asked.kind):
-        return None
-    here = prior.matched
-    variance, before = seen.noise[here] ** 2, prior.sums_noise[here] ** 2
-    ratio = (seen.answer[:, here] - prior.sums[:, here]) ** 2 / (variance + before)
-    if ratio.mean() > 1 + CONSTANTS.drift * np.sqrt(2 / ratio.size):
-        return None
-    weight = np.zeros(len(here))
-    weight[here] = variance / (variance + before)
-    answer = seen.answer * (1 - weight) + prior.sums * weight
-    noise = seen.noise * np.sqrt(1 - weight)  # 1/variances add up: v w' with w' = b/(v + b)
-    return Seen(answer, noise)
+def _of_nights_before(
+    arrays: dict[str, AnyArray], prior: ItemPrior, seen: SeenItems, more_factors: bool
+) -> dict[str, AnyArray]:
+    """What a release of the same people adds besides its sums, which were averaged already."""
+    found: dict[str, AnyArray] = {}
+    if more_factors:
+        found["item_factors"] = _fitted(prior.factors, arrays["item_factors"].shape[1])
+    if prior.prior_scales is not None and "prior_scales" in arrays:
+        nights = (seen.deviation / seen.before) ** 2  # their part of all that was seen
+        found["prior_scales"] = arrays["prior_scales"] ** (1 - nights) * prior.prior_scales**nights
+    return found
 
 
-def counts_with(seen: Seen, prior: ItemPrior) -> tuple[Doubles, float]:
+def counts_with(seen: SeenItems, prior: ItemPrior) -> tuple[Doubles, float]:
     """Posterior counts, and how likely it is that the prior's popularity is about these people."""
-    counts = _counts(seen)
+    counts = posterior_counts(seen.answer[0], seen.deviations[0])
     here = prior.matched & (prior.counts > 0)
-    noisy, noise, expected = seen.answer[0][here], seen.noise[here], prior.counts[here].astype(np.float64)
+    noisy, noise, expected = seen.answer[0][here], seen.deviations[0][here], prior.counts[here].astype(np.float64)
     if here.sum() < 2 or noisy @ expected <= 0:
         return counts, 0.0
     like_prior = _grid(noisy, noise, expected)
@@ -186,10 +160,11 @@ def _grid(noisy: Doubles, noise: Doubles, expected: Doubles) -> tuple[Doubles, D
 
 
 def biases_with(
-    counts: Doubles, seen: Seen, prior: ItemPrior, asked: ItemStatistics, features: Floats, agrees: float
+    counts: Doubles, seen: SeenItems, prior: ItemPrior, features: Floats, agrees: float
 ) -> tuple[Doubles, Doubles, float]:
     """Posterior biases about the base, their variances, and how likely it is that the prior's means say anything."""
-    sums, deviation, width = seen.answer[1] * asked.points, seen.noise * asked.points, asked.scale.width
+    asked, width = seen.sums, seen.sums.scale.width
+    sums, deviation = seen.answer[1] * asked.points, seen.deviations[1] * asked.points
     offset = np.zeros(len(counts))
     if prior.base is not None and agrees > 0:
         weight = counts * prior.matched
@@ -199,8 +174,8 @@ def biases_with(
     scores, means, variances = [], [], []
     for trust in trusts:
         left = sums - counts * trust * offset
-        settings = (counts, left, deviation, asked.typical_weight, features, width, seen.noise)
-        mean, variance = posterior_biases(*settings)  # type: ignore[arg-type]
+        settings = (counts, left, deviation, asked.typical_weight, features, width, seen.deviations[0])
+        mean, variance = posterior_biases(*settings)
         beforehand = doubt if trust == 0 else (1 - doubt) / (len(trusts) - 1)
         scores.append(_evidence(*settings) + (0.0 if len(trusts) == 1 else np.log(beforehand)))
         means.append(mean + trust * offset)
@@ -244,12 +219,3 @@ def _fitted(factors: Floats, width: int) -> Floats:
     """Factors with so many columns, zeros behind them."""
     kept = factors[:, factors.any(axis=0)][:, :width]
     return np.pad(kept, ((0, 0), (0, width - kept.shape[1]))).astype(np.float32)
-
-
-def _counts(seen: Seen) -> Doubles:
-    """Posterior counts without a prior, of items with the same noise together."""
-    counts = np.empty(len(seen.noise))
-    for noise in np.unique(seen.noise):
-        own = seen.noise == noise
-        counts[own] = posterior_counts(seen.answer[0][own], float(noise))
-    return counts

@@ -5,12 +5,14 @@ items: it lifts all items of a feature alike, and a user's own regression makes 
 variances of items, and makes priors at home wider instead.
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
+from discreet.data.prior import ItemPrior
 from discreet.models.denoise.item_biases import NoisyCounts, UnknownLine, posterior_biases, posterior_counts
 from discreet.models.denoise.private_als import Averages
 from discreet.models.home.user_regression import CONSTANTS as AT_HOME
@@ -18,20 +20,28 @@ from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.populations.population import Population
 from discreet.types import Doubles, Floats, Indices
 
+DRIFT = 4.0
+"""By how many standard deviations sums may differ more than noise explains, and still be of the same people."""
+
+TINY = 1e-9
+"""What noise is at least, so that one can be divided by its variance."""
+
 
 @dataclass(frozen=True, eq=False)
 class SeenItems:
     """Noisy counts and sums, from one look or several, and the deviation of the noise on every number.
 
     Looks at the same sums are averaged by their noise. Gaussian looks then have the noise of one look with the shares
-    of all of them; Laplace looks have a little more. Where looks weigh sums beside counts differently, each row is
-    averaged by its own noise, and ``sums`` has the relative weight with which one look would have had these noises.
+    of all of them; Laplace looks have a little more. Looks may weigh sums beside counts differently: all are put into
+    the unit of the first.
     """
 
     sums: ItemStatistics
     answer: Doubles
-    deviation: float
-    noise: Literal["laplace", "gaussian"]
+    deviations: Doubles
+    noise: Literal["gaussian"] | None
+    before: float = math.inf
+    """The deviation of the noise on a count in the looks of nights before; infinite where none were averaged."""
 
     @classmethod
     def ask(
@@ -39,32 +49,68 @@ class SeenItems:
         sums: ItemStatistics,
         population: Population,
         share: float,
-        noise: Literal["laplace", "gaussian"] = "gaussian",
+        noise: Literal["gaussian"] | None = "gaussian",
     ) -> "SeenItems":
-        """The first look."""
-        asked = replace(sums.contribution, noise="gaussian") if noise == "gaussian" else sums.contribution
+        """The first look; None for the noise of the unit."""
+        asked = replace(sums.contribution, noise=noise)
         answer = np.atleast_2d(population.sum(asked, share))
-        return cls(sums, answer, population.deviation(asked, share), noise)
+        return cls(sums, answer, np.full(answer.shape, population.deviation(asked, share)), noise)
+
+    @property
+    def deviation(self) -> float:
+        """Of the noise on the count of an item that takes part in all looks."""
+        return float(np.median(self.deviations[0]))
 
     def again(self, population: Population, share: float, relative_weight: float | None = None) -> "SeenItems":
         """One more, with the same weight of sums beside counts or another one."""
+        there = self.sums.relative_weight if relative_weight is None or self.sums.counts_alone else relative_weight
+        return self.averaged_with(
+            SeenItems.ask(replace(self.sums, relative_weight=there), population, share, self.noise)
+        )
+
+    def averaged_with(self, other: "SeenItems") -> "SeenItems":
+        """Both looks, each number by its noise."""
+        other = other._in_unit_of(self.sums.relative_weight)
+        here, there = self.deviations**-2.0, other.deviations**-2.0
+        answer = (self.answer * here + other.answer * there) / (here + there)
+        return replace(self, answer=answer, deviations=(here + there) ** -0.5)
+
+    def with_nights_before(self, prior: ItemPrior | None) -> "SeenItems":
+        """Averaged with the looks behind a prior, if it has some of this kind and they are of the same people.
+
+        If both are of the same sums, Σ difference²/(both variances) over the k cells has mean k and deviation √(2k).
+        """
+        if prior is None or prior.sums is None or prior.sums_noise is None or prior.sums_kind is None:
+            return self
+        same = self.sums.same_but_for_weight(prior.sums_kind) and prior.sums.shape == self.answer.shape
+        if self.sums.counts_alone or self.deviation == 0 or not same:
+            return self
+        asked = replace(self.sums, relative_weight=float(prior.sums_kind[1]))
+        noise = np.where(prior.matched, np.maximum(prior.sums_noise, TINY), np.inf)
+        before = SeenItems(asked, prior.sums, noise, self.noise)._in_unit_of(self.sums.relative_weight)
+        ratio = (self.answer - before.answer) ** 2 / (self.deviations**2 + before.deviations**2)
+        if ratio[:, prior.matched].mean() > 1 + DRIFT * math.sqrt(2 / (len(ratio) * prior.matched.sum())):
+            return self
+        heard = float(np.median(before.deviations[0, prior.matched]))
+        return replace(self.averaged_with(before), before=heard)
+
+    def _in_unit_of(self, relative_weight: float) -> "SeenItems":
+        """The same as if sums had had this weight beside counts: where they weigh more, users weigh less."""
         here = self.sums.relative_weight
-        there = here if relative_weight is None or self.sums.counts_alone else relative_weight
-        other = SeenItems.ask(replace(self.sums, relative_weight=there), population, share, self.noise)
-        longer = self.sums.typical_length(there) / self.sums.typical_length(here)  # the other's users weigh less
-        rows = len(self.answer)
-        units = np.array([1.0, here])[:rows], np.array([1.0, there])[:rows] / longer
-        precisions = [(unit / look.deviation) ** 2 for unit, look in zip(units, (self, other), strict=True)]
-        deviations = (precisions[0] + precisions[1]) ** -0.5
-        answer = sum(
-            look.answer * (precision / unit)[:, None]
-            for look, precision, unit in zip((self, other), precisions, units, strict=True)
+        if relative_weight == here:
+            return self
+        unit = np.array([[1.0], [relative_weight / here]]) * (
+            self.sums.typical_length(here) / self.sums.typical_length(relative_weight)
         )
-        weight = here if here == there else float(deviations[0] / deviations[1])
-        answer = answer * (deviations**2 * [1.0, weight][:rows])[:, None]
-        return replace(
-            self, sums=replace(self.sums, relative_weight=weight), answer=answer, deviation=float(deviations[0])
-        )
+        asked = replace(self.sums, relative_weight=relative_weight)
+        return replace(self, sums=asked, answer=self.answer * unit, deviations=self.deviations * unit)
+
+    def denoised(self, features: Floats) -> tuple[Doubles, Doubles, Doubles]:
+        """Posterior counts, biases about the base, and variances of these."""
+        asked = self.sums
+        about = asked.typical_weight, features, asked.scale.width, self.deviations[0]
+        sums, noise = self.answer[1] * asked.points, self.deviations[1] * asked.points
+        return self._counts, *posterior_biases(self._counts, sums, noise, *about)
 
     def averages(self, features: Floats, most: int) -> Averages:
         """What it says of every item, of which the ``most`` most rated are listed."""
@@ -72,9 +118,7 @@ class SeenItems:
         if asked.counts_alone:
             nothing = np.zeros(len(counts))
             return Averages(asked.base, nothing, counts / asked.typical_weight, self.listed(most))
-        sums, noise = self.answer[1] * asked.points, self.deviation * asked.points
-        about = asked.typical_weight, features, scale.width, self.deviation
-        bias, unknown = posterior_biases(counts, sums, noise, *about)
+        _, bias, unknown = self.denoised(features)
         base = np.clip(self.sums.base + bias, scale.low, scale.high).astype(np.float32)
         unknown = np.maximum(unknown - self._unknown_line(features).of_items, 0.0)
         return Averages(base, unknown, counts / self.sums.typical_weight, self.listed(most))
@@ -90,15 +134,15 @@ class SeenItems:
     @property
     def roots(self) -> float:
         """Σ_u √n_u, with one deviation of its noise added: of who there are, rather too much is believed."""
-        noise = self.deviation * len(self.answer[0]) ** 0.5
+        noise = float(np.linalg.norm(self.deviations[0]))
         return float(max(self.answer[0].sum(), 0.0) + noise) * self.sums.typical_length(self.sums.relative_weight)
 
     @cached_property
     def _counts(self) -> Doubles:
-        return posterior_counts(self.answer[0], self.deviation)
+        return posterior_counts(self.answer[0], self.deviations[0])
 
     def _unknown_line(self, features: Floats) -> UnknownLine:
-        return UnknownLine.of(self.sums, self._counts, self.answer[1], self.deviation, features)
+        return UnknownLine.of(self.sums, self._counts, self.answer[1], self.deviations, features)
 
     def listed(self, most: int) -> Indices:
         """The most rated items, by the noisy counts."""
@@ -107,7 +151,8 @@ class SeenItems:
     def counts_with(self, said: NoisyCounts, averages: Averages) -> Doubles:
         """Counts by these looks and by sweeps together, in the unit of the averages."""
         weight = self.sums.typical_weight
-        together, deviations = said.averaged_with(self.answer[0][averages.listed] / weight, self.deviation / weight)
+        seen = (row[averages.listed] / weight for row in (self.answer[0], self.deviations[0]))
+        together, deviations = said.averaged_with(*seen)
         counts = averages.counts.copy()
         counts[averages.listed] = posterior_counts(together, float(np.median(deviations)))
         return counts

@@ -15,7 +15,7 @@ NOISY_COUNTS = Array("counts", "float32", ("items",))
 """As they were answered: noise may have made some of them negative."""
 SUMS = (
     Array("noisy_sums", "float32", ("sums", "items")),
-    Array("sums_noise", "float32", ("items",), least=0),
+    Array("sums_noise", "float32", ("sums", "items"), least=0),
     Array("sums_kind", "float32", ("kind",), least=0),
 )
 """Item sums as they were answered, their noise, and how users are weighted in them: a later fit may average them."""

@@ -227,9 +227,14 @@ class NextLooks:
 
 
 def item_sums(population: Population, purpose: Purpose) -> ItemStatistics:
-    """The first look at items."""
-    about = ItemStatistics.of(population.catalogue, "user, l2")
-    return about if about.counts_alone else replace(about, relative_weight=CONSTANTS.relative_weight(purpose))
+    """The first look at items; after other nights sums weigh as much as in all of these together."""
+    about, prior = ItemStatistics.of(population.catalogue, "user, l2"), population.catalogue.prior
+    if about.counts_alone:
+        return about
+    least = CONSTANTS.relative_weight(purpose)
+    before = None if prior is None else prior.relative_weight
+    weight = least if before is None else float(np.clip(before, least, max(least, CONSTANTS.sums_for_both_if_clear)))
+    return replace(about, relative_weight=weight)
 
 
 def next_looks(
@@ -238,11 +243,13 @@ def next_looks(
     counts: Doubles,
     population: Population,
     features: int = 0,
+    before: float = math.inf,
     tried: float = 0.0,
 ) -> NextLooks:
     """What to ask for next, where items have so many public features.
 
-    With ``tried``, what went to pairs in which nothing stood out, there are no more pairs.
+    ``before`` is the deviation of the noise on a count in the looks of nights before, if there were any. With
+    ``tried``, what went to pairs in which nothing stood out, there are no more pairs.
     """
     left = 1 - CONSTANTS.census_share - CONSTANTS.first_share - tried
     left -= 0.0 if purpose == "ranking" else CONSTANTS.scales_share
@@ -254,7 +261,7 @@ def next_looks(
     if clearness >= CONSTANTS.clear and not tried:
         listed = counted_pairs(census, counts, population, for_pairs, features > 0)
     items = 0 if purpose == "ratings" else listed.items
-    sums_again = sums_beside_counts(purpose, clearness, features > 0)
+    sums_again = sums_beside_counts(purpose, math.hypot(clearness, typical(counts) / before), features > 0)
     if purpose == "ranking":
         pairs = (1.0 if listed.clear else CONSTANTS.part_if_unclear) * left if items else 0.0
         return NextLooks(left - pairs, None, pairs, items, sums_again, floor=listed.floor)
@@ -296,8 +303,12 @@ def sums_beside_counts(purpose: Purpose, clearness: float, features: bool) -> fl
 def clearness_of(counts: Doubles, population: Population) -> float:
     """S above."""
     about = ItemStatistics.of(population.catalogue, "user, l2").contribution
-    typical = float((counts**2).sum()) / max(float(counts.sum()), 1e-9)
-    return typical / population.deviation(replace(about, noise="gaussian"))
+    return typical(counts) / population.deviation(replace(about, noise="gaussian"))
+
+
+def typical(counts: Doubles) -> float:
+    """The count of the item of a rating."""
+    return float((counts**2).sum()) / max(float(counts.sum()), 1e-9)
 
 
 def factors_for(clearness: float, census: Census) -> int:

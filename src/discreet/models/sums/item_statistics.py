@@ -139,11 +139,17 @@ class ItemStatistics:
 
     @property
     def kind(self) -> Floats:
-        """How users, and sums beside counts, are weighted, the clip and the level.
-
-        Only sums of one kind can be averaged.
-        """
+        """How users, and sums beside counts, are weighted, the clip and the level."""
         return np.array([SCALINGS.index(self.scaling), self.relative_weight, self.clip, self.level], dtype=np.float32)
+
+    def same_but_for_weight(self, kind: Floats, level: bool = True) -> bool:
+        """Whether sums of that kind can be averaged with these, whatever their weight beside counts is.
+
+        With ``level=False``, whether they could be if they were about the same level.
+        """
+        compared = [0, 2, 3] if level else [0, 2]
+        sound = kind.shape == self.kind.shape and float(kind[1]) > 0
+        return sound and np.array_equal(kind[compared], self.kind[compared])
 
     @property
     def points(self) -> float:

@@ -13,8 +13,8 @@ What item sums are depends on x = Σ_u √(n_u − 1) / items, in deviations of 
 average item is seen. Where x is small, noise hides most items and what counts tell of them is worth more, so sums weigh
 less beside counts; and where x < 1.5 residuals about the level of all ratings are clipped more tightly than they
 spread, which makes noise on sums as much smaller and loses little. Otherwise they are clipped at half the width of the
-scale, about the prior mean of a rating, and sums weigh most. Where a prior has sums with nearly the same weight and
-clip, those are taken, and so is its level if it is near: so the sums of several nights average.
+scale, about the prior mean of a rating, and sums weigh most. Where x is near 1.5 the clip is that of a prior, and so is
+the level if it is near: so the sums of several nights average.
 
 With n_i the denoised counts of items, scaled to the sum of the noisy ones, which has no bias:
 
@@ -53,11 +53,11 @@ import numpy as np
 from discreet.data.prior import ItemPrior
 from discreet.models.home.conditional_logit import USUAL_FLOOR
 from discreet.models.sums.almanac_plan import CONSTANTS as PLAN
-from discreet.models.sums.almanac_plan import Purpose
+from discreet.models.sums.almanac_plan import Purpose, typical
 from discreet.models.sums.census import trace_of_users
 from discreet.models.sums.counted_pairs import CONSTANTS as LISTED
 from discreet.models.sums.counted_pairs import CountedPairs
-from discreet.models.sums.item_statistics import SCALINGS, ItemStatistics
+from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.models.sums.item_uncertainty import cost_of
 from discreet.models.sums.pair_sums import PairSums
 from discreet.populations.contribution import Contribution
@@ -105,7 +105,7 @@ class _Constants:
     power_of_density_for_both: float = 0.8
     """The same if it is for both: where noise hides most, rankings need what sums would take."""
     nearly: float = 1.25
-    """By what factor weight and clip may differ from those of a prior, to be taken from there."""
+    """By what factor x may differ from that, for the clip to be taken from a prior."""
     again_beside_pairs: float = 0.25
     """For item sums again, at least, where pairs are asked for, unless less costs next to nothing."""
     again_for_ranking: float = 0.1
@@ -232,28 +232,25 @@ def item_sums(population: Population, purpose: Purpose, trace: float) -> ItemSta
     if purpose == "both":
         power, limits = CONSTANTS.power_of_density_for_both, CONSTANTS.sums_for_both
     weight = float(np.clip(CONSTANTS.sums_if_dense * density**power, *limits))
-    clip, prior = CONSTANTS.clip_of_sums if density < CONSTANTS.density_of_clip else 1.0, population.catalogue.prior
-    likely = [weight, CONSTANTS.sums_for_both_if_clear] if purpose == "both" else [weight]
-    weight, clip = next((found for each in likely if (found := as_in_prior(each, clip, prior))), (weight, clip))
+    clip = clip_for(density, population.catalogue.prior)
     return replace(about, relative_weight=weight, clip=clip, kept=kept_by(clip))
 
 
-def sums_again(purpose: Purpose, counts: Doubles, first: ItemStatistics, population: Population) -> float | None:
-    """The relative weight of sums when item sums are asked for again; None for that of the first look."""
-    weight = CONSTANTS.sums_for_both_if_clear
-    more = purpose == "both" and CONSTANTS.nearly * first.relative_weight < weight
-    return weight if more and clearness_of(counts, population) >= CONSTANTS.clear else None
+def clip_for(density: float, prior: ItemPrior | None) -> float:
+    """Where residuals are clipped, by x; where this could be either, as in the sums of a prior, which then average."""
+    tight, nearly = density < CONSTANTS.density_of_clip, CONSTANTS.nearly
+    if 1 / nearly < density / CONSTANTS.density_of_clip < nearly and prior is not None and prior.sums_kind is not None:
+        tight = bool(prior.sums_kind[2] == np.float32(CONSTANTS.clip_of_sums))
+    return CONSTANTS.clip_of_sums if tight else 1.0
 
 
-def as_in_prior(weight: float, clip: float, prior: ItemPrior | None) -> tuple[float, float] | None:
-    """Weight and clip of the sums of a prior, if these are nearly the same: then last night's sums can be averaged."""
-    if prior is None or prior.sums_kind is None or prior.sums_kind.shape != (4,):
-        return None
-    scaling, known_weight, known_clip, _ = map(float, prior.sums_kind)
-    nearly = CONSTANTS.nearly
-    near = 1 / nearly <= known_weight / weight <= nearly and 1 / nearly <= known_clip / clip <= nearly
-    same = near and known_clip <= 1 and scaling == SCALINGS.index("rating")
-    return (known_weight, known_clip) if same else None
+def sums_again(purpose: Purpose, counts: Doubles, population: Population, before: float = math.inf) -> float | None:
+    """The relative weight of sums when item sums are asked for again; None for that of the first look.
+
+    ``before`` is the deviation of the noise on a count in the looks of nights before, if there were any.
+    """
+    clear = math.hypot(clearness_of(counts, population), typical(counts) / before) >= CONSTANTS.clear
+    return CONSTANTS.sums_for_both_if_clear if purpose == "both" and clear else None
 
 
 def kept_by(clip: float) -> float:
@@ -344,8 +341,7 @@ def least_share(
 
 def clearness_of(counts: Doubles, population: Population) -> float:
     """S above."""
-    typical = float((counts**2).sum()) / max(float(counts.sum()), 1e-9)
-    return typical / population.deviation(ItemStatistics.of(population.catalogue, "rating").contribution)
+    return typical(counts) / population.deviation(ItemStatistics.of(population.catalogue, "rating").contribution)
 
 
 def threshold(population: Population, items: int, share: float) -> Doubles:
