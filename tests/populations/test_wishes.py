@@ -112,7 +112,8 @@ def unlisted():
 
 
 def test_a_user_without_a_rating_in_the_sample_is_as_if_never_there():
-    few = dc.Wishes.by_rule(lambda part: np.full(len(part), 0.01), of="rating", levels=(0.01, 1.0))
+    """One rating in 34 is kept: none of 1,500 with odds of 1e-20, one of each of 120 users with far smaller odds."""
+    few = dc.Wishes.by_rule(lambda part: np.full(len(part), 0.05), of="rating", levels=(0.05, 1.0))
     kept = few.applied(unlisted(), dc.Ledger(1.0), dc.Randomness())
     assert kept.n_users < RATINGS.n_users and np.diff(kept.indptr).min() >= 1
     assert few.applied(RATINGS, dc.Ledger(1.0), dc.Randomness()).n_users == RATINGS.n_users
