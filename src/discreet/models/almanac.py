@@ -59,6 +59,7 @@ from discreet.models.denoise.seen_pairs import SeenPairs
 from discreet.models.home import item_arrays, methods
 from discreet.models.home.conditional_logit import MOST_FLOOR, USUAL_FLOOR, ConditionalLogit, InteractionModel
 from discreet.models.home.neighbour_weights import NeighbourWeights
+from discreet.models.home.taste_covariates import taste_covariates
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums import almanac_plan, rating_plan
 from discreet.models.sums.almanac_plan import PURPOSES, Purpose, next_looks
@@ -200,10 +201,6 @@ class Almanac:
             side, said = refined(queries, population, averages, no_progress, start)
             base, unknown, factors = side.base, side.unknown, side.factors
             counts = seen.counts_with(said, averages)
-        averages = replace(averages, base=base, unknown=unknown, counts=counts)
-        share = 0 if purpose == "ranking" else plan.scales_share
-        at_home = averages.at_home(features, factors, width, wider)
-        scales = asked_scales(at_home, census.size, population, share, wider)
         progress(2, 3, "what own fits leave")
         rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
         if tried is not None:
@@ -218,10 +215,14 @@ class Almanac:
             found = self._seen_in_pairs(*asked_of_pairs, looks.pairs, population, own, seen.deviation)
             counts[rows] = found.counts / sums.typical_weight
         progress(3, 3, "pairs of items")
-        arrays = self._averages(averages) | scales | found.arrays(size, rows, self.factors, self.taste_factors)
+        averages = replace(averages, base=base, unknown=unknown, counts=counts)
+        arrays = self._averages(averages) | found.arrays(size, rows, self.factors, self.taste_factors)
         arrays["popularity_floor"] = np.array([looks.floor], dtype=np.float32)
         if looks.sweeps is not None:
             arrays["item_factors"] = padded(size, np.arange(size, dtype=np.int32), factors, self.factors)
+        if purpose != "ranking":
+            at_home = self._regression(arrays | {"prior_scales": wider}, population.catalogue)
+            arrays |= asked_scales(at_home, census.size, population, plan.scales_share, wider)
         return informed(arrays, population, seen, features)
 
     def _fit_for_ratings_hidden(
@@ -340,7 +341,8 @@ class Almanac:
     def _regression(self, arrays: Mapping[str, AnyArray], catalogue: Catalogue) -> UserRegression:
         base, factors = arrays["mean"][0] + arrays["item_bias"], arrays["item_factors"]
         known = base, arrays["unknown"], arrays["counts"], self._features(catalogue), factors[:, factors.any(axis=0)]
-        return UserRegression.of(*known, catalogue.scale.width, arrays.get("prior_scales"))
+        tastes = taste_covariates(arrays["taste_factors"], arrays["counts"])
+        return UserRegression.of(*known, catalogue.scale.width, arrays.get("prior_scales"), tastes)
 
     def declared(self, names: Collection[str]) -> tuple[Array, ...]:
         """The arrays of a release."""

@@ -31,7 +31,9 @@ With n_i the denoised counts of items, scaled to the sum of the noisy ones, whic
 
     for ratings   item sums get the least share from 25% for which C is small, or from 10% for which it is next to
                   nothing, and pairs the rest: products, and counts with little weight, of the most items up to q = 95%
-                  for which T ≥ 13, or of more for which T ≥ 60, if q ≥ 75%
+                  for which T ≥ 13, or of more for which T ≥ 60, if q ≥ 75%; they get 70% of μ² of pairs, and counts
+                  the rest, as who rates what tells of ratings too. Without products, counts alone if T ≥ 25 and items
+                  have no features
     for ranking   item sums get 10%, and pairs the rest, counts alone, of the items that
                   :mod:`~discreet.models.sums.almanac_plan` would choose by this T; with features from T ≥ 6.5 and q ≥
                   45% on, below T = 12 with a larger floor of popularity
@@ -161,6 +163,11 @@ class _Constants:
     part_of_products: float = 0.5
     """Of μ² of pairs, if the release is for both. Each of the two sums has items of its own, and together they have
     less noise than one sum of both with a κ² between."""
+    part_of_products_for_ratings: float = 0.7
+    """The same if it is for ratings, which gain by patterns of who rates what too. This and the next were chosen on
+    splits with the seeds 876 to 878 of small data of ``benchmarks/robust.py``."""
+    counts_for_ratings: tuple[float, float] = (25.0, 0.2)
+    """The least T and q for counts alone, if it is for ratings and items have no features."""
 
     @property
     def laplace_beside_pairs(self) -> float:
@@ -291,20 +298,20 @@ def next_looks(
     if clearness_of(counts, population) < CONSTANTS.clear:
         return NextLooks(left, scales)
     if purpose != "ranking":
-        part = CONSTANTS.part_of_products if purpose == "both" else 1.0
+        part = CONSTANTS.part_of_products if purpose == "both" else CONSTANTS.part_of_products_for_ratings
         again = least_share(purpose, counts, population, left)
         seen = SeenThrough.of(trace, counts, population, left - again)
-        if left - again >= CONSTANTS.least_pair_share and (rated := seen.items_for_products(part)):
-            counted = seen.counted(purpose, features) if purpose == "both" else CountedPairs()
+        if left - again >= CONSTANTS.least_pair_share and (rated := seen.items_for_products(purpose, part)):
+            counted = seen.counted("both", features)
             part = part if counted.items else 1.0
             return NextLooks(again, scales, left - again, counted.items, rated, part, counted.floor)
     again = CONSTANTS.again_for_ranking
     if purpose != "ranking":
         again = least_share(purpose, counts, population, left, CONSTANTS.cost_of_counts)
         again = min(again, CONSTANTS.most_beside_pairs)
-    dear = purpose == "both" and cost_of(counts, population, left, again) > CONSTANTS.most_cost
+    dear = purpose != "ranking" and cost_of(counts, population, left, again) > CONSTANTS.most_cost
     counted = SeenThrough.of(trace, counts, population, left - again).counted(purpose, features)
-    if purpose == "ratings" or dear or left - again < CONSTANTS.least_pair_share or not counted.items:
+    if dear or left - again < CONSTANTS.least_pair_share or not counted.items:
         return NextLooks(left, scales)
     return NextLooks(again, scales, left - again, counted.items, floor=counted.floor)
 
@@ -371,21 +378,22 @@ class SeenThrough:
         at_best = np.sqrt(covered) * trace / threshold(population, len(covered), 1.0)
         return cls(covered, np.where(at_best >= CONSTANTS.least_ratio, popularity, 0.0))
 
-    def items_for_products(self, part: float) -> int:
+    def items_for_products(self, purpose: Purpose, part: float) -> int:
         """K above, where products get this part of μ²; 0 where they are not worth asking for."""
         covered = int(np.searchsorted(self.covered, CONSTANTS.covered_by_products)) + 1
         few = self.popularity[:covered] * math.sqrt(part) >= CONSTANTS.clear_for_products
         enough = np.flatnonzero(np.append(few, self.popularity[covered:] >= CONSTANTS.clear_for_all))
-        least = CONSTANTS.least_covered_by_products if part == 1 else CONSTANTS.least_covered_for_both
+        least = CONSTANTS.least_covered_for_both if purpose == "both" else CONSTANTS.least_covered_by_products
         if not len(enough) or self.covered[enough[-1]] < least:
             return 0
         return int(enough[-1]) + 1 if enough[-1] > 0 else 0
 
     def counted(self, purpose: Purpose, features: bool) -> CountedPairs:
         """The K above for counts, where items have features or not."""
-        both = purpose == "both"
+        both, known = purpose == "both", (self.covered, self.popularity)
+        if purpose == "ratings":
+            return CountedPairs() if features else CountedPairs.of(*known, CONSTANTS.counts_for_ratings)
         if features:
             least = CONSTANTS.with_features_beside if both else CONSTANTS.with_features
-            return CountedPairs.of(self.covered, self.popularity, least, CONSTANTS.clear_with_features)
-        least = CONSTANTS.without_features_beside if both else PLAN.without_features
-        return CountedPairs.of(self.covered, self.popularity, least)
+            return CountedPairs.of(*known, least, CONSTANTS.clear_with_features)
+        return CountedPairs.of(*known, CONSTANTS.without_features_beside if both else PLAN.without_features)
