@@ -37,9 +37,9 @@ With n_i the denoised counts of items, scaled to the sum of the noisy ones, whic
     for ranking   item sums get 10%, and pairs the rest, counts alone, of the items that
                   :mod:`~discreet.models.sums.almanac_plan` would choose by this T; with features from T ≥ 6.5 and q ≥
                   45% on, below T = 12 with a larger floor of popularity
-    for both      where the rule for ratings asks for products with half of μ² of pairs, of items with q ≥ 85%: item
-                  sums get less than for ratings, as C may be a third more, products this half and counts the other, as
-                  for ranking, but from T ≥ 3.5 on. Otherwise counts alone, with item sums as for ratings, at most 55%;
+    for both      where the rule for ratings asks for products with 40% of μ² of pairs, of items with q ≥ 85%: item
+                  sums get less than for ratings, as C may be larger, products these 40% and counts the rest, as for
+                  ranking, but from T ≥ 3.5 on. Otherwise counts alone, with item sums as for ratings, at most 55%;
                   none where C is large with these
     otherwise     item sums with all that is left; so too where pairs would get less than 28% of epsilon, or S < 14
 
@@ -115,12 +115,12 @@ class _Constants:
     most_beside_pairs: float = 0.55
     """The same at most, if it is for both."""
     cost: float = 6e-4
-    """What products may cost item sums at most: the variance that is left of an item's bias, in squared widths. This
-    and the next two were chosen on splits with the seeds 911 and 912."""
-    cost_for_both: float = 8e-4
-    """The same if the release is for both, when products get half of what pairs do."""
-    cost_of_counts: float = 6e-4
-    """What counts of pairs alone may cost, if it is for both: ratings gain nothing by them."""
+    """What products may cost item sums at most: the variance that is left of an item's bias, in squared widths. Chosen
+    on splits with the seeds 911 and 912."""
+    cost_for_both: float = 1e-3
+    """The same if the release is for both, when products get less than half of what pairs do."""
+    cost_of_counts: float = 1e-3
+    """What counts of pairs alone may cost."""
     most_cost: float = 1.2e-3
     """The same with ``most_beside_pairs``: where it would be more, there are no pairs."""
     negligible: float = 5e-5
@@ -160,9 +160,10 @@ class _Constants:
     """Where residuals are clipped in products, in widths of the scale."""
     relative_weight: float = 0.05
     """κ² of :mod:`~discreet.models.sums.pair_sums`: the weight of counts relative to products."""
-    part_of_products: float = 0.5
+    part_of_products: float = 0.4
     """Of μ² of pairs, if the release is for both. Each of the two sums has items of its own, and together they have
-    less noise than one sum of both with a κ² between."""
+    less noise than one sum of both with a κ² between. Chosen, as the two costs for both, on splits with the seeds 881
+    to 883 of small data of ``benchmarks/robust.py``."""
     part_of_products_for_ratings: float = 0.7
     """The same if it is for ratings, which gain by patterns of who rates what too. This and the next were chosen on
     splits with the seeds 876 to 878 of small data of ``benchmarks/robust.py``."""
