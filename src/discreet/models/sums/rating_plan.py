@@ -31,9 +31,9 @@ With n_i the denoised counts of items, scaled to the sum of the noisy ones, whic
 
     for ratings   item sums get the least share from 25% for which C is small, or from 10% for which it is next to
                   nothing, and pairs the rest: products, and counts with little weight, of the most items up to q = 95%
-                  for which T ≥ 13, or of more for which T ≥ 60, if q ≥ 75%; they get 70% of μ² of pairs, and counts
-                  the rest, as who rates what tells of ratings too. Without products, counts alone if T ≥ 25 and items
-                  have no features
+                  for which T ≥ 13, or of more for which T ≥ 60, if q ≥ 75%; they get 60% of μ² of pairs, and counts
+                  the rest, as who rates what tells of ratings too. Without products, counts alone if T ≥ 12 for some
+                  items with q ≥ 50%, and items have no features
     for ranking   item sums get 10%, and pairs the rest, counts alone, of the items that
                   :mod:`~discreet.models.sums.almanac_plan` would choose by this T; with features from T ≥ 6.5 and q ≥
                   45% on, below T = 12 with a larger floor of popularity
@@ -164,10 +164,10 @@ class _Constants:
     """Of μ² of pairs, if the release is for both. Each of the two sums has items of its own, and together they have
     less noise than one sum of both with a κ² between. Chosen, as the two costs for both, on splits with the seeds 881
     to 883 of small data of ``benchmarks/robust.py``."""
-    part_of_products_for_ratings: float = 0.7
+    part_of_products_for_ratings: float = 0.6
     """The same if it is for ratings, which gain by patterns of who rates what too. This and the next were chosen on
-    splits with the seeds 876 to 878 of small data of ``benchmarks/robust.py``."""
-    counts_for_ratings: tuple[float, float] = (25.0, 0.2)
+    splits with the seeds 876 to 878, 888 and 889 of small data of ``benchmarks/robust.py``."""
+    counts_for_ratings: tuple[float, float] = (12.0, 0.5)
     """The least T and q for counts alone, if it is for ratings and items have no features."""
 
     @property
