@@ -53,7 +53,7 @@ class _Constants:
     """How many ratings of a user are left out in turn, at most."""
     users: int = 30_000
     """About so many take part at most: more would make it slow, and noise matters no more for so many."""
-    cells: float = 6e7
+    cells: float = 3e7
     """Where a user's regression has d columns, about this over d² take part, for the same reason."""
 
 
