@@ -175,8 +175,7 @@ class Almanac:
 
     def _fit_by_what_is_seen(self, population: Population, purpose: Purpose, progress: Progress) -> dict[str, AnyArray]:
         """A first look at users and items; then whatever pays most (:mod:`~discreet.models.sums.almanac_plan`)."""
-        plan, size = almanac_plan.CONSTANTS, len(population.catalogue)
-        features = self._features(population.catalogue)
+        plan, size, features = almanac_plan.CONSTANTS, len(population.catalogue), self._features(population.catalogue)
         census = Census.ask(population, plan.census_share)
         sums = almanac_plan.item_sums(population, purpose)
         seen = SeenItems.ask(sums, population, plan.first_share).with_nights_before(population.catalogue.prior)
@@ -184,10 +183,11 @@ class Almanac:
         averages = seen.averages(features, SWEEPS.most_items)
         facts = purpose, census, averages.counts * sums.typical_weight, population, features.shape[1], seen.before
         looks, tried = next_looks(*facts), None
+        part = plan.tried_share if features.shape[1] else plan.tried_without_features
         if looks.pairs > 0 and not looks.products:
-            tried = SeenPairs.ask(seen.listed(looks.items), population, plan.tried_share * looks.pairs)
+            tried = SeenPairs.ask(seen.listed(looks.items), population, part * looks.pairs)
             if tried.patterns(averages.counts, sums.typical_weight, seen.deviation) < plan.least_patterns:
-                looks, tried = next_looks(*facts, tried=plan.tried_share * looks.pairs), None
+                looks, tried = next_looks(*facts, tried=part * looks.pairs), None
         if looks.again > 0:
             seen = seen.again(population, looks.again, looks.sums_again)
             averages = seen.averages(features, SWEEPS.most_items)
@@ -205,7 +205,7 @@ class Almanac:
         rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
         if tried is not None:
             rows = tried.pairs.listed
-            more = tried.again(population, (1 - plan.tried_share) * looks.pairs)
+            more = tried.again(population, (1 - part) * looks.pairs)
             found = more.factors(counts, sums.typical_weight, seen.deviation, self.taste_factors)
             counts[rows] = found.counts / sums.typical_weight
         if looks.products:

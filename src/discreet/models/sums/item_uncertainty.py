@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.populations.population import Population
 from discreet.types import Doubles
@@ -18,6 +20,19 @@ class _Constants:
 
 
 CONSTANTS = _Constants()
+
+
+def least_share(
+    counts: Doubles, population: Population, left: float, shares: tuple[float, float], most: tuple[float, float]
+) -> float:
+    """The least share of epsilon with which item sums cost at most so much accuracy, against all that is left.
+
+    From the first of ``shares`` on it may cost the first of ``most``, and from the second on the second.
+    """
+    for share in np.arange(shares[0], left, 0.05):
+        if cost_of(counts, population, left, float(share)) <= most[int(share >= shares[1])]:
+            return float(share)
+    return left
 
 
 def cost_of(counts: Doubles, population: Population, left: float, share: float) -> float:

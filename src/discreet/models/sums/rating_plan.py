@@ -37,10 +37,10 @@ With n_i the denoised counts of items, scaled to the sum of the noisy ones, whic
     for ranking   item sums get 10%, and pairs the rest, counts alone, of the items that
                   :mod:`~discreet.models.sums.almanac_plan` would choose by this T; with features from T ≥ 6.5 and q ≥
                   45% on, below T = 12 with a larger floor of popularity
-    for both      where the rule for ratings asks for products with 40% of μ² of pairs, of items with q ≥ 85%: item
-                  sums get less than for ratings, as C may be larger, products these 40% and counts the rest, as for
-                  ranking, but from T ≥ 3.5 on. Otherwise counts alone, with item sums as for ratings, at most 55%;
-                  none where C is large with these
+    for both      where the rule for ratings asks for products with half of μ² of pairs (40% without features), of
+                  items with q ≥ 85%: item sums get less than for ratings, as C may be larger, and counts what products
+                  leave, as for ranking, but from T ≥ 3.5 on. Otherwise counts alone, with item sums as for ratings, at
+                  most 55%; none where C is large with these
     otherwise     item sums with all that is left; so too where pairs would get less than 28% of epsilon, or S < 14
 
 **Guarantee.** All Laplace looks come before those with Gaussian noise, and each is charged when it is asked: the two
@@ -60,7 +60,7 @@ from discreet.models.sums.census import trace_of_users
 from discreet.models.sums.counted_pairs import CONSTANTS as LISTED
 from discreet.models.sums.counted_pairs import CountedPairs
 from discreet.models.sums.item_statistics import ItemStatistics
-from discreet.models.sums.item_uncertainty import cost_of
+from discreet.models.sums.item_uncertainty import cost_of, least_share
 from discreet.models.sums.pair_sums import PairSums
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
@@ -117,10 +117,12 @@ class _Constants:
     cost: float = 6e-4
     """What products may cost item sums at most: the variance that is left of an item's bias, in squared widths. Chosen
     on splits with the seeds 911 and 912."""
-    cost_for_both: float = 1e-3
-    """The same if the release is for both, when products get less than half of what pairs do."""
-    cost_of_counts: float = 1e-3
+    cost_for_both: float = 8e-4
+    """The same if the release is for both, when products get half of what pairs do."""
+    cost_of_counts: float = 6e-4
     """What counts of pairs alone may cost."""
+    cost_without_features: float = 1e-3
+    """The same two without features, when pairs are worth more: to ratings as well."""
     most_cost: float = 1.2e-3
     """The same with ``most_beside_pairs``: where it would be more, there are no pairs."""
     negligible: float = 5e-5
@@ -160,15 +162,25 @@ class _Constants:
     """Where residuals are clipped in products, in widths of the scale."""
     relative_weight: float = 0.05
     """κ² of :mod:`~discreet.models.sums.pair_sums`: the weight of counts relative to products."""
-    part_of_products: float = 0.4
+    part_of_products: float = 0.5
     """Of μ² of pairs, if the release is for both. Each of the two sums has items of its own, and together they have
-    less noise than one sum of both with a κ² between. Chosen, as the two costs for both, on splits with the seeds 881
-    to 883 of small data of ``benchmarks/robust.py``."""
+    less noise than one sum of both with a κ² between."""
+    part_without_features: float = 0.4
+    """The same without features. Chosen, as the costs, on splits with the seeds 881 to 883 of small data of
+    ``benchmarks/robust.py``."""
     part_of_products_for_ratings: float = 0.6
     """The same if it is for ratings, which gain by patterns of who rates what too. This and the next were chosen on
     splits with the seeds 876 to 878, 888 and 889 of small data of ``benchmarks/robust.py``."""
     counts_for_ratings: tuple[float, float] = (12.0, 0.5)
     """The least T and q for counts alone, if it is for ratings and items have no features."""
+
+    def part_and_cost(self, purpose: Purpose, features: bool) -> tuple[float, float]:
+        """What products get of μ² of pairs, and what they may cost item sums."""
+        if purpose != "both":
+            return self.part_of_products_for_ratings, self.cost
+        if features:
+            return self.part_of_products, self.cost_for_both
+        return self.part_without_features, self.cost_without_features
 
     @property
     def laplace_beside_pairs(self) -> float:
@@ -298,9 +310,11 @@ def next_looks(
     left = first.left - scales
     if clearness_of(counts, population) < CONSTANTS.clear:
         return NextLooks(left, scales)
+    shares = CONSTANTS.again_for_ranking, CONSTANTS.again_beside_pairs
+    negligible = CONSTANTS.negligible_for_both if purpose == "both" else CONSTANTS.negligible
     if purpose != "ranking":
-        part = CONSTANTS.part_of_products if purpose == "both" else CONSTANTS.part_of_products_for_ratings
-        again = least_share(purpose, counts, population, left)
+        part, most = CONSTANTS.part_and_cost(purpose, features)
+        again = least_share(counts, population, left, shares, (negligible, most))
         seen = SeenThrough.of(trace, counts, population, left - again)
         if left - again >= CONSTANTS.least_pair_share and (rated := seen.items_for_products(purpose, part)):
             counted = seen.counted("both", features)
@@ -308,7 +322,8 @@ def next_looks(
             return NextLooks(again, scales, left - again, counted.items, rated, part, counted.floor)
     again = CONSTANTS.again_for_ranking
     if purpose != "ranking":
-        again = least_share(purpose, counts, population, left, CONSTANTS.cost_of_counts)
+        most = CONSTANTS.cost_of_counts if features else CONSTANTS.cost_without_features
+        again = least_share(counts, population, left, shares, (negligible, most))
         again = min(again, CONSTANTS.most_beside_pairs)
     dear = purpose != "ranking" and cost_of(counts, population, left, again) > CONSTANTS.most_cost
     counted = SeenThrough.of(trace, counts, population, left - again).counted(purpose, features)
@@ -328,23 +343,6 @@ def size_by(trace: float, counts: Doubles) -> tuple[float, float]:
     """About how many users and ratings there are: n ratings each, where the trace is users times √n."""
     ratings = max(float(counts.sum()), 1.0)
     return min(max(trace, 0.0) ** 2 / ratings, ratings), ratings
-
-
-def least_share(
-    purpose: Purpose, counts: Doubles, population: Population, left: float, most: float | None = None
-) -> float:
-    """The least share of epsilon with which item sums cost at most so much accuracy, against all that is left.
-
-    None for what products may cost.
-    """
-    both = purpose == "both"
-    most = most or (CONSTANTS.cost_for_both if both else CONSTANTS.cost)
-    negligible = CONSTANTS.negligible_for_both if both else CONSTANTS.negligible
-    for share in np.arange(CONSTANTS.again_for_ranking, left, 0.05):
-        allowed = most if share >= CONSTANTS.again_beside_pairs else negligible
-        if cost_of(counts, population, left, float(share)) <= allowed:
-            return float(share)
-    return left
 
 
 def clearness_of(counts: Doubles, population: Population) -> float:
