@@ -80,10 +80,9 @@ def _with_prior(
     What the noisy sums do not bear out changes nothing; nor is anything changed that rests on more patterns of the
     fit's own than the prior has.
     """
-    same_people = math.isfinite(seen.before)
-    counts, agrees = (seen.answer[0], 1.0) if same_people else counts_with(seen, prior)
-    found = dict(arrays)
-    if agrees <= CONSTANTS.believed:
+    found, same_people = dict(arrays), math.isfinite(seen.before)
+    counts, agrees = counts_with(seen, prior)
+    if not same_people and agrees <= CONSTANTS.believed:
         return found
     tastes, factors = arrays["taste_factors"], arrays["item_factors"]
     more_tastes, more_factors = _more(tastes, prior.tastes), _more(factors, prior.factors)

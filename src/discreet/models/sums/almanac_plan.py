@@ -84,8 +84,7 @@ class _Constants:
     sums_for_both_if_clear: float = 1.5
     """The same when item sums are asked for again, if S is at least ``clear_for_sums``."""
     clear_for_sums: float = 0.6
-    """The least S for which sums are worth as much as for ratings. A step, so that nights have the same weights and
-    their sums average."""
+    """The least S, by the looks of nights before too, for which sums are worth as much as for ratings."""
     sums_for_ranking: float = 0.2
     """The same if it is for rankings, which need sums only to tell what is liked."""
     sums_for_ranking_if_clear: float = 0.6
