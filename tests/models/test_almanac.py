@@ -19,7 +19,7 @@ from discreet.models.denoise.level import RatingLevel, levelled
 from discreet.models.denoise.private_als import Averages
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums import rating_plan
+from discreet.models.sums import item_sums_plan
 from discreet.models.sums.almanac_queries import CONSTANTS as QUERIES
 from discreet.models.sums.almanac_queries import AlmanacQueries, queries_for
 from discreet.models.sums.item_statistics import ItemStatistics
@@ -112,11 +112,11 @@ def test_a_tight_clip_leaves_the_same_sums_about():
     catalogue, names = catalogue_of(40), Labels.of([f"u{n}" for n in range(9000)], what="user")
     user, item = np.nonzero(rng.random((9000, 40)) < 0.8)
     liked = rng.normal(0, 0.3, 40)
-    spread = rating_plan.CONSTANTS.rating_deviation * SCALE.width
+    spread = item_sums_plan.CONSTANTS.rating_deviation * SCALE.width
     values = np.clip(3.5 + liked[item] + spread * rng.normal(size=len(item)), 1, 5)
     ratings = Ratings.of_columns(catalogue, names, user, item, values)
     base = np.full(40, 3.5, dtype=np.float32)
-    sums = ItemStatistics(base, SCALE, "rating", clip=0.4, kept=rating_plan.kept_by(0.4))
+    sums = ItemStatistics(base, SCALE, "rating", clip=0.4, kept=item_sums_plan.kept_by(0.4))
     counts, totals = sums.contribution.total(ratings)
     found = totals * sums.points / counts
     assert np.polyfit(liked, found, 1)[0] == pytest.approx(1, abs=0.1)

@@ -10,7 +10,7 @@ from discreet.data.loading import without_ratings
 from discreet.models.denoise.item_biases import NoisyCounts
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.home.conditional_logit import USUAL_FLOOR
-from discreet.models.sums import rating_plan
+from discreet.models.sums import item_sums_plan, rating_plan
 from discreet.models.sums.almanac_plan import (
     CONSTANTS,
     PURPOSES,
@@ -284,15 +284,15 @@ def test_with_the_unit_rating_products_are_of_all_items_where_noise_is_small():
 
 def test_with_the_unit_rating_clear_sums_weigh_more_when_they_are_asked_for_again():
     population, counts = rating_server(), np.linspace(3000, 100, 120)
-    weight = rating_plan.CONSTANTS.sums_for_both_if_clear
-    first = rating_plan.item_sums(population, "both", 4e3)
-    assert rating_plan.sums_again("both", counts, population) == weight > first.relative_weight
-    assert rating_plan.sums_again("both", counts / 1e5, population) is None
-    assert rating_plan.sums_again("ratings", counts, population) is None
+    weight = item_sums_plan.CONSTANTS.for_both_if_clear
+    first = item_sums_plan.item_sums(population, "both", 4e3)
+    assert item_sums_plan.sums_again("both", counts, population) == weight > first.relative_weight
+    assert item_sums_plan.sums_again("both", counts / 1e5, population) is None
+    assert item_sums_plan.sums_again("ratings", counts, population) is None
     few = counts / 1e4
-    nights_before = rating_plan.typical(few) / rating_plan.CONSTANTS.clear
-    assert rating_plan.sums_again("both", few, population, nights_before * 1.1) is None
-    assert rating_plan.sums_again("both", few, population, nights_before * 0.9) == weight
+    nights_before = item_sums_plan.typical(few) / item_sums_plan.CONSTANTS.clear
+    assert item_sums_plan.sums_again("both", few, population, nights_before * 1.1) is None
+    assert item_sums_plan.sums_again("both", few, population, nights_before * 0.9) == weight
 
 
 def test_with_the_unit_rating_flat_popularity_hides_other_patterns():

@@ -61,7 +61,7 @@ from discreet.models.home.conditional_logit import MOST_FLOOR, USUAL_FLOOR, Cond
 from discreet.models.home.neighbour_weights import NeighbourWeights
 from discreet.models.home.taste_covariates import taste_covariates
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums import almanac_plan, rating_plan
+from discreet.models.sums import almanac_plan, item_sums_plan, rating_plan
 from discreet.models.sums.almanac_plan import PURPOSES, Purpose, next_looks
 from discreet.models.sums.almanac_queries import queries_for
 from discreet.models.sums.census import Census, census_of_users, trace_of_users
@@ -232,14 +232,14 @@ class Almanac:
         size, features = len(population.catalogue), self._features(population.catalogue)
         trace = float(population.sum(trace_of_users(), rating_plan.CONSTANTS.trace_share)[0])
         first = rating_plan.first_looks(purpose, trace, population)
-        sums = about_level(rating_plan.item_sums(population, purpose, trace), population, first.level / 2)
+        sums = about_level(item_sums_plan.item_sums(population, purpose, trace), population, first.level / 2)
         seen = SeenItems.ask(sums, population, first.items, None).with_nights_before(population.catalogue.prior)
         progress(1, 3, "item sums")
         counts = seen.averages(features, SWEEPS.most_items).counts
         counts *= max(float(seen.answer[0].sum()), 0.0) / max(float(counts.sum()), 1e-9)  # the sum without its bias
         looks = rating_plan.next_looks(purpose, trace, counts, population, first, features.shape[1] > 0)
         if looks.again > 0:
-            weight = rating_plan.sums_again(purpose, counts, population, seen.before)
+            weight = item_sums_plan.sums_again(purpose, counts, population, seen.before)
             seen = seen.again(population, looks.again, weight)
         averages = seen.averages(features, SWEEPS.most_items)
         seen, averages = levelled(seen, averages, population, first.level / 2)

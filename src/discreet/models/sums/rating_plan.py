@@ -9,12 +9,7 @@ pay, pairs with Gaussian noise, which get all of delta. The first look is small:
 loss. Where the number of pairs says that none could be seen, item sums get all that is left at once; where users are
 too few to be heard through the noise, they are not asked about priors.
 
-What item sums are depends on x = Σ_u √(n_u − 1) / items, in deviations of the noise on a count: about how clearly an
-average item is seen. Where x is small, noise hides most items and what counts tell of them is worth more, so sums weigh
-less beside counts; and where x < 1.5 residuals about the level of all ratings are clipped more tightly than they
-spread, which makes noise on sums as much smaller and loses little. Otherwise they are clipped at half the width of the
-scale, about the prior mean of a rating, and sums weigh most. Where x is near 1.5 the clip is that of a prior, and so is
-the level if it is near: so the sums of several nights average.
+How item sums are asked for is decided by :mod:`~discreet.models.sums.item_sums_plan`.
 
 With n_i the denoised counts of items, scaled to the sum of the noisy ones, which has no bias:
 
@@ -40,7 +35,7 @@ With n_i the denoised counts of items, scaled to the sum of the noisy ones, whic
     for both      where the rule for ratings asks for products with half of μ² of pairs (40% without features), of
                   items with q ≥ 85%: item sums get less than for ratings, as C may be larger, and counts what products
                   leave, as for ranking, but from T ≥ 3.5 on. Otherwise counts alone, with item sums as for ratings, at
-                  most 55%; none where C is large with these
+                  most 50%, or 40% where S ≥ 50; none where C is large with these
     otherwise     item sums with all that is left; so too where pairs would get less than 28% of epsilon, or S < 14
 
 **Guarantee.** All Laplace looks come before those with Gaussian noise, and each is charged when it is asked: the two
@@ -52,14 +47,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.data.prior import ItemPrior
 from discreet.models.home.conditional_logit import USUAL_FLOOR
 from discreet.models.sums.almanac_plan import CONSTANTS as PLAN
-from discreet.models.sums.almanac_plan import Purpose, typical
+from discreet.models.sums.almanac_plan import Purpose
 from discreet.models.sums.census import trace_of_users
 from discreet.models.sums.counted_pairs import CONSTANTS as LISTED
 from discreet.models.sums.counted_pairs import CountedPairs
-from discreet.models.sums.item_statistics import ItemStatistics
+from discreet.models.sums.item_sums_plan import clearness_of, item_sums
 from discreet.models.sums.item_uncertainty import cost_of, least_share
 from discreet.models.sums.pair_sums import PairSums
 from discreet.populations.contribution import Contribution
@@ -86,34 +80,10 @@ class _Constants:
     and the next were chosen on splits with the seeds 991 to 993."""
     users_for_scales: float = 25.0
     """How many are enough, in deviations of the noise there: with fewer, what they say was noise."""
-    clip_of_sums: float = 0.4
-    """Where residuals are clipped in item sums where x is small, in half widths of the scale, a little less than they
-    spread, unless the release is for rankings alone."""
-    density_of_clip: float = 1.5
-    """The least x for which residuals are clipped at half the width of the scale: noise no longer hides most items."""
-    rating_deviation: float = 0.235
-    """Of ratings about the expectation of their item, in widths of the scale: what a clip leaves."""
-    sums_for_ratings: tuple[float, float] = (0.8, 1.5)
-    """The relative weight of sums beside counts, at least and at most, if the release is for ratings."""
-    sums_for_both: tuple[float, float] = (0.25, 1.0)
-    """The same if it is for both. This and how it grows were chosen on splits with the seeds 704 to 707."""
-    sums_for_both_if_clear: float = 2.0
-    """The same for both when item sums are asked for again, if S is at least ``clear``: then counts are known well
-    enough. Chosen on splits with the seeds 911 and 912."""
-    sums_if_dense: float = 2.0
-    """The same for x = 1."""
-    power_of_density: float = 0.4
-    """How it grows with x."""
-    power_of_density_for_both: float = 0.8
-    """The same if it is for both: where noise hides most, rankings need what sums would take."""
-    nearly: float = 1.25
-    """By what factor x may differ from that, for the clip to be taken from a prior."""
     again_beside_pairs: float = 0.25
     """For item sums again, at least, where pairs are asked for, unless less costs next to nothing."""
     again_for_ranking: float = 0.1
     """The same if the release is for rankings, or where less costs next to nothing."""
-    most_beside_pairs: float = 0.55
-    """The same at most, if it is for both."""
     cost: float = 6e-4
     """What products may cost item sums at most: the variance that is left of an item's bias, in squared widths. Chosen
     on splits with the seeds 911 and 912."""
@@ -123,8 +93,14 @@ class _Constants:
     """What counts of pairs alone may cost."""
     cost_without_features: float = 1e-3
     """The same two without features, when pairs are worth more: to ratings as well."""
-    most_cost: float = 1.2e-3
-    """The same with ``most_beside_pairs``: where it would be more, there are no pairs."""
+    at_most_for_ratings: tuple[float, float] = (0.55, 1.2e-3)
+    """What item sums get at most beside counts of pairs alone, and what this may cost: where it would be more, there
+    are no pairs."""
+    at_most: tuple[float, float] = (0.5, 1.6e-3)
+    """The same if the release is for both. This and the next two were chosen on splits with the seeds 1101 to 1105."""
+    at_most_if_clear: tuple[float, float] = (0.4, 2e-3)
+    """The same from an S of ``clear_for_less`` on, as pairs tell more of ratings there."""
+    clear_for_less: float = 50.0
     negligible: float = 5e-5
     """What is next to nothing."""
     negligible_for_both: float = 4e-4
@@ -181,6 +157,12 @@ class _Constants:
         if features:
             return self.part_of_products, self.cost_for_both
         return self.part_without_features, self.cost_without_features
+
+    def beside_counts(self, purpose: Purpose, clearness: float) -> tuple[float, float]:
+        """What item sums get at most beside counts of pairs alone, and what this may cost."""
+        if purpose != "both":
+            return self.at_most_for_ratings
+        return self.at_most_if_clear if clearness >= self.clear_for_less else self.at_most
 
     @property
     def laplace_beside_pairs(self) -> float:
@@ -242,47 +224,6 @@ class NextLooks:
         return gaussian, part * whole * (1 - ROUNDING)
 
 
-def item_sums(population: Population, purpose: Purpose, trace: float) -> ItemStatistics:
-    """What is asked of items."""
-    about = ItemStatistics.of(population.catalogue, "rating")
-    if purpose == "ranking":
-        return about if about.counts_alone else replace(about, relative_weight=PLAN.sums_for_ranking)
-    density = max(trace, 0.0) / (len(population.catalogue) * population.deviation(trace_of_users()))
-    power, limits = CONSTANTS.power_of_density, CONSTANTS.sums_for_ratings
-    if purpose == "both":
-        power, limits = CONSTANTS.power_of_density_for_both, CONSTANTS.sums_for_both
-    weight = float(np.clip(CONSTANTS.sums_if_dense * density**power, *limits))
-    clip = clip_for(density, population.catalogue.prior)
-    return replace(about, relative_weight=weight, clip=clip, kept=kept_by(clip))
-
-
-def clip_for(density: float, prior: ItemPrior | None) -> float:
-    """Where residuals are clipped, by x; where this could be either, as in the sums of a prior, which then average."""
-    tight, nearly = density < CONSTANTS.density_of_clip, CONSTANTS.nearly
-    if 1 / nearly < density / CONSTANTS.density_of_clip < nearly and prior is not None and prior.sums_kind is not None:
-        tight = bool(prior.sums_kind[2] == np.float32(CONSTANTS.clip_of_sums))
-    return CONSTANTS.clip_of_sums if tight else 1.0
-
-
-def sums_again(purpose: Purpose, counts: Doubles, population: Population, before: float = math.inf) -> float | None:
-    """The relative weight of sums when item sums are asked for again; None for that of the first look.
-
-    ``before`` is the deviation of the noise on a count in the looks of nights before, if there were any.
-    """
-    clear = math.hypot(clearness_of(counts, population), typical(counts) / before) >= CONSTANTS.clear
-    return CONSTANTS.sums_for_both_if_clear if purpose == "both" and clear else None
-
-
-def kept_by(clip: float) -> float:
-    """How much of a small difference between items is left in sums: the share of ratings that are not clipped.
-
-    >>> round(kept_by(0.4), 2), kept_by(1.0)
-    (0.63, 1.0)
-    """
-    half_width = 0.5 / (math.sqrt(2) * CONSTANTS.rating_deviation)
-    return math.erf(clip * half_width) / math.erf(half_width)
-
-
 def check(population: Population) -> None:
     """Raise where pairs could not be had: without a delta."""
     base = np.zeros(len(population.catalogue), dtype=np.float32)
@@ -308,7 +249,8 @@ def next_looks(
         return NextLooks(0.0)
     scales = 0.0 if purpose == "ranking" else share_of_scales(trace, counts, population)
     left = first.left - scales
-    if clearness_of(counts, population) < CONSTANTS.clear:
+    clearness = clearness_of(counts, population)
+    if clearness < CONSTANTS.clear:
         return NextLooks(left, scales)
     shares = CONSTANTS.again_for_ranking, CONSTANTS.again_beside_pairs
     negligible = CONSTANTS.negligible_for_both if purpose == "both" else CONSTANTS.negligible
@@ -320,12 +262,12 @@ def next_looks(
             counted = seen.counted("both", features)
             part = part if counted.items else 1.0
             return NextLooks(again, scales, left - again, counted.items, rated, part, counted.floor)
-    again = CONSTANTS.again_for_ranking
+    again, dear = CONSTANTS.again_for_ranking, False
     if purpose != "ranking":
         most = CONSTANTS.cost_of_counts if features else CONSTANTS.cost_without_features
-        again = least_share(counts, population, left, shares, (negligible, most))
-        again = min(again, CONSTANTS.most_beside_pairs)
-    dear = purpose != "ranking" and cost_of(counts, population, left, again) > CONSTANTS.most_cost
+        share, dearest = CONSTANTS.beside_counts(purpose, clearness)
+        again = min(least_share(counts, population, left, shares, (negligible, most)), share)
+        dear = cost_of(counts, population, left, again) > dearest
     counted = SeenThrough.of(trace, counts, population, left - again).counted(purpose, features)
     if dear or left - again < CONSTANTS.least_pair_share or not counted.items:
         return NextLooks(left, scales)
@@ -343,11 +285,6 @@ def size_by(trace: float, counts: Doubles) -> tuple[float, float]:
     """About how many users and ratings there are: n ratings each, where the trace is users times √n."""
     ratings = max(float(counts.sum()), 1.0)
     return min(max(trace, 0.0) ** 2 / ratings, ratings), ratings
-
-
-def clearness_of(counts: Doubles, population: Population) -> float:
-    """S above."""
-    return typical(counts) / population.deviation(ItemStatistics.of(population.catalogue, "rating").contribution)
 
 
 def threshold(population: Population, items: int, share: float) -> Doubles:
