@@ -239,7 +239,8 @@ class Almanac:
         counts *= max(float(seen.answer[0].sum()), 0.0) / max(float(counts.sum()), 1e-9)  # the sum without its bias
         looks = rating_plan.next_looks(purpose, trace, counts, population, first, features.shape[1] > 0)
         if looks.again > 0:
-            weight = item_sums_plan.sums_again(purpose, counts, population, seen.before)
+            alone = not features.shape[1] and looks.pairs == 0
+            weight = item_sums_plan.sums_again(purpose, counts, population, seen.before, alone)
             seen = seen.again(population, looks.again, weight)
         averages = seen.averages(features, SWEEPS.most_items)
         seen, averages = levelled(seen, averages, population, first.level / 2)

@@ -52,6 +52,10 @@ class _Constants:
     for_ranking_if_hidden: float = 0.05
     """The weight if the release is for rankings and x < 1.5: noise on counts is a fifth larger with the usual one, and
     up to .015 NDCG@100 were lost by it. Chosen on splits with the seeds 1101 to 1104."""
+    for_ranking_alone: float = 0.5
+    """The weight for rankings when item sums are asked for again, if S is at least ``clear_for_liked`` and there is
+    nothing else to go by, neither features nor pairs: what is liked tells of who rates it. Chosen on the same."""
+    clear_for_liked: float = 5.0
     for_both_if_clear: float = 2.0
     """The weight for both when item sums are asked for again, if S is at least ``clear``: then counts are known well
     enough. Chosen on splits with the seeds 911 and 912."""
@@ -96,13 +100,20 @@ def kept_by(clip: float) -> float:
     return math.erf(clip * half_width) / math.erf(half_width)
 
 
-def sums_again(purpose: Purpose, counts: Doubles, population: Population, before: float = math.inf) -> float | None:
+def sums_again(
+    purpose: Purpose, counts: Doubles, population: Population, before: float = math.inf, alone: bool = False
+) -> float | None:
     """The relative weight of sums when item sums are asked for again; None for that of the first look.
 
-    ``before`` is the deviation of the noise on a count in the looks of nights before, if there were any.
+    ``before`` is the deviation of the noise on a count in the looks of nights before, if there were any; ``alone`` says
+    that items have no features, and no pairs will be asked for.
     """
-    clear = math.hypot(clearness_of(counts, population), typical(counts) / before) >= CONSTANTS.clear
-    return CONSTANTS.for_both_if_clear if purpose == "both" and clear else None
+    clearness = math.hypot(clearness_of(counts, population), typical(counts) / before)
+    if purpose == "both" and clearness >= CONSTANTS.clear:
+        return CONSTANTS.for_both_if_clear
+    if purpose == "ranking" and alone and clearness >= CONSTANTS.clear_for_liked:
+        return CONSTANTS.for_ranking_alone
+    return None
 
 
 def clearness_of(counts: Doubles, population: Population) -> float:
