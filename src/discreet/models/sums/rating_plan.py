@@ -30,13 +30,14 @@ With n_i the denoised counts of items, scaled to the sum of the noisy ones, whic
                   the rest, as who rates what tells of ratings too. Without products, counts alone if T ≥ 12 for some
                   items with q ≥ 50%, and items have no features
     for ranking   item sums get 10%, and pairs the rest, counts alone, of the items that
-                  :mod:`~discreet.models.sums.almanac_plan` would choose by this T; with features from T ≥ 6.5 and q ≥
-                  45% on, below T = 12 with a larger floor of popularity
+                  :mod:`~discreet.models.sums.almanac_plan` would choose by this T, or if there are none with T ≥
+                  4.5; with features from T ≥ 6.5 and q ≥ 45% on, below T = 12 with a larger floor of popularity
     for both      where the rule for ratings asks for products with half of μ² of pairs (40% without features), of
                   items with q ≥ 85%: item sums get less than for ratings, as C may be larger, and counts what products
                   leave, as for ranking, but from T ≥ 3.5 on. Otherwise counts alone, with item sums as for ratings, at
                   most 50%, or 40% where S ≥ 50; none where C is large with these
-    otherwise     item sums with all that is left; so too where pairs would get less than 28% of epsilon, or S < 14
+    otherwise     item sums with all that is left; so too where pairs would get less than 28% of epsilon, or S < 14,
+                  for rankings 12
 
 **Guarantee.** All Laplace looks come before those with Gaussian noise, and each is charged when it is asked: the two
 phases of the ledger's filter (:mod:`~discreet.privacy.composition`), in the second of which squares of μ add up.
@@ -110,9 +111,15 @@ class _Constants:
     clear: float = 14.0
     """The least S for pairs. This and what follows, where nothing else is said, were chosen by what pairs of all kinds
     gained on splits with the seeds 701, 702 and 711 of all small data of ``benchmarks/robust.py``."""
-    least_ratio: float = 24.0
+    clear_for_ranking: float = 12.0
+    """The same if the release is for rankings. This, the next and ``unclear_without_features`` were chosen by what
+    pairs gained on splits with the seeds 1101, 1102 and 1109 to 1113, with epsilons from .1 to 1.5."""
+    least_ratio: float = 22.0
     """The least R for pairs, if these had all of epsilon: with less, what is seen of T may be noise of the first look,
     and this is not worth it where R is below for any K whatever the items are."""
+    unclear_without_features: tuple[float, float] = (4.5, 0.2)
+    """The least T and q for counts without features, if the release is for rankings and no K has those of
+    :mod:`~discreet.models.sums.almanac_plan`."""
     with_features: tuple[float, float] = (6.5, 0.45)
     """The least T and q for counts with features, if the release is for rankings. This and the next three were chosen
     on splits with the seeds 901 to 903 of all data of ``benchmarks/robust.py``."""
@@ -250,7 +257,7 @@ def next_looks(
     scales = 0.0 if purpose == "ranking" else share_of_scales(trace, counts, population)
     left = first.left - scales
     clearness = clearness_of(counts, population)
-    if clearness < CONSTANTS.clear:
+    if clearness < (CONSTANTS.clear_for_ranking if purpose == "ranking" else CONSTANTS.clear):
         return NextLooks(left, scales)
     shares = CONSTANTS.again_for_ranking, CONSTANTS.again_beside_pairs
     negligible = CONSTANTS.negligible_for_both if purpose == "both" else CONSTANTS.negligible
@@ -332,4 +339,7 @@ class SeenThrough:
         if features:
             least = CONSTANTS.with_features_beside if both else CONSTANTS.with_features
             return CountedPairs.of(*known, least, CONSTANTS.clear_with_features)
-        return CountedPairs.of(*known, CONSTANTS.without_features_beside if both else PLAN.without_features)
+        if both:
+            return CountedPairs.of(*known, CONSTANTS.without_features_beside)
+        clear = CountedPairs.of(*known, PLAN.without_features)
+        return clear if clear.items else CountedPairs.of(*known, CONSTANTS.unclear_without_features)
