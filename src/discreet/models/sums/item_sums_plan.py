@@ -50,8 +50,10 @@ class _Constants:
     power_of_density_for_both: float = 0.8
     """The same if it is for both: where noise hides most, rankings need what sums would take."""
     for_ranking_if_hidden: float = 0.05
-    """The weight if the release is for rankings and x < 1.5: noise on counts is a fifth larger with the usual one, and
-    up to .015 NDCG@100 were lost by it. Chosen on splits with the seeds 1101 to 1104."""
+    """The weight if the release is for rankings and x is small: noise on counts is a fifth larger with the usual one,
+    and up to .015 NDCG@100 were lost by it. Chosen on splits with the seeds 1101 to 1104."""
+    hidden: float = 0.6
+    """The largest x for that."""
     for_ranking_alone: float = 0.5
     """The weight for rankings when item sums are asked for again, if S is at least ``clear_for_liked`` and there is
     nothing else to go by, neither features nor pairs: what is liked tells of who rates it. Chosen on the same."""
@@ -71,7 +73,7 @@ def item_sums(population: Population, purpose: Purpose, trace: float) -> ItemSta
     about = ItemStatistics.of(population.catalogue, "rating")
     density = max(trace, 0.0) / (len(population.catalogue) * population.deviation(trace_of_users()))
     if purpose == "ranking":
-        hidden = density < CONSTANTS.density_of_clip
+        hidden = density < CONSTANTS.hidden
         weight = CONSTANTS.for_ranking_if_hidden if hidden else PLAN.sums_for_ranking
         return about if about.counts_alone else replace(about, relative_weight=weight)
     power, limits = CONSTANTS.power_of_density, CONSTANTS.for_ratings
