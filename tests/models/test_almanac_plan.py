@@ -10,7 +10,7 @@ from discreet.data.loading import without_ratings
 from discreet.models.denoise.item_biases import NoisyCounts
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.home.conditional_logit import USUAL_FLOOR
-from discreet.models.sums import item_sums_plan, rating_plan
+from discreet.models.sums import rating_plan
 from discreet.models.sums.almanac_plan import (
     CONSTANTS,
     PURPOSES,
@@ -282,19 +282,6 @@ def test_with_the_unit_rating_products_are_of_all_items_where_noise_is_small():
     assert 0 < rated[0] <= most < rated[1] == 120
 
 
-def test_with_the_unit_rating_clear_sums_weigh_more_when_they_are_asked_for_again():
-    population, counts = rating_server(), np.linspace(3000, 100, 120)
-    weight = item_sums_plan.CONSTANTS.for_both_if_clear
-    first = item_sums_plan.item_sums(population, "both", 4e3)
-    assert item_sums_plan.sums_again("both", counts, population) == weight > first.relative_weight
-    assert item_sums_plan.sums_again("both", counts / 1e5, population) is None
-    assert item_sums_plan.sums_again("ratings", counts, population) is None
-    few = counts / 1e4
-    nights_before = item_sums_plan.typical(few) / item_sums_plan.CONSTANTS.clear
-    assert item_sums_plan.sums_again("both", few, population, nights_before * 1.1) is None
-    assert item_sums_plan.sums_again("both", few, population, nights_before * 0.9) == weight
-
-
 def test_with_the_unit_rating_flat_popularity_hides_other_patterns():
     population, trace = rating_server(), 4_000.0
     steep = np.geomspace(9_000, 9, 120)
@@ -303,6 +290,21 @@ def test_with_the_unit_rating_flat_popularity_hides_other_patterns():
     assert (found[0].popularity[19:] > 3 * found[1].popularity[19:]).all()
     one_rating_each = rating_plan.SeenThrough.of(trace, np.full(120, trace / 120), population, 0.7)
     assert one_rating_each.counted("both", False).items == one_rating_each.items_for_products("ratings", 1.0) == 0
+
+
+def test_with_the_unit_rating_rankings_try_pairs_that_are_not_clear():
+    covered = np.linspace(0.02, 1, 50)
+    for highest, asked in ((4.0, False), (6.0, True), (30.0, True)):
+        seen = rating_plan.SeenThrough(covered, np.full(50, highest))
+        assert (seen.counted("ranking", False).items > 0) == asked
+        assert seen.counted("ranking", False).floor == USUAL_FLOOR
+        assert seen.counted("ratings", False).items == 0 or highest == 30.0
+
+
+def test_with_the_unit_rating_item_sums_get_less_beside_pairs_where_they_are_clear():
+    plan = rating_plan.CONSTANTS
+    dim, clear = plan.beside_counts("both", 20.0), plan.beside_counts("both", 200.0)
+    assert clear[0] < dim[0] < plan.beside_counts("ratings", 200.0)[0] == plan.beside_counts("ratings", 20.0)[0]
 
 
 @pytest.mark.parametrize("part", [0.0, 0.3, 1.0])

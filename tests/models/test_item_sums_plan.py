@@ -1,0 +1,53 @@
+"""How item sums are asked for with the unit rating: what sums weigh beside counts, and where residuals are clipped."""
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.models.sums.almanac_plan import CONSTANTS as PLAN
+from discreet.models.sums.almanac_plan import PURPOSES, typical
+from discreet.models.sums.item_sums_plan import CONSTANTS, clearness_of, item_sums, kept_by, sums_again
+
+RATINGS = dc.synthetic(users=400, items=120, ratings=12_000, seed=3)
+
+
+def server(epsilon=5.0):
+    return dc.TrustedServer(RATINGS, dc.Ledger(epsilon=epsilon, delta=1e-6), randomness=dc.Randomness(1))
+
+
+def test_sums_weigh_less_the_more_noise_hides():
+    for purpose in PURPOSES:
+        found = [item_sums(server(epsilon), purpose, 4e3) for epsilon in (0.001, 0.05, 5.0)]
+        weights = [about.relative_weight for about in found]
+        assert weights == sorted(weights) and weights[0] < weights[-1]
+        clips = [about.clip for about in found]
+        assert clips == ([1.0] * 3 if purpose == "ranking" else [CONSTANTS.clip, CONSTANTS.clip, 1.0])
+        assert [about.kept for about in found] == [kept_by(clip) for clip in clips]
+
+
+def test_rankings_keep_counts_where_noise_hides_nearly_everything():
+    assert item_sums(server(0.001), "ranking", 4e3).relative_weight == CONSTANTS.for_ranking_if_hidden
+    assert item_sums(server(5.0), "ranking", 4e3).relative_weight == PLAN.sums_for_ranking
+    assert item_sums(server(5.0), "ranking", -4e3).relative_weight == CONSTANTS.for_ranking_if_hidden
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_rankings_ask_what_is_liked_where_nothing_else_is_known(alone):
+    population, counts = server(), np.linspace(3000, 100, 120)
+    weight = sums_again("ranking", counts, population, alone=alone)
+    assert weight == (CONSTANTS.for_ranking_alone if alone else None)
+    dim = counts * 0.9 * CONSTANTS.clear_for_liked / clearness_of(counts, population)
+    assert sums_again("ranking", dim, population, alone=alone) is None
+
+
+def test_clear_sums_weigh_more_when_they_are_asked_for_again():
+    population, counts = server(), np.linspace(3000, 100, 120)
+    weight = CONSTANTS.for_both_if_clear
+    first = item_sums(population, "both", 4e3)
+    assert sums_again("both", counts, population) == weight > first.relative_weight
+    assert sums_again("both", counts / 1e5, population) is None
+    assert sums_again("ratings", counts, population) is None
+    few = counts / 1e4
+    nights_before = typical(few) / CONSTANTS.clear
+    assert sums_again("both", few, population, nights_before * 1.1) is None
+    assert sums_again("both", few, population, nights_before * 0.9) == weight
