@@ -31,23 +31,24 @@ def test_rankings_keep_counts_where_noise_hides_nearly_everything():
     assert item_sums(server(5.0), "ranking", -4e3).relative_weight == CONSTANTS.for_ranking_if_hidden
 
 
-@pytest.mark.parametrize("alone", [False, True])
-def test_rankings_ask_what_is_liked_where_nothing_else_is_known(alone):
+@pytest.mark.parametrize("features", [False, True])
+def test_rankings_ask_what_is_liked_where_nothing_else_is_known(features):
     population, counts = server(), np.linspace(3000, 100, 120)
-    weight = sums_again("ranking", counts, population, alone=alone)
-    assert weight == (CONSTANTS.for_ranking_alone if alone else None)
+    weight = sums_again("ranking", counts, population, features=features, pairs=False)
+    assert weight == (None if features else CONSTANTS.for_ranking_alone)
     dim = counts * 0.9 * CONSTANTS.clear_for_liked / clearness_of(counts, population)
-    assert sums_again("ranking", dim, population, alone=alone) is None
+    assert sums_again("ranking", dim, population, features=features, pairs=False) is None
+    assert sums_again("ranking", dim, population, features=features, pairs=True) == CONSTANTS.for_ranking_beside_pairs
 
 
 def test_clear_sums_weigh_more_when_they_are_asked_for_again():
     population, counts = server(), np.linspace(3000, 100, 120)
     weight = CONSTANTS.for_both_if_clear
     first = item_sums(population, "both", 4e3)
-    assert sums_again("both", counts, population) == weight > first.relative_weight
-    assert sums_again("both", counts / 1e5, population) is None
-    assert sums_again("ratings", counts, population) is None
+    assert sums_again("both", counts, population, features=True, pairs=True) == weight > first.relative_weight
+    assert sums_again("both", counts / 1e5, population, features=True, pairs=True) is None
+    assert sums_again("ratings", counts, population, features=True, pairs=True) is None
     few = counts / 1e4
     nights_before = typical(few) / CONSTANTS.clear
-    assert sums_again("both", few, population, nights_before * 1.1) is None
-    assert sums_again("both", few, population, nights_before * 0.9) == weight
+    assert sums_again("both", few, population, nights_before * 1.1, features=True, pairs=True) is None
+    assert sums_again("both", few, population, nights_before * 0.9, features=True, pairs=True) == weight

@@ -111,7 +111,7 @@ def test_what_is_not_finite_counts_as_nothing():
 def test_a_sum_is_the_sum_of_its_parts_to_the_last_bit():
     rng = np.random.default_rng(5)
     known, ratings = regression(rng, 50), some_ratings(rng, 50, [9, 0, 30, 2, 17])
-    asked = PriorLosses.of(known, 5, 58, dc.User()).contribution
+    asked = PriorLosses.of(known, 5, 58, False).contribution
     parts = [asked.total(ratings.select_users(np.array(own))) for own in ([0, 1], [2], [3, 4])]
     assert np.array_equal(asked.total(ratings), sum(parts))
 
@@ -123,9 +123,9 @@ def test_one_user_in_so_many_is_asked_by_their_own_ratings_alone():
     assert 140 < asked.sum() < 260  # 200 expected, 4.5 deviations
     later = ratings.select_users(np.arange(1000, 2000))
     assert np.array_equal(losses(known, later, one_in=10).any(axis=1), asked[1000:])
-    assert PriorLosses.of(known, 100 * CONSTANTS.users, 1e9, dc.User()).one_in == 100
+    assert PriorLosses.of(known, 100 * CONSTANTS.users, 1e9, False).one_in == 100
     wide = regression(rng, 60, features=100)
-    assert PriorLosses.of(wide, 100 * CONSTANTS.users, 1e9, dc.User()).one_in > 300
+    assert PriorLosses.of(wide, 100 * CONSTANTS.users, 1e9, False).one_in > 300
 
 
 def test_noise_alone_changes_little():
@@ -150,7 +150,7 @@ def test_priors_are_found_where_they_are_known():
     wide = dc.Catalogue.of(list(ratings.catalogue.items), dc.Scale(-20, 20), declared=True)
     made = dc.Ratings.of_columns(wide, ratings.users, ratings.user_index, ratings.item_index, values)
     of_bias, of_features, of_following = scales_of(
-        PriorLosses.of(known, users, len(made), None).contribution.total(made), 0.0
+        PriorLosses.of(known, users, len(made), False).contribution.total(made), 0.0
     )
     assert of_bias > 1.2
     assert of_features < 0.7

@@ -156,7 +156,7 @@ class Almanac:
             arrays = (self._fit_without_ratings if implicit else self._fit_by_public_facts)(population, progress)
         else:
             by_user = population.unit is not None and population.unit.name == "user"
-            fit = self._fit_by_what_is_seen if by_user else self._fit_for_ratings_hidden
+            fit = self._fit_by_what_is_seen if by_user else self._fit_by_ratings
             arrays = fit(population, "ranking" if implicit else self.purpose, progress)
         return Release.of(self, population, as_wide_as_needed(arrays))
 
@@ -225,9 +225,7 @@ class Almanac:
             arrays |= asked_scales(at_home, census.size, population, plan.scales_share, wider)
         return informed(arrays, population, seen, features)
 
-    def _fit_for_ratings_hidden(
-        self, population: Population, purpose: Purpose, progress: Progress
-    ) -> dict[str, AnyArray]:
+    def _fit_by_ratings(self, population: Population, purpose: Purpose, progress: Progress) -> dict[str, AnyArray]:
         """The same where single ratings are hidden (:mod:`~discreet.models.sums.rating_plan`)."""
         size, features = len(population.catalogue), self._features(population.catalogue)
         trace = float(population.sum(trace_of_users(), rating_plan.CONSTANTS.trace_share)[0])
@@ -239,14 +237,15 @@ class Almanac:
         counts *= max(float(seen.answer[0].sum()), 0.0) / max(float(counts.sum()), 1e-9)  # the sum without its bias
         looks = rating_plan.next_looks(purpose, trace, counts, population, first, features.shape[1] > 0)
         if looks.again > 0:
-            alone = not features.shape[1] and looks.pairs == 0
-            weight = item_sums_plan.sums_again(purpose, counts, population, seen.before, alone)
-            seen = seen.again(population, looks.again, weight)
+            given = {"features": features.shape[1] > 0, "pairs": looks.pairs > 0}
+            more = sums.with_weight(item_sums_plan.sums_again(purpose, counts, population, seen.before, **given))
+            looks = looks.settled(population, more.contribution, pure=first.level > 0)
+            seen = seen.averaged_with(SeenItems.ask(more, population, looks.again, looks.noise))
         averages = seen.averages(features, SWEEPS.most_items)
         seen, averages = levelled(seen, averages, population, first.level / 2)
         at_home = averages.at_home(features, np.zeros((size, 0)), population.catalogue.scale.width)
-        known_size = rating_plan.size_by(trace, averages.counts)
-        scales = asked_scales(at_home, known_size, population, looks.scales)
+        by_size = rating_plan.size_by(trace, averages.counts), population, looks.scales
+        scales = asked_scales(at_home, *by_size, laplace=looks.pairs == 0)
         progress(2, 3, "item sums")
         rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
         base, known = averages.base, averages.counts.copy()
@@ -260,8 +259,8 @@ class Almanac:
         if looks.items and looks.rated:
             rows = seen.listed(looks.rated)
             pairs, asked, share = looks.products(population, rows, base)
-            answer, deviation = population.sum(asked, share), population.deviation(asked, share)
-            factors = rating_factors(pairs, answer, deviation, known[rows], self.factors)
+            answer = population.sum(asked, share), population.deviation(asked, share)
+            factors = rating_factors(pairs, *answer, known[rows], self.factors)
             arrays["item_factors"] = padded(size, rows, factors, self.factors)
         progress(3, 3, "pairs of items")
         return informed(arrays, population, seen, features)

@@ -63,10 +63,8 @@ class SeenItems:
 
     def again(self, population: Population, share: float, relative_weight: float | None = None) -> "SeenItems":
         """One more, with the same weight of sums beside counts or another one."""
-        there = self.sums.relative_weight if relative_weight is None or self.sums.counts_alone else relative_weight
-        return self.averaged_with(
-            SeenItems.ask(replace(self.sums, relative_weight=there), population, share, self.noise)
-        )
+        asked = self.sums.with_weight(relative_weight)
+        return self.averaged_with(SeenItems.ask(asked, population, share, self.noise))
 
     def averaged_with(self, other: "SeenItems") -> "SeenItems":
         """Both looks, each number by its noise."""

@@ -151,6 +151,10 @@ class ItemStatistics:
         sound = kind.shape == self.kind.shape and float(kind[1]) > 0
         return sound and np.array_equal(kind[compared], self.kind[compared])
 
+    def with_weight(self, relative_weight: float | None) -> "ItemStatistics":
+        """The same with another weight of sums beside counts; None for this one."""
+        return self if relative_weight is None or self.counts_alone else replace(self, relative_weight=relative_weight)
+
     @property
     def points(self) -> float:
         """What one unit of a sum is in points of the scale; half its width where there are counts alone."""

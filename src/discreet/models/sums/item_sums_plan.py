@@ -54,9 +54,11 @@ class _Constants:
     and up to .015 NDCG@100 were lost by it. Chosen on splits with the seeds 1101 to 1104."""
     hidden: float = 0.6
     """The largest x for that."""
+    for_ranking_beside_pairs: float = 1.0
+    """The weight for rankings when item sums are asked for again and pairs follow: these tell what counts would."""
     for_ranking_alone: float = 0.5
-    """The weight for rankings when item sums are asked for again, if S is at least ``clear_for_liked`` and there is
-    nothing else to go by, neither features nor pairs: what is liked tells of who rates it. Chosen on the same."""
+    """The same if S is at least ``clear_for_liked`` and there is nothing else to go by, neither features nor pairs:
+    what is liked tells of who rates it. Chosen on the same."""
     clear_for_liked: float = 5.0
     for_both_if_clear: float = 2.0
     """The weight for both when item sums are asked for again, if S is at least ``clear``: then counts are known well
@@ -103,17 +105,25 @@ def kept_by(clip: float) -> float:
 
 
 def sums_again(
-    purpose: Purpose, counts: Doubles, population: Population, before: float = math.inf, alone: bool = False
+    purpose: Purpose,
+    counts: Doubles,
+    population: Population,
+    before: float = math.inf,
+    *,
+    features: bool,
+    pairs: bool,
 ) -> float | None:
     """The relative weight of sums when item sums are asked for again; None for that of the first look.
 
-    ``before`` is the deviation of the noise on a count in the looks of nights before, if there were any; ``alone`` says
-    that items have no features, and no pairs will be asked for.
+    ``before`` is the deviation of the noise on a count in the looks of nights before, if there were any; ``features``
+    says whether items have any, and ``pairs`` whether some will be asked for.
     """
     clearness = math.hypot(clearness_of(counts, population), typical(counts) / before)
     if purpose == "both" and clearness >= CONSTANTS.clear:
         return CONSTANTS.for_both_if_clear
-    if purpose == "ranking" and alone and clearness >= CONSTANTS.clear_for_liked:
+    if purpose == "ranking" and pairs:
+        return CONSTANTS.for_ranking_beside_pairs
+    if purpose == "ranking" and not features and clearness >= CONSTANTS.clear_for_liked:
         return CONSTANTS.for_ranking_alone
     return None
 

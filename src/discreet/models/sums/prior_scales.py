@@ -34,7 +34,7 @@ from discreet.models.home.user_regression import PARTS, UserRegression
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.privacy.lattice import most_on_lattice, on_lattice
-from discreet.privacy.unit import Bound, Norm, Unit
+from discreet.privacy.unit import Bound, Norm
 from discreet.types import AnyArray, Doubles, Floats
 
 
@@ -83,9 +83,9 @@ class PriorLosses:
     norm: Norm
 
     @classmethod
-    def of(cls, known: UserRegression, users: float, ratings: float, unit: Unit | None) -> "PriorLosses":
-        """For about so many users and ratings, by noisy answers; with Laplace noise where single ratings are hidden."""
-        norm: Norm = "l1" if unit is not None and unit.name == "rating" else "l2"
+    def of(cls, known: UserRegression, users: float, ratings: float, laplace: bool) -> "PriorLosses":
+        """For about so many users and ratings, by noisy answers."""
+        norm: Norm = "l1" if laplace else "l2"
         users = max(users, 1.0)
         most = min(CONSTANTS.users, CONSTANTS.cells / known.rows.shape[1] ** 2)
         return cls(known, max(ratings / users, 1.0), max(1, round(users / most)), norm)
@@ -148,14 +148,15 @@ def asked_scales(
     population: Population,
     share: float,
     scales: Floats | None = None,
+    laplace: bool = False,
 ) -> dict[str, AnyArray]:
     """The released array, by one look; none without a share. ``size`` is how many users and ratings there are.
 
-    ``scales`` are those that the regression has already, if any.
+    ``scales`` are those that the regression has already, if any. The noise is Gaussian, unless it is ``laplace``.
     """
     if share <= 0:
         return {}
-    asked = PriorLosses.of(known, *size, population.unit).contribution
+    asked = PriorLosses.of(known, *size, laplace).contribution
     found = scales_of(population.sum(asked, share), population.deviation(asked, share))
     return {"prior_scales": found if scales is None else found * scales}
 

@@ -5,9 +5,10 @@ Pairs of items touch many cells and need Gaussian noise. So looks come in this o
 first look with Laplace noise, at how many pairs users rate (:mod:`~discreet.models.sums.census`), at the level of all
 ratings (:mod:`~discreet.models.denoise.level`) and at the item sums; item sums again, the level that they leave, and
 how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`), with Laplace noise; and then, where they
-pay, pairs with Gaussian noise, which get all of delta. The first look is small: Laplace noise does not split without
-loss. Where the number of pairs says that none could be seen, item sums get all that is left at once; where users are
-too few to be heard through the noise, they are not asked about priors.
+pay, pairs with Gaussian noise, which get all of delta. Beside pairs, what is asked for again and about priors has
+Gaussian noise of the same size, where that costs pairs less (:meth:`NextLooks.settled`). The first look is small:
+Laplace noise does not split without loss. Where the number of pairs says that none could be seen, item sums get all
+that is left at once; where users are too few to be heard through the noise, they are not asked about priors.
 
 How item sums are asked for is decided by :mod:`~discreet.models.sums.item_sums_plan`.
 
@@ -29,7 +30,7 @@ With n_i the denoised counts of items, scaled to the sum of the noisy ones, whic
                   for which T ≥ 13, or of more for which T ≥ 60, if q ≥ 75%; they get 60% of μ² of pairs, and counts
                   the rest, as who rates what tells of ratings too. Without products, counts alone if T ≥ 12 for some
                   items with q ≥ 50%, and items have no features
-    for ranking   item sums get 10%, and pairs the rest, counts alone, of the items that
+    for ranking   item sums get 15%, and pairs the rest, counts alone, of the items that
                   :mod:`~discreet.models.sums.almanac_plan` would choose by this T, or if there are none with T ≥
                   4.5; with features from T ≥ 6.5 and q ≥ 45% on, below T = 12 with a larger floor of popularity
     for both      where the rule for ratings asks for products with half of μ² of pairs (40% without features), of
@@ -45,6 +46,7 @@ phases of the ledger's filter (:mod:`~discreet.privacy.composition`), in the sec
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -83,8 +85,10 @@ class _Constants:
     """How many are enough, in deviations of the noise there: with fewer, what they say was noise."""
     again_beside_pairs: float = 0.25
     """For item sums again, at least, where pairs are asked for, unless less costs next to nothing."""
-    again_for_ranking: float = 0.1
-    """The same if the release is for rankings, or where less costs next to nothing."""
+    again_if_negligible: float = 0.1
+    """The same where less costs next to nothing."""
+    again_for_ranking: float = 0.15
+    """The same if the release is for rankings. Chosen on splits with the seeds 1111 to 1113: .1 and .2 do the same."""
     cost: float = 6e-4
     """What products may cost item sums at most: the variance that is left of an item's bias, in squared widths. Chosen
     on splits with the seeds 911 and 912."""
@@ -201,6 +205,9 @@ class NextLooks:
 
     ``items`` are those of co-occurrence counts and ``rated`` those of products, 0 for none; ``part`` of μ² goes to the
     latter. ``floor`` is the share of popularity that everyone keeps in rankings.
+
+    Once they are ``settled``, ``noise`` is that of item sums, ``taken`` of μ² goes to looks with Gaussian noise before
+    pairs, and the shares of these are of μ².
     """
 
     again: float
@@ -210,6 +217,28 @@ class NextLooks:
     rated: int = 0
     part: float = 0.0
     floor: float = USUAL_FLOOR
+    noise: Literal["gaussian"] | None = None
+    taken: float = 0.0
+
+    def settled(self, population: Population, sums: Contribution, pure: bool) -> "NextLooks":
+        """Which noise looks before pairs have: as little as planned, and whichever leaves more to pairs.
+
+        Laplace noise is smaller for one look alone. But shares of epsilon add up, and so do those of μ², which goes by
+        the square: what takes a tenth of epsilon would take a few hundredths of μ². ``sums`` are asked for again;
+        ``pure`` says that a look with Laplace noise must follow them.
+        """
+        if self.pairs == 0:
+            return self
+        scales = gaussian_share(population, trace_of_users(), self.scales) if self.scales > 0 else 0.0
+        one = replace(self, scales=scales, pairs=self.pairs + self.scales, taken=scales)
+        items = gaussian_share(population, sums, self.again)
+        both = replace(one, again=items, noise="gaussian", pairs=one.pairs + self.again, taken=scales + items)
+        return both if not pure and both._left(population) > one._left(population) else one
+
+    def _left(self, population: Population) -> float:
+        """For pairs, of μ²."""
+        pairs, _, _ = NextLooks(0.0, pairs=1.0).counted(population, *_two_items(population))
+        return gaussian_share(population, pairs.contribution, self.pairs) - self.taken
 
     def counted(self, population: Population, rows: Indices, base: Floats) -> tuple[PairSums, Contribution, float]:
         """Co-occurrence counts alone, as the clip is infinite and all residuals become 0; how, and with what share."""
@@ -224,18 +253,27 @@ class NextLooks:
 
     def _split(self, population: Population, asked: Contribution, part: float) -> tuple[Contribution, float]:
         """A part of what the share for pairs is in μ², as μ² adds up where Gaussian noise comes twice."""
-        if part == 1:
+        if part == 1 and self.taken == 0:
             return asked, self.pairs
-        gaussian = replace(asked, noise="gaussian")
-        whole = (population.deviation(gaussian) / population.deviation(asked, self.pairs)) ** 2
-        return gaussian, part * whole * (1 - ROUNDING)
+        left = gaussian_share(population, asked, self.pairs) - self.taken
+        return replace(asked, noise="gaussian"), part * left * (1 - ROUNDING)
+
+
+def gaussian_share(population: Population, asked: Contribution, share: float) -> float:
+    """The share of μ² with which Gaussian noise is as large as that of the unit with this share of epsilon."""
+    gaussian = replace(asked, noise="gaussian")
+    return float((population.deviation(gaussian) / population.deviation(asked, share)) ** 2)
+
+
+def _two_items(population: Population) -> tuple[Indices, Floats]:
+    """For questions about noise alone."""
+    size = len(population.catalogue)
+    return np.arange(min(2, size), dtype=np.int32), np.zeros(size, dtype=np.float32)
 
 
 def check(population: Population) -> None:
     """Raise where pairs could not be had: without a delta."""
-    base = np.zeros(len(population.catalogue), dtype=np.float32)
-    rows = np.arange(min(2, len(base)), dtype=np.int32)
-    population.deviation(NextLooks(0.0, pairs=1.0).counted(population, rows, base)[1])
+    population.deviation(NextLooks(0.0, pairs=1.0).counted(population, *_two_items(population))[1])
 
 
 def first_looks(purpose: Purpose, trace: float, population: Population) -> FirstLooks:
@@ -259,7 +297,7 @@ def next_looks(
     clearness = clearness_of(counts, population)
     if clearness < (CONSTANTS.clear_for_ranking if purpose == "ranking" else CONSTANTS.clear):
         return NextLooks(left, scales)
-    shares = CONSTANTS.again_for_ranking, CONSTANTS.again_beside_pairs
+    shares = CONSTANTS.again_if_negligible, CONSTANTS.again_beside_pairs
     negligible = CONSTANTS.negligible_for_both if purpose == "both" else CONSTANTS.negligible
     if purpose != "ranking":
         part, most = CONSTANTS.part_and_cost(purpose, features)
