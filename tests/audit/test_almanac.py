@@ -53,10 +53,16 @@ def test_an_almanac_that_chooses_on_the_way_is_as_private_as_its_limit(monkeypat
     assert audit.mu.low < audit.mu_proven < audit.mu.high
 
 
-def test_laplace_looks_and_then_pairs_are_as_private_as_the_ledger_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the unit rating; so few users would not be asked for pairs, so the plan is told to."""
-    chosen = rating_plan.NextLooks(0.25, scales=0.02, pairs=0.67, items=8, rated=6, part=0.5)
-    monkeypatch.setattr(rating_plan, "first_looks", lambda *_: rating_plan.FirstLooks(0.03, 0.02))
+@pytest.mark.parametrize("level", [0.02, 0.0])
+def test_laplace_looks_and_then_pairs_are_as_private_as_the_ledger_says(
+    level: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the unit rating; so few users would not be asked for pairs, so the plan is told to.
+
+    Without a look at the level item sums have Gaussian noise too when they are asked for again.
+    """
+    chosen = rating_plan.NextLooks(0.25, scales=0.02, pairs=0.69 - level, items=8, rated=6, part=0.5)
+    monkeypatch.setattr(rating_plan, "first_looks", lambda *_: rating_plan.FirstLooks(0.03, level))
     monkeypatch.setattr(rating_plan, "next_looks", lambda *_: chosen)
     monkeypatch.setattr(by_runs, "EXPLORING", 8)
     audit = dc.audit.audit_by_runs(

@@ -321,6 +321,24 @@ def test_with_the_unit_rating_two_sums_of_pairs_cost_what_one_would(part):
     assert 1 - 1e-4 < precision <= 1
 
 
+@pytest.mark.parametrize(("again", "pure", "noise"), [(0.1, False, "gaussian"), (0.1, True, None), (0.6, False, None)])
+def test_with_the_unit_rating_looks_before_pairs_have_the_noise_that_leaves_more(again, pure, noise):
+    population, rows = rating_server(), np.arange(20, dtype=np.int32)
+    sums = ItemStatistics.of(population.catalogue, "rating").contribution
+    planned = rating_plan.NextLooks(again, 0.05, 0.9 - again, items=20)
+    looks = planned.settled(population, sums, pure)
+    assert looks.noise == noise
+    seen = population.deviation(replace(sums, noise=noise), looks.again)
+    assert seen == pytest.approx(population.deviation(sums, again), rel=1e-3)
+    pairs, asked, share = looks.counted(population, rows, np.zeros(120, dtype=np.float32))
+    assert population.deviation(asked, share) < population.deviation(pairs.contribution, planned.pairs)
+    whole = rating_plan.gaussian_share(population, pairs.contribution, looks.pairs)
+    assert share + looks.taken == pytest.approx(whole, rel=1e-5) and share + looks.taken <= whole
+    assert looks.scales + (looks.again if noise else 0.0) == pytest.approx(looks.taken)
+    alone = rating_plan.NextLooks(0.9, 0.05)
+    assert alone.settled(population, sums, pure) == alone
+
+
 def test_with_the_unit_rating_laplace_looks_come_first():
     """The two phases of the filter: pure looks, and then those with Gaussian noise."""
     ratings = dc.synthetic(users=4000, items=60, ratings=100_000, seed=4)

@@ -177,7 +177,7 @@ class _Constants:
 
     @property
     def laplace_beside_pairs(self) -> float:
-        """What looks with Laplace noise take where pairs are asked for."""
+        """What looks with Laplace noise take where pairs are asked for, if all that could have it do."""
         return self.trace_share + self.first_share + self.level_share + self.scales_share + self.again_beside_pairs
 
 
