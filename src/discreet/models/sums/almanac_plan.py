@@ -118,10 +118,11 @@ class _Constants:
     biases_at_last: float = 0.12
     """For item biases alone, after sweeps with factors; .1 to .2 did the same."""
     again_beside_sweeps: float = 0.15
-    """For item sums again, where sweeps have no factors, if the release is for ratings."""
+    """For item sums again, where sweeps have no factors."""
     part_again: float = 0.5
-    """The same if it is for both, of what sweeps would get: counts gain more by it than by a sweep. Chosen on splits
-    with the seeds 1111, 1112 and 1117 to 1119."""
+    """The same if the release is for both and S is below ``clear_for_a_sweep``, of what sweeps would get: counts gain
+    more by it than by a sweep. This and the next were chosen on splits with the seeds 1111, 1112 and 1117 to 1119."""
+    clear_for_a_sweep: float = 8.0
     sweeps: int = 2
     """Without factors, if the release is for ratings."""
     sweeps_with_factors: int = 12
@@ -282,7 +283,8 @@ def next_looks(
             fewer = min(sweeps.sweeps, CONSTANTS.sweeps_after_start)
             sweeps = replace(sweeps, sweeps=fewer, start=CONSTANTS.start_share * left, items=listed.items)
         return NextLooks(0.0, sweeps, pairs, items, floor=listed.floor)
-    part = CONSTANTS.part_again * left if purpose == "both" else CONSTANTS.again_beside_sweeps
+    hidden = purpose == "both" and clearness < CONSTANTS.clear_for_a_sweep
+    part = CONSTANTS.part_again * left if hidden else CONSTANTS.again_beside_sweeps
     again = 0.0 if items else part
     sweeps = Sweeps(0, CONSTANTS.sweeps, left - again)
     if purpose == "both":
