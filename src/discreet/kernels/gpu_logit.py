@@ -32,7 +32,7 @@ class LogitArrays:
         Of the items, one row each; and of the prior of their coefficients.
     neighbour_weights
         Where each rated item's list starts, of which items it is a neighbour, and its weights; None for no such lists.
-    interaction_variance, popularity_floor, steps
+    interaction_variance, popularity_floor, part_of_weights, steps
         Constants of the model, and how many Newton steps.
     """
 
@@ -45,6 +45,7 @@ class LogitArrays:
     precision: Floats
     interaction_variance: float
     popularity_floor: float
+    part_of_weights: float
     steps: int
     neighbour_weights: tuple[Offsets, Indices, Floats] | None = None
 
@@ -96,8 +97,9 @@ class LogitOnDevice:
                     (1 + arrays.popularity_floor) * own.clamp(min=1) * (1 - self.share[self.rows].sum()).clamp(min=0)
                 )
                 ratio = (expected.sum(dim=1, keepdim=True) + others) / (by_weights.sum(dim=1, keepdim=True) + others)
-                expected = (expected + ratio * by_weights) / 2
-                logs += torch.log((1 + ratio) / 2)
+                part = arrays.part_of_weights
+                expected = (1 - part) * expected + part * ratio * by_weights
+                logs += torch.log(1 - part + part * ratio)
             logs[:, self.rows] = torch.log(expected)
         self._fit(torch, logs, own[:, 0], user, rated, indptr)
         return logs, cells

@@ -101,6 +101,7 @@ def _logit(
         "kind": "logit",
         "interaction_variance": constants.interaction_variance,
         "popularity_floor": float(who.floor),
+        "part_of_weights": constants.part_of_weights,
         "newton_steps": constants.newton_steps,
     }
     inward, outward = who.inward, who.outward

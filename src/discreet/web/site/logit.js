@@ -53,8 +53,13 @@ export class Logit {
       there += byWeights[item];
     }
     const ratio = this.lists ? here / there : 0;
-    for (let item = 0; item < size; item++) logs[item] = Math.log(this.lists ? (expected[item] + ratio * byWeights[item]) / 2 : expected[item]);
+    for (let item = 0; item < size; item++) logs[item] = Math.log(this.mixed(expected[item], ratio * byWeights[item]));
     return { logs, ratio };
+  }
+
+  /** What patterns say, with a part of what weights of neighbours say, where there are any. */
+  mixed(byPatterns, byWeights) {
+    return this.lists ? byPatterns + this.part_of_weights * (byWeights - byPatterns) : byPatterns;
   }
 
   /** Σ of the weights of the rated items, for each item. */
@@ -131,7 +136,7 @@ export class Logit {
         const below = Math.exp(logs[item]), byWeights = this.weightsOf(item);
         items.forEach((other, place) => {
           const moved = rowTimes(this.outward, other, pattern) * this.scales[other];
-          added[place] += (this.lists ? (moved + ratio * (byWeights.get(other) ?? 0)) / 2 : moved) / below;
+          added[place] += this.mixed(moved, ratio * (byWeights.get(other) ?? 0)) / below;
         });
       }
       return added;
