@@ -144,9 +144,10 @@ def test_sweeps_start_from_products_where_items_are_clear_and_have_no_features()
 
 def test_the_clearer_items_are_the_more_is_asked_of_sweeps():
     census = everyone_rates(60, 10_000)
-    assert [factors_for(clear, census) for clear in (1, 19, 30, 60, 400, 1000)] == [0, 0, 2, 4, 8, 16]
+    assert [factors_for(clear, census) for clear in (1, 19, 30, 60, 400, 1000)] == [0, 0, 2, 4, 8, 9]
+    assert factors_for(1000, everyone_rates(170, 10_000)) == CONSTANTS.many_factors
     assert [factors_for(14, everyone_rates(ratings, 10_000)) for ratings in (20, 60, 290)] == [0, 0, 1]
-    assert factors_for(1000, everyone_rates(5, 10_000)) == 1
+    assert [factors_for(1000, everyone_rates(ratings, 10_000)) for ratings in (5, 12, 20)] == [0, 1, 3]
     assert factors_for(1000, everyone_rates(60, 0)) == 0
 
 
