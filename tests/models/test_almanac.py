@@ -536,6 +536,15 @@ def test_counts_are_refined_by_pairs(seed):
     assert np.abs(release.arrays["counts"] - exact).mean() < 0.7 * before
 
 
+def test_without_privacy_an_item_that_all_rate_at_the_bottom_is_expected_there():
+    """Residuals of 1 about 3.5 were clipped at 2, which no noise asks for."""
+    made = dc.synthetic(users=200, items=2, ratings=400, seed=1)
+    ratings = replace(made, values=np.where(made.item_index == 0, 5, 1).astype(np.float32))
+    arrays = dc.Almanac().fit(dc.NoPrivacy(ratings)).arrays
+    good, bad = arrays["mean"][0] + arrays["item_bias"]
+    assert good > 4.9 and bad < 1.3
+
+
 def test_without_privacy_users_say_how_wide_priors_at_home_should_be():
     """Then it costs nothing: without it, biases of users were followed too far where most ratings are alike."""
     made = dc.synthetic(users=400, items=80, ratings=4_000, seed=3)
