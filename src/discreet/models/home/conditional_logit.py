@@ -72,6 +72,12 @@ MOST_FLOOR = 10.0
 """What a release may say at most: more changes no ranking, and a number without bounds would overflow."""
 
 
+def mixed(by_factors: AnyArray, by_weights: AnyArray) -> AnyArray:
+    """What the factors say, with a part of what the item-item weights say."""
+    part = np.float32(CONSTANTS.part_of_weights)
+    return by_factors + part * (by_weights - by_factors)
+
+
 @dataclass(frozen=True, eq=False)
 class InteractionModel:
     """Who rates what: popularity and factors, all public or released.
@@ -159,9 +165,8 @@ class InteractionModel:
             by_weights = self._above_0(by_weights, lengths)
             others = (1 + self.floor) * np.maximum(lengths, 1) * np.maximum(1 - start.sum(), 0)
             ratio = (expected.sum(axis=1) + others) / (by_weights.sum(axis=1) + others)
-            part = CONSTANTS.part_of_weights
-            expected = (1 - part) * expected + part * ratio[:, None] * by_weights
-            logs += np.log(1 - part + part * ratio)[:, None]
+            expected = mixed(expected, ratio[:, None] * by_weights)
+            logs += np.log(mixed(np.ones_like(ratio), ratio))[:, None]
         logs[:, self.rows] = np.log(expected)
         return np.asarray(logs), ratio
 
@@ -273,8 +278,7 @@ class ConditionalLogit:
                 by_weights = np.stack(
                     [self.interactions.neighbour_weights.to_all(item)[history.items] for item in items]
                 )
-                part = CONSTANTS.part_of_weights
-                moved = (1 - part) * moved + part * ratio * by_weights
+                moved = mixed(moved, ratio * by_weights)
             added += moved / np.exp(logs[items])[:, None]
         return np.asarray(added, dtype=np.float32)
 

@@ -9,8 +9,8 @@ adds to every item that they rated
     unit user, Gaussian noise     w_u = 1/√Σ_i (1 + c² y_ui²)
     unit user, Laplace noise      w_u = 1/Σ_i (1 + c |y_ui|)
 
-With c = 0 these are counts alone, in one row. base, clip and c are public. The clip is half the width of the scale, a
-little more without noise, or less: then noise on sums is smaller in points of the scale, and sums are about a part
+With c = 0 these are counts alone, in one row. base, clip and c are public. The clip is half the width of the scale;
+a little more without noise; or less, so that noise on sums is smaller in points of the scale, and sums are about a part
 ``kept`` of what they would be.
 
 **One rating** moves one count by 1 and one sum by at most c: by 1 + c in L1 and √(1 + c²) in L2. A rating of another
