@@ -1,6 +1,11 @@
 """What all tests share: MovieLens 100K, where it can be had."""
 
+import gc
 import os
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # a process for every core: with a thread for every core each, they would fight
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings
@@ -11,6 +16,11 @@ from discreet.data.datasets import find_data_set, locate
 # The same examples in every run, and none fails because the machine is busy.
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests are never garbage, and looking through them at each collection takes long."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
