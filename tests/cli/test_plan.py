@@ -97,20 +97,30 @@ def test_a_plan_counts_what_the_release_is_for_and_what_is_known_already(discree
             assert refused.code == 2 and sentence in refused.err
 
 
+PAIRS = Spend(what="pairs", mechanism="gaussian", norm="l2", sensitivity=1, scale=6.0)
+
+
 def test_a_plan_says_where_the_next_fit_takes_more_than_its_epsilon():
-    """With the unit rating Laplace noise comes first; after Gaussian noise of another fit it counts for more."""
+    """After Gaussian noise of another fit, Laplace noise counts for more."""
     catalogue = dc.synthetic(users=50, items=300, ratings=600, seed=1).catalogue
     terms = dc.Terms(epsilon=1.0, delta=1e-6)
-    _, first = plan_for(dc.Almanac(), catalogue, terms, 1000, limit=(20.0, 1e-6))
-    ledger = dc.Ledger(1.0, 1e-6)
-    ledger.charge(Spend(what="pairs", mechanism="gaussian", norm="l2", sensitivity=1, scale=6.0))
-    _, second = plan_for(dc.Almanac(), catalogue, terms, 1000, limit=(20.0, 1e-6), spent=[ledger.spends])
+    _, first = plan_for(dc.Bias(), catalogue, terms, 1000, limit=(20.0, 1e-6))
+    _, second = plan_for(dc.Bias(), catalogue, terms, 1000, limit=(20.0, 1e-6), spent=[[PAIRS]])
     assert first.next_fit == pytest.approx(1, abs=0.01) and second.next_fit > 1.1
     assert any("takes epsilon" in sentence for sentence in _nights(second))
     assert not any("takes epsilon" in sentence for sentence in _nights(first))
-    users = dc.Terms(epsilon=1.0, unit="user", delta=1e-6)
-    _, third = plan_for(dc.Almanac(), catalogue, users, 1000, limit=(20.0, 1e-6), spent=[ledger.spends])
-    assert third.next_fit < 1.01  # squares of mu add up
+
+
+def test_an_almanac_takes_no_more_than_its_epsilon_also_after_gaussian_noise():
+    """All of its noise is Gaussian then, so that squares of mu add up; before, what is said holds for either noise."""
+    catalogue = dc.synthetic(users=50, items=300, ratings=600, seed=1).catalogue
+    for unit in ("rating", "user"):
+        terms = dc.Terms(epsilon=1.0, delta=1e-6, unit=unit)
+        _, first = plan_for(dc.Almanac(), catalogue, terms, 1000, limit=(20.0, 1e-6))
+        _, second = plan_for(dc.Almanac(), catalogue, terms, 1000, limit=(20.0, 1e-6), spent=[[PAIRS]])
+        assert first.next_fit == pytest.approx(1, abs=0.01) and second.next_fit < 1.01
+        assert first.fits == 20 if unit == "rating" else first.fits > 100
+        assert any("at least" in sentence for sentence in _nights(first))
 
 
 def test_what_cannot_be_planned_is_one_sentence(discreet, table, items, tmp_path):

@@ -311,6 +311,15 @@ class TestTheBudget:
         assert release.guarantee.tuning == "paid" and release.guarantee.proven.epsilon == 2.0
         assert budget.account("made up").spent == pytest.approx(2.0)
 
+    @pytest.mark.parametrize("others", [[dc.Bias()], [dc.Almanac(purpose="ratings")], []])
+    def test_with_the_unit_rating_one_budget_pays_for_all_that_they_choose(self, others):
+        """Laplace noise, then Gaussian noise, then Laplace noise again for the next candidate would cost too much."""
+        ratings = dc.synthetic(users=2000, items=100, ratings=60_000, seed=1)
+        for candidates in ([dc.Almanac(), *others, dc.Bias()], [dc.Bias(), *others, dc.Almanac()]):
+            ledger = dc.Ledger(1.0, 1e-6)
+            Search(candidates=candidates).fit(dc.TrustedServer(ratings, ledger))
+            assert 0.99 < ledger.spent <= 1 + 1e-9
+
     def test_a_lasting_budget_pays_for_a_search(self, tmp_path):
         budget = dc.Budget(f"sqlite:///{tmp_path}/budget.sqlite")
         budget.declare("made up", epsilon=1.0, delta=1e-6, unit=dc.User())

@@ -178,7 +178,8 @@ def _nights(found: "Plan") -> list[str]:
     sentences = []
     if found.fits is not None and found.limit is not None:
         often = f"more than {MOST_FITS:,}" if found.fits >= MOST_FITS else f"{found.fits:,}"
-        sentences.append(f"A limit of epsilon {found.limit:g} allows {often} such fits.")
+        least = "at least " if found.on_the_way and found.fits < MOST_FITS else ""  # which noise, answers decide
+        sentences.append(f"A limit of epsilon {found.limit:g} allows {least}{often} such fits.")
     if found.next_fit is not None and found.next_fit > found.epsilon * DEARER:
         sentences.append(
             f"The next one takes epsilon {found.next_fit:.3g} of it, not {found.epsilon:g}: after the Gaussian noise "
@@ -186,5 +187,6 @@ def _nights(found: "Plan") -> list[str]:
             if math.isfinite(found.next_fit)
             else "It does not allow the next one, whatever its epsilon."
         )
-    sentences += [f"{many} such fits cost epsilon {cost:.3g} together." for many, cost in found.nights.items()]
+    most = "at most " if found.on_the_way else ""
+    sentences += [f"{many} such fits cost {most}epsilon {cost:.3g} together." for many, cost in found.nights.items()]
     return sentences

@@ -207,9 +207,9 @@ class Search:
         """Candidates that ask the same questions, the share of each class, and whether all noise is Gaussian. Public.
 
         Shares of Gaussian and of Laplace noise do not add up to one budget. So where some candidate wants Gaussian
-        noise for ratings, all sums have it.
+        noise for ratings, all sums have it; and where one chooses on the way, since it may come to want it.
         """
-        count, gaussian = 1, False
+        count, gaussian = 1, self.chooses_on_the_way(population)
         while True:  # what is asked may depend on the noise, and the noise on how many classes there are
             share = (1 - self.share) / count
             classes: dict[tuple[Any, ...], list[int]] = {}

@@ -22,12 +22,13 @@ from discreet.models.almanac import Almanac
 from discreet.models.own_taste import OwnTaste
 from discreet.models.sums.almanac_plan import Purpose
 from discreet.models.sums.almanac_queries import queries_for
-from discreet.models.sums.rating_plan import CONSTANTS as PAIRS
 from discreet.populations.asking import check_takes
 from discreet.populations.population import Population
 from discreet.populations.rehearsal import rehearse
 from discreet.populations.terms import Terms
+from discreet.privacy.booking import follows_gaussian, wholes
 from discreet.privacy.composition import Filter
+from discreet.privacy.ledger import Ledger
 from discreet.privacy.spend import Spend
 from discreet.releases.contract import ChoosingModel
 from discreet.releases.priors import check_takes_prior, prior_of
@@ -143,7 +144,8 @@ def plan_for(
         spends: tuple[Spend, ...] = ()
     else:
         spends = rehearse(model, population).spends
-    batch, asks = spends if spends else _whole(terms), bool(spends) or on_the_way
+    # What is chosen on the way takes the whole limit, with one noise or another: what is said holds for each.
+    batches, asks = _wholes(ledger, limit, spent) if on_the_way else [spends], bool(spends) or on_the_way
     return model, Plan(
         model=repr(model),
         reason=reason,
@@ -157,10 +159,12 @@ def plan_for(
         looks=_looks(spends),
         on_the_way=on_the_way,
         begins=() if on_the_way else patterns_begin(model, catalogue, terms, audience),
-        fits=None if limit is None or not asks else fits_within(limit, batch, spent),
+        fits=None if limit is None or not asks else min(fits_within(limit, batch, spent) for batch in batches),
         limit=None if limit is None else limit[0],
-        next_fit=None if limit is None or not asks else cost_after(limit, batch, spent),
-        nights={} if not asks else {many: _together(batch, many, ledger.delta) for many in NIGHTS},
+        next_fit=None if limit is None or not asks else max(cost_after(limit, batch, spent) for batch in batches),
+        nights={}
+        if not asks
+        else {many: max(_together(batch, many, ledger.delta) for batch in batches) for many in NIGHTS},
     )
 
 
@@ -271,24 +275,17 @@ def _looks(spends: Sequence[Spend]) -> tuple[Look, ...]:
     )
 
 
-def _whole(terms: Terms) -> tuple[Spend, ...]:
+def _wholes(
+    ledger: Ledger, limit: tuple[float, float] | None, spent: Sequence[Sequence[Spend]]
+) -> list[tuple[Spend, ...]]:
     """Looks that take all of the budget, in place of those that are chosen on the way.
 
-    With the unit rating they begin with Laplace noise and, where pairs pay, end with Gaussian noise: after Gaussian
-    noise of an earlier fit the former counts for more (:mod:`discreet.privacy.composition`).
+    With the unit rating all may have Laplace noise, or the last ones Gaussian noise; after a fit of the latter kind all
+    fits that the same limit pays for have Gaussian noise (:mod:`discreet.fitting.spending`).
     """
-    from discreet.privacy.gaussian import mu_of
-
-    ledger = terms.ledger()
-    pure = PAIRS.laplace_beside_pairs if ledger.unit.name == "rating" and ledger.delta > 0 else float(ledger.delta == 0)
-    spends = []
-    if pure > 0:
-        scale = 1 / (pure * ledger.epsilon)
-        spends.append(Spend(what="first", mechanism="laplace", norm="l1", sensitivity=1, scale=scale))
-    if pure < 1:
-        scale = 1 / mu_of((1 - pure) * ledger.epsilon, ledger.delta)
-        spends.append(Spend(what="then", mechanism="gaussian", norm="l2", sensitivity=1, scale=scale))
-    return tuple(spends)
+    found = [plan.spends for plan in wholes(ledger)]
+    only_gaussian = limit is not None and any(follows_gaussian(batch) for batch in spent)
+    return found[-1:] if ledger.unit.name == "user" or only_gaussian else found
 
 
 def cost_after(limit: tuple[float, float], batch: Sequence[Spend], spent: Sequence[Sequence[Spend]] = ()) -> float:

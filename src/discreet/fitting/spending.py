@@ -145,6 +145,9 @@ def pay_and_publish(
     booking = paying.book_on(None)
     on_the_way = isinstance(model, ChoosingModel) and model.chooses_on_the_way(population)
     rehearsed = rehearse(model, population)
+    if on_the_way and _has_laplace(rehearsed) and booking.prefers_gaussian(run_id) and paying.hide_by_gaussian_noise():
+        _log.info("%s has paid for Gaussian noise before, so this fit has no other: that costs least", booking.account)
+        rehearsed = rehearse(model, population)
     plan = None if on_the_way else rehearsed
     if not any(spend.chooses for spend in rehearsed.spends):  # a choice that is one of the looks is paid for
         promised = tuned(model, population)
@@ -155,7 +158,7 @@ def pay_and_publish(
         _log.warning(sentence)
     where = None if place is None else str(place.folder)
     name, run = repr(model), Run(settings=settings_hash(model), run_id=run_id, folder=where)
-    if plan is None and any(spend.mechanism != "gaussian" for spend in rehearsed.spends):
+    if plan is None and _has_laplace(rehearsed):
         reservation = booking.reserve_stages(paying.ledger, rehearsed.spends[0], name, **run)
     elif plan is None:
         reservation = booking.reserve_limit(paying.ledger, name, **run)
@@ -167,7 +170,7 @@ def pay_and_publish(
     if plan is not None:
         follow(plan, population)
     file = None
-    if run_id is not None and plan is not None and hasattr(os, "pread"):  # not on every system: there it begins anew
+    if run_id is not None and hasattr(os, "pread"):  # not on every system: there it begins anew
         file = answers_of(place, reservation, run_id, model, population)
     try:
         release = fit_and_replay(model, population, progress, file)
@@ -191,10 +194,15 @@ def pay_and_publish(
     finally:
         if file is not None:
             file.close()
-    mark(reservation, _log.warning)
+    for line in (reservation, *booking.stages):
+        mark(line, _log.warning)
     if file is not None:
         file.remove()
     return release
+
+
+def _has_laplace(rehearsed: Ledger) -> bool:
+    return any(spend.mechanism != "gaussian" for spend in rehearsed.spends)
 
 
 def answers_of(place: Place, reservation: Reservation, run_id: str, model: Any, population: Population) -> AnswerFile:

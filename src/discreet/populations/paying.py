@@ -190,6 +190,14 @@ class Paying:
             self._check_nobody_counts_nothing(question)
         return calibrate_noise(question, share * self._share, self.ledger, self._noise, handling, seeded=seeded)
 
+    def hide_by_gaussian_noise(self) -> bool:
+        """Let every sum have Gaussian noise, before any is asked for; False where levels rest on another noise."""
+        require(not self.spends, "sums were answered before: choose their noise when the population is made")
+        if self.ledger.levels or self._noise == "laplace":
+            return False
+        self._noise = "gaussian"
+        return True
+
     def deviation(self, question: Question, share: float = 1.0) -> float:
         """Standard deviation of all noise together on each cell."""
         return self.calibrate(question, share).deviation

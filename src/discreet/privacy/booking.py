@@ -2,14 +2,16 @@
 
 a plan was reserved     one line holds it whole, and each sum must be the next one of the plan
 a limit was reserved    one line holds all of it: sums are chosen by the answers before them, within that limit
-stages were reserved    a line for the first sum, and one for each that is chosen by the answers before it
+stages were reserved    a line for the first sum, and one for each that is chosen by the answers before it; where the
+                        run has a name, each is found again when it is tried again
 otherwise               a line for each sum: it may have been chosen after all answers before it, of whoever pays here
 """
 
 import logging
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import takewhile
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from discreet.errors import OverspentError, require, require_type
@@ -58,7 +60,8 @@ class Booking:
         self._plan: tuple[Spend, ...] | None = None
         self._paid: tuple[Spend, ...] = ()
         self._limit: Spend | None = None
-        self._staged = False
+        self._stages: list[Reservation] | None = None
+        self._run = Run()
         self._lock = threading.Lock()
 
     @property
@@ -90,6 +93,15 @@ class Booking:
         self._limit = plan.spends[0]
         return line
 
+    def prefers_gaussian(self, run_id: str | None) -> bool:
+        """Whether Laplace noise costs several times more: the account has a limit, and paid for Gaussian noise before.
+
+        Before the run of that name, if it was booked: tried again, it goes the same way.
+        """
+        account = self.budget.account(self.account)
+        before = takewhile(lambda line: run_id is None or line.run_id != run_id, account.spendings)
+        return account.epsilon is not None and any(follows_gaussian(line.spends) for line in before)
+
     def reserve_stages(self, ledger: Ledger, first: Spend, purpose: str, **run: Unpack[Run]) -> Reservation:
         """Book the first look of a fit; each later one is chosen by the answers before it, and gets a line of its own.
 
@@ -97,12 +109,24 @@ class Booking:
         account's own filter counts them one by one. Refused at once where all that the ledger allows would be too much,
         so that a fit does not stop halfway.
         """
-        whole = Spend(what=first.what, mechanism="pure", norm="l1", sensitivity=ledger.epsilon, scale=1.0)
-        without_levels = Ledger(ledger.epsilon, ledger.delta, ledger.unit)  # an account pays for the most telling one
-        self.budget.account(self.account).total_with(_ledger_of(without_levels, whole), purpose)
+        account, name = self.budget.account(self.account), run.get("run_id")
+        if name is None or account.run(name) is None:
+            for whole in wholes(ledger):
+                account.total_with(whole, purpose)
         line = self.reserve(_ledger_of(ledger, first), purpose, **run)
-        self._staged = True
+        self._stages, self._run = [], Run(settings=run.get("settings", ""), run_id=name)
         return line
+
+    def _reserve_stage(self, ledger: Ledger, spend: Spend, number: int) -> None:
+        assert self._stages is not None
+        name = self._run["run_id"]
+        run = Run() if name is None else Run(settings=self._run["settings"], run_id=f"{name}, look {number}")
+        self._stages.append(self.budget.reserve(self.account, _ledger_of(ledger, spend), SUM_BY_SUM, **run))
+
+    @property
+    def stages(self) -> tuple[Reservation, ...]:
+        """The lines after the first, of looks that were chosen on the way."""
+        return tuple(self._stages or ())
 
     def pay(self, ledger: Ledger, spend: Spend) -> None:
         """Book one more sum, which ``ledger`` is about to be charged for; raises where that would overspend."""
@@ -117,8 +141,11 @@ class Booking:
             if self._limit is not None:
                 if not _within(self._limit, after):
                     raise OverspentError("the model looked at more than was booked; nothing was released")
-            elif self._plan is None or (self._staged and len(after) > len(self._plan)):
+            elif self._stages is not None and self._plan is not None and len(after) > len(self._plan):
                 ledger.copy().charge(spend)  # what the ledger itself refuses is not booked
+                self._reserve_stage(ledger, spend, len(after))
+            elif self._plan is None:
+                ledger.copy().charge(spend)
                 self.budget.reserve(self.account, _ledger_of(ledger, spend), SUM_BY_SUM)
             elif self._plan[: len(after)] != after:
                 raise OverspentError(
@@ -156,6 +183,26 @@ class Booking:
     def _remember(self) -> None:
         if (sketch := self._sketched()) is not None:
             self.budget.remember(self.account, sketch, self.place)
+
+
+def follows_gaussian(spends: Iterable[Spend]) -> bool:
+    """Whether what comes after these counts as after Gaussian noise."""
+    return any(spend.mechanism == "gaussian" for spend in spends)
+
+
+def wholes(ledger: Ledger) -> tuple[Ledger, ...]:
+    """Plans of which one costs an account as much as any looks that are chosen on the way, within what a ledger allows.
+
+    Laplace noise comes first and Gaussian noise last. An account that has paid for no Gaussian noise yet counts the
+    former as it is, so that looks of one kind cost it as much as any mixture; without a delta all are pure.
+
+    >>> [plan.spends[0].mechanism for plan in wholes(Ledger(1.0, 1e-6))]
+    ['pure', 'gaussian']
+    """
+    plain = Ledger(ledger.epsilon, ledger.delta, ledger.unit)  # of several levels an account pays for the most telling
+    what = "looks that are chosen by the answers before them"
+    pure = Spend(what=what, mechanism="pure", norm="l1", sensitivity=ledger.epsilon, scale=1.0)
+    return (_ledger_of(plain, pure), *([] if ledger.delta == 0 else [whole_limit(plain)]))
 
 
 def whole_limit(ledger: Ledger) -> Ledger:
