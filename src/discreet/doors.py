@@ -11,6 +11,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
@@ -20,6 +21,9 @@ Door = TypeVar("Door", bound=Callable[..., Any])
 
 MOST_ENTRIES = 1000
 """Up to so many entries of a list are looked at: longer ones are columns, which their functions check."""
+
+
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class Kind(NamedTuple):
@@ -57,11 +61,15 @@ def _checked(door: Door, *, own_first: bool) -> Door:
     signature = inspect.signature(door)
     own_first = own_first and not inspect.isgeneratorfunction(door)  # which would answer too late
     kinds: dict[str, Kind] = {}
+    in_order = [name for name, one in signature.parameters.items() if one.kind in _BY_POSITION]
 
     @wraps(door)
     def called(*given: Any, **named: Any) -> Any:
         if not kinds:
             kinds.update(_kinds(door, signature))
+        arguments = chain(zip(in_order, given, strict=False), named.items())
+        if all(name not in kinds or kinds[name].fits(value) for name, value in arguments):
+            return door(*given, **named)  # nearly always; to bind the arguments takes longer than to check them
         try:
             bound = signature.bind(*given, **named)
         except TypeError:

@@ -19,7 +19,7 @@ are damped means, Σ (r − mean) / (n + damping): the same form without the lin
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -246,14 +246,14 @@ def _likely_fits(
     popularity = (popularity - popularity @ counts / max(counts.sum(), 1e-9)) / 2
     line = np.concatenate([np.ones((len(counts), 1)), popularity[:, None], features], axis=1)
     prior = np.r_[CONSTANTS.level_spread, np.full(line.shape[1] - 1, CONSTANTS.slope_spread)] * width
-    fits = []
+    fits, deviances = [], []
     for residual_deviation in CONSTANTS.residual_deviations if damping != 0 else (0.0,):
         error_variance = (residual_deviation * width) ** 2 * weight * counts + deviation**2 + 1e-12
-        for spread in np.array(CONSTANTS.spreads) * width:
-            fit = _Line.of(line, counts, sums, spread, error_variance, prior)
-            unlikely = _prior_deviance(residual_deviation, spread / width, damping)
-            fits.append(replace(fit, deviance=fit.deviance + unlikely))
-    likely = np.exp(-0.5 * (np.array([fit.deviance for fit in fits]) - min(fit.deviance for fit in fits)))
+        lines = _Line.of_each(line, counts, sums, np.array(CONSTANTS.spreads) * width, error_variance, prior)
+        for fit, deviance in lines:
+            fits.append(fit)
+            deviances.append(deviance + _prior_deviance(residual_deviation, fit.spread / width, damping))
+    likely = np.exp(-0.5 * (np.array(deviances) - min(deviances)))
     likely /= likely.sum()
     kept = likely >= CONSTANTS.unlikely
     likely = np.where(kept, likely, 0.0) / likely[kept].sum()
@@ -278,18 +278,22 @@ class _Line:
     error_variance: Doubles
     gram: Doubles
     beta: Doubles
-    deviance: float
 
     @classmethod
-    def of(
-        cls, line: Doubles, counts: Doubles, sums: Doubles, spread: float, error_variance: Doubles, prior: Doubles
-    ) -> "_Line":
-        variance = counts**2 * spread**2 + error_variance
-        weights = counts / variance
-        gram, moment = (line.T * (weights * counts)) @ line + np.diag(1 / prior**2), line.T @ (weights * sums)
-        beta = np.asarray(np.linalg.solve(gram, moment), dtype=np.float64)
-        deviance = (sums**2 / variance).sum() - moment @ beta + np.log(variance).sum() + np.linalg.slogdet(gram)[1]
-        return cls(spread, error_variance, gram, beta, float(deviance))
+    def of_each(
+        cls, line: Doubles, counts: Doubles, sums: Doubles, spreads: Doubles, error_variance: Doubles, prior: Doubles
+    ) -> list[tuple["_Line", float]]:
+        """For one σ and each t, with its deviance."""
+        variances = counts**2 * spreads[:, None] ** 2 + error_variance
+        weights = counts / variances
+        penalty = np.diag(1 / prior**2)
+        grams = np.stack([(line.T * row) @ line + penalty for row in weights * counts])
+        moments = (weights * sums) @ line
+        betas = np.linalg.solve(grams, moments[:, :, None])[:, :, 0]
+        deviances = (sums**2 / variances + np.log(variances)).sum(axis=1) - (moments * betas).sum(axis=1)
+        deviances += np.linalg.slogdet(grams)[1]
+        found = zip(spreads, grams, betas, deviances, strict=True)
+        return [(cls(float(t), error_variance, gram, beta), float(one)) for t, gram, beta, one in found]
 
     def posterior(self, line: Doubles, counts: Doubles, sums: Doubles) -> tuple[Doubles, Doubles]:
         """Means and variances of the biases."""
