@@ -56,7 +56,7 @@ def test_the_guarantee_says_that_ledgers_compose(worlds):
     others, ours = worlds
     exact = dc.Almanac().fit(dc.NoPrivacy(others))
     private = dc.Almanac().fit(dc.TrustedServer(others, dc.Ledger(1.0, 1e-6, dc.User())))
-    for prior, words in ((exact, "says nothing to those"), (private, "the two ledgers compose")):
+    for prior, words in ((exact, "says nothing to those"), (private, "their ledgers compose")):
         ledger = dc.Ledger(0.5, 1e-6, dc.User())
         release = dc.Almanac().fit(dc.TrustedServer(with_prior(ours, prior), ledger))
         assert words in str(release.guarantee) and release.guarantee.proven.epsilon <= 0.5

@@ -67,6 +67,8 @@ def certificate(
     that paid and, if there is one, an audit.
     """
     from discreet.privacy.budget import Budget
+    from discreet.releases.choices import choices_of
+    from discreet.releases.priors import AS_PRIORS
     from discreet.releases.promises import of_level
     from discreet.releases.release import Release
     from discreet.releases.storage import read_card, signer_of
@@ -88,6 +90,7 @@ def certificate(
             return
     if json:
         shown = {name: card[name] for name in ("model", "settings", "ledger", "sources", "arrays_sha256")}
+        shown["choices"] = list(choices_of(loaded))
         shown |= {"guarantee": guarantee.to_json()}
         document(shown | {"remark": loaded.remark or None, "signed_by": None if signer is None else str(signer)})
         return
@@ -99,6 +102,7 @@ def certificate(
     facts(
         [
             ("model", card["model"]),
+            *((("chosen" if place == 0 else ""), said) for place, said in enumerate(choices_of(loaded))),
             ("proven", "nothing" if guarantee.proven is None else str(guarantee.proven)),
             *((f"  level {level.name}", of_level(level)) for level in guarantee.levels),
             *([("claimed", str(guarantee.claimed))] if guarantee.claimed else []),
@@ -120,7 +124,10 @@ def certificate(
                 f"  {spend.what}: {spend.mechanism} noise of scale {spend.scale:.5g} "
                 f"on a sensitivity of {spend.sensitivity:.5g} in {spend.norm}{sampled}{times}"
             )
-        say("Which arrays are computed from which looks:")
+        beside = (
+            ", beside what is known from priors" if any(note.startswith(AS_PRIORS) for note in guarantee.notes) else ""
+        )
+        say(f"Which arrays are computed from which looks{beside}:")
         made: dict[str, list[str]] = {}
         for name in loaded.arrays:
             made.setdefault("; ".join(loaded.sources.get(name, ())) or "not said", []).append(name)

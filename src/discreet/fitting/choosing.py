@@ -8,6 +8,8 @@ many items there are, on what terms, and whether the items have public features.
 
     reach  =  users · epsilon                  with one server that adds noise once
               √users · epsilon                 where every device adds its own: of noise √users times as much is left
+
+The number of users may be announced ten times too small: reach is that of ten times as many.
 """
 
 import math
@@ -39,6 +41,10 @@ class _Constants:
     """With the unit rating."""
     user: float = 100.0
     """With the unit user."""
+    more_users: float = 10.0
+    """There may be so many times more users than were announced. Nothing is published only where even then nothing
+    could be seen: what a publication of noise costs, up to .02 RMSE and .03 NDCG@100, is less than what would be missed
+    (MovieLens 100K and latest-small, MovieTweetings and synthetic ratings, splits with the seeds 1171 and 1172)."""
 
 
 LEAST_REACH = _Constants()
@@ -66,7 +72,7 @@ def choose(users: int, items: int, terms: Terms, features: bool, purpose: Purpos
     >>> model, reason = choose(943, 1682, dc.Terms(epsilon=1.0, unit="user"), features=True)
     >>> type(model).__name__, model.audience
     ('Almanac', 943)
-    >>> type(choose(50, 1682, dc.Terms(epsilon=1.0, unit="user"), features=True)[0]).__name__
+    >>> type(choose(9, 1682, dc.Terms(epsilon=1.0, unit="user"), features=True)[0]).__name__
     'OwnTaste'
     >>> type(choose(943, 1682, dc.Terms(), features=True)[0]).__name__
     'Almanac'
@@ -81,7 +87,8 @@ def choose(users: int, items: int, terms: Terms, features: bool, purpose: Purpos
             "measured for either"
         )
     asked = f"epsilon {terms.epsilon:g} for every {terms.unit_name} and about {users:,} users"
-    reach = terms.epsilon * (math.sqrt(users) if terms.trusted == "devices" else users)
+    likely = users * LEAST_REACH.more_users
+    reach = terms.epsilon * (math.sqrt(likely) if terms.trusted == "devices" else likely)
     hidden = reach < (LEAST_REACH.user if terms.unit_name == "user" else LEAST_REACH.rating)
     if hidden and features:
         return OwnTaste(), (

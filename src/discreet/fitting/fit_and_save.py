@@ -29,7 +29,7 @@ from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases.contract import check_settings
-from discreet.releases.priors import with_prior
+from discreet.releases.priors import unproven_priors, with_prior
 from discreet.releases.release import Release
 from discreet.releases.storage import save
 from discreet.releases.tuning import DEFAULT_KIND, settings_hash
@@ -165,6 +165,12 @@ def fit_and_save(
         started = time.perf_counter()
         account = paying_account(budget, data, account, ratings, warn)
         if prior is not None:
+            of_these = prior.catalogue.fingerprint == ratings.catalogue.fingerprint and budget.account(account).exact
+            require(
+                not (has_privacy and of_these and unproven_priors(prior)),
+                f"the prior promises nothing, is about these very items, and {account} has paid for a release without "
+                "privacy: what was learned from it could not be promised; take another prior; nothing was spent",
+            )
             ratings = with_prior(ratings, prior)
         reason = ""
         if model is None:

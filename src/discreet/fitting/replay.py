@@ -25,7 +25,13 @@ from discreet.kernels.memoizing import memoizing
 from discreet.populations.answer_file import AnswerFile
 from discreet.populations.population import Population
 from discreet.populations.replayed import Recorded, Replayed
-from discreet.releases.releasable import CHECKED, NOT_REPEATABLE, TOO_LARGE, with_note_on_replay
+from discreet.releases.releasable import (
+    CHECKED,
+    CHECKED_WITH_PRIOR,
+    NOT_REPEATABLE,
+    TOO_LARGE,
+    with_note_on_replay,
+)
 from discreet.releases.release import Release
 from discreet.types import Progress, no_progress
 
@@ -63,7 +69,7 @@ def found_by_replay(model: Any, recorded: Recorded, release: Release) -> str:
         return TOO_LARGE
     first = _fitted_again(model, recorded)
     if first is not None and same_release(first, release):
-        return CHECKED
+        return CHECKED if recorded.catalogue.prior is None else CHECKED_WITH_PRIOR
     second = None if first is None else _fitted_again(model, recorded)
     if first is not None and second is not None and not same_release(first, second):
         return NOT_REPEATABLE

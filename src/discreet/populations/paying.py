@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from discreet.privacy.fingerprint import Sketch
 
 NOT_BOOKED = "No account was charged, so what else was spent on these ratings is not counted."
-BOOKED = "An account was charged before anything was computed."
+BOOKED = "An account pays for every look before it is computed."
 OWN_CHOICES = "These are the items of {name}, on which Discreet's own defaults were chosen, and that was not paid for."
 UNDECLARED = (
     "nobody declared the list of items public, and a list that was read off the ratings says what was rated; "

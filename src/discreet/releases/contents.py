@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from discreet.types import AnyArray
 
+NOTHING = "none above the noise"
+
 
 def patterns_in(array: AnyArray) -> tuple[int, int]:
     """How many factors were found, and for how many items: columns and rows that are not all zeros.
@@ -22,13 +24,15 @@ def described(arrays: Mapping[str, AnyArray]) -> dict[str, str]:
     >>> described({"item_factors": np.zeros((3, 2), np.float32), "counts": np.ones(3, np.float32)})
     {'item_factors': 'none above the noise', 'counts': '3 float32'}
     """
-    return {name: _words(name, array) for name, array in arrays.items()}
+    weightless = "neighbour_weights" in arrays and not arrays["neighbour_weights"].any()
+    none = dict.fromkeys(("neighbours", "neighbour_weights"), NOTHING) if weightless else {}
+    return {name: none.get(name) or _words(name, array) for name, array in arrays.items()}
 
 
 def _words(name: str, array: AnyArray) -> str:
     if name.endswith("factors") and array.ndim == 2 and array.dtype.kind == "f":
         patterns, items = patterns_in(array)
         if patterns == 0:
-            return "none above the noise"
+            return NOTHING
         return f"{patterns:,} factor{'' if patterns == 1 else 's'} of {items:,} item{'' if items == 1 else 's'}"
     return f"{' by '.join(map(str, array.shape))} {array.dtype}"

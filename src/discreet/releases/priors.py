@@ -16,9 +16,14 @@ from discreet.data.parts import RatingsInParts
 from discreet.data.prior import ItemPrior
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_type
+from discreet.privacy.guarantee import Guarantee
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Indices
 
+AS_PRIORS = "Other releases were used as a prior: "
+ALONE = ". What is promised here is about this fit alone"
+UNPROVEN = "without a proven guarantee"
+_SEVERAL = re.compile(r"(.*) \((\d+) times\)")
 _OTHER = re.compile(r"[\W_]+")
 
 
@@ -101,18 +106,40 @@ def prior_of(release: Release, catalogue: Catalogue) -> ItemPrior:
 
 
 def sentence_about(release: Release) -> str:
-    """What the guarantee of a fit has to say about its prior."""
-    kind, guarantee = type(release.model).__name__, release.guarantee
-    if guarantee.proven is None:
-        return (
-            f"Another release ({kind}, without a proven guarantee) was used as a prior: what is promised here is about "
-            "this fit alone, and says nothing to those whose ratings went into that release."
-        )
+    """What the guarantee of a fit has to say about its prior, and about the priors of that.
+
+    >>> from discreet.privacy.guarantee import Guarantee
+    >>> sorted(_listed(Guarantee("", notes=(f"{AS_PRIORS}A; B (3 times){ALONE}; more.",))).items())
+    [('A', 1), ('B', 3)]
+    """
+    guarantee = release.guarantee
+    promised = UNPROVEN if guarantee.proven is None else f"{guarantee.proven}, for {guarantee.unit}"
+    all_of_them = Counter([f"{type(release.model).__name__}, {promised}"])
+    all_of_them.update(_listed(guarantee))
+    listed = "; ".join(name if often == 1 else f"{name} ({often} times)" for name, often in all_of_them.items())
+    if any(name.endswith(UNPROVEN) for name in all_of_them):
+        return f"{AS_PRIORS}{listed}{ALONE}, and says nothing to those whose ratings went into what has no guarantee."
     return (
-        f"Another release ({kind}, {guarantee.proven}, for {guarantee.unit}) was used as a prior: what is promised "
-        "here is about this fit alone. Whoever's ratings went into both has spent both: the two ledgers compose, as "
-        "they do in a budget that books both on one account."
+        f"{AS_PRIORS}{listed}{ALONE}. Whoever's ratings went into several has spent them all: their ledgers compose, "
+        "as they do in a budget that books them on one account."
     )
+
+
+def unproven_priors(release: Release) -> bool:
+    """Whether a release promises nothing, or one that went into it did not."""
+    behind = any(name.endswith(UNPROVEN) for name in _listed(release.guarantee))
+    return release.guarantee.proven is None or behind
+
+
+def _listed(guarantee: Guarantee) -> Counter[str]:
+    """The releases that a guarantee names as priors, and how often."""
+    found: Counter[str] = Counter()
+    for note in guarantee.notes:
+        if note.startswith(AS_PRIORS):
+            for name in note.removeprefix(AS_PRIORS).split(ALONE)[0].split("; "):
+                several = _SEVERAL.fullmatch(name)
+                found[several[1] if several else name] += int(several[2]) if several else 1
+    return found
 
 
 def matches(catalogue: Catalogue, other: Catalogue) -> tuple[Indices, Indices]:

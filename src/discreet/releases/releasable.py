@@ -17,10 +17,11 @@ SHORT = 64
 """Axes up to this length, and up to a whole-number setting, may be factors or values of a scale: they are let pass."""
 
 CHECKED = "A replay of the noisy answers gave the same release, so nothing else went into it."
+CHECKED_WITH_PRIOR = "A replay of the noisy answers gave the same release, so nothing but its prior went into it too."
 UNCHECKED = "No replay has checked that it was computed from the noisy answers alone."
 TOO_LARGE = f"{UNCHECKED[:-1]}: they take too much memory to repeat."
 NOT_REPEATABLE = f"{UNCHECKED[:-1]}: the model computes something else from them each time."
-_ABOUT_REPLAY = (CHECKED, UNCHECKED[:-1])
+_ABOUT_REPLAY = (CHECKED, CHECKED_WITH_PRIOR, UNCHECKED[:-1])
 _OLDER = "That it was made of the answers to these looks alone"  # how these began in releases of before
 
 

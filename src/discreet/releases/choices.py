@@ -1,0 +1,65 @@
+"""What a model that decides by noisy answers chose to ask for, and why, read off its ledger and its arrays."""
+
+import math
+from typing import TYPE_CHECKING
+
+from discreet.releases.contents import patterns_in
+
+if TYPE_CHECKING:
+    from discreet.privacy.spend import Spend
+    from discreet.releases.release import Release
+
+PURPOSES = {"both": "ratings and rankings", "ratings": "ratings", "ranking": "rankings"}
+FIRST = ("how many users rated how much", "how many pairs users rate")
+"""Looks that only who decides on the way asks for."""
+PAIRS = ("how often pairs of items were rated together", "products of pairs of items, and their weights")
+SWEEPS = "what users' own factors say about each item"
+
+
+def choices_of(release: "Release") -> tuple[str, ...]:
+    """A sentence each; none for models that are for one thing, and ask for it.
+
+    >>> import discreet as dc
+    >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
+    >>> choices_of(dc.Almanac().fit(dc.TrustedServer(ratings, dc.Ledger(0.1, 1e-6, dc.User()))))[1]
+    'Pairs of items were not asked for: as far as a first look tells, noise would hide them.'
+    """
+    purpose, asked = getattr(release.model, "purpose", None), {spend.what for spend in release.spends}
+    if purpose not in PURPOSES:
+        return ()
+    known_for = f"It is for {PURPOSES[purpose]}."
+    if not release.spends:
+        return (known_for,)
+    if asked.isdisjoint(FIRST):
+        return (f"{known_for} What it asked for was decided by public facts alone, whatever it is for.",)
+    factors = [patterns_in(release.arrays[name])[1] for name in ("item_factors", "taste_factors")]
+    found, share = max(factors), _share(release, PAIRS)
+    if asked.isdisjoint(PAIRS):
+        of_pairs = "Pairs of items were not asked for: as far as a first look tells, noise would hide them."
+    elif found == 0:
+        of_pairs = f"Pairs of items were tried with {share} of the budget, and none stood out of the noise."
+    else:
+        of_pairs = (
+            f"Pairs of items stand out of the noise, and got {share} of the budget: {found:,} items have factors."
+        )
+    refined = sum(spend.times for spend in release.spends if spend.what == SWEEPS)
+    if refined == 0:
+        return known_for, of_pairs
+    sweeps = f"{refined} sweep{'' if refined == 1 else 's'} over users' own factors"
+    return known_for, of_pairs, f"Ratings were refined by {sweeps}, with {_share(release, (SWEEPS,))} of the budget."
+
+
+def _share(release: "Release", looks: tuple[str, ...]) -> str:
+    """Of epsilon, as far as looks are pure; what these leave is divided by μ²."""
+    pure = [spend for spend in release.spends if spend.mechanism != "gaussian"]
+    others = [spend for spend in release.spends if spend.mechanism == "gaussian"]
+    limit = math.inf if release.guarantee.proven is None else release.guarantee.proven.epsilon
+    whole = math.fsum(_squared_mu(spend) for spend in others) or 1.0
+    left = max(0.0, 1 - math.fsum(spend.pure_epsilon for spend in pure) / limit)
+    share = math.fsum(spend.pure_epsilon / limit for spend in pure if spend.what in looks)
+    share += left * math.fsum(_squared_mu(spend) for spend in others if spend.what in looks) / whole
+    return f"{share:.0%}"
+
+
+def _squared_mu(spend: "Spend") -> float:
+    return spend.times * spend.noise_multiplier**-2
