@@ -53,7 +53,7 @@ from discreet.models.denoise.level import about_level, levelled
 from discreet.models.denoise.pair_factors import PairFactors, as_wide_as_needed, padded, rating_factors
 from discreet.models.denoise.prior import informed
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
-from discreet.models.denoise.private_als import ALSQueries, Averages, refined
+from discreet.models.denoise.private_als import ALSQueries, refined
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.denoise.seen_pairs import SeenPairs
 from discreet.models.home import item_arrays, methods
@@ -97,20 +97,22 @@ class Almanac:
     ----------
     audience
         About how many users take part, as far as this is publicly known; an order of magnitude is enough. It matters
-        only where everything is decided beforehand: without a purpose or a delta.
+        only where everything is decided beforehand: without a purpose or a delta, or with ``items`` or ``pair_share``.
     factors, taste_factors
         The largest number of factors of ratings, and of who rates what; with few data or much noise there are fewer.
         A release has 64 columns for the latter, or this number if it is smaller; where more were found, 128 or 256.
     items
-        Among how many items pairs are asked for, the most rated. None for the public rule.
+        Among how many items pairs are asked for, the most rated. None to go by what is seen or, where everything is
+        decided beforehand, by the public rule.
     features
         Whether genres and years of the catalogue are used.
     pair_share
         How much of the budget pairs get, 0 for item sums alone: the best for ratings where there are few users. None
-        for the public rule.
+        as for ``items``.
     purpose
-        What the release is for: ``"ratings"``, ``"ranking"`` or ``"both"``. With a delta it looks first, and then
-        spends the budget where that pays. None to decide everything beforehand, by public facts.
+        What the release is for: ``"ratings"``, ``"ranking"`` or ``"both"``. With a delta, and without ``items`` and
+        ``pair_share``, it looks first, and then spends the budget where that pays. None to decide everything
+        beforehand, by public facts.
 
     Examples
     --------
@@ -216,7 +218,7 @@ class Almanac:
             counts[rows] = found.counts / sums.typical_weight
         progress(3, 3, "pairs of items")
         averages = replace(averages, base=base, unknown=unknown, counts=counts)
-        arrays = self._averages(averages) | found.arrays(size, rows, self.factors, self.taste_factors)
+        arrays = averages.arrays | found.arrays(size, rows, self.factors, self.taste_factors)
         arrays["popularity_floor"] = np.array([looks.floor], dtype=np.float32)
         if looks.sweeps is not None:
             arrays["item_factors"] = padded(size, np.arange(size, dtype=np.int32), factors, self.factors)
@@ -254,7 +256,7 @@ class Almanac:
             rows = seen.listed(looks.items or looks.rated)
             found = self._seen_in_pairs(*ask(population, rows, base), population, known[rows], seen.deviation)
             averages.counts[rows] = found.counts
-        arrays = self._averages(averages) | scales | found.arrays(size, rows, self.factors, self.taste_factors)
+        arrays = averages.arrays | scales | found.arrays(size, rows, self.factors, self.taste_factors)
         arrays["popularity_floor"] = np.array([looks.floor], dtype=np.float32)
         if looks.items and looks.rated:
             rows = seen.listed(looks.rated)
@@ -278,15 +280,6 @@ class Almanac:
         return PairFactors.of(
             pairs, answer, deviation, counts, count_noise, most=self.factors, most_tastes=self.taste_factors
         )
-
-    def _averages(self, known: Averages) -> dict[str, AnyArray]:
-        mean = float(known.base @ known.counts / max(known.counts.sum(), 1e-9))
-        return {
-            "mean": np.array([mean], dtype=np.float32),
-            "item_bias": (known.base - mean).astype(np.float32),
-            "unknown": known.unknown.astype(np.float32),
-            "counts": known.counts.astype(np.float32),
-        }
 
     def _fit_by_public_facts(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
         """Ask for item sums and, unless noise would hide them, for sums over pairs of items; and denoise both."""

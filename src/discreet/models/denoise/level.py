@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.models.denoise.private_als import Averages
+from discreet.models.denoise.averages import Averages
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.models.sums.rating_level import COUNTED, RatingLevel

@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 
 from discreet.data.prior import ItemPrior
+from discreet.models.denoise.averages import Averages
 from discreet.models.denoise.item_biases import NoisyCounts, UnknownLine, posterior_biases, posterior_counts
-from discreet.models.denoise.private_als import Averages
 from discreet.models.home.user_regression import CONSTANTS as AT_HOME
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.populations.population import Population

@@ -22,7 +22,8 @@ pays. With n_i the denoised counts of items:
                       more (:mod:`~discreet.models.denoise.private_als`). Where users rate more than 100 items on
                       average, or 50 with factors, less is enough: own fits leave less. Sweeps start from public
                       features or, where there are none and S is at least 30 over what sweeps get, from products of
-                      pairs (:mod:`~discreet.models.denoise.initial_factors`)
+                      pairs (:mod:`~discreet.models.denoise.initial_factors`): then from all factors that stand out
+                      there, though they be more than were planned, as what was paid for is not thrown away
     fixed effects     where there are no factors: what users' own fits have in common
                       (:mod:`~discreet.models.sums.fixed_effects`)
     pairs             for rankings, co-occurrence among the K most rated items: those for which q (T − 3)^0.4 is
@@ -115,7 +116,8 @@ class _Constants:
     """From there on."""
     ratings_of_a_factor: float = 8.0
     """A user must have so many ratings for each factor, on average. Chosen on splits with the seeds 1151 to 1154 of
-    data with 7 to 50 of each user: with one for every 3, the default lost up to .008 RMSE where users have 7."""
+    data with 7 to 50 of each user: with one for every 3, the default lost up to .008 RMSE where users have 7. Sweeps
+    that start from products have all factors that these show, however few ratings users have."""
     biases_at_last: float = 0.12
     """For item biases alone, after sweeps with factors; .1 to .2 did the same."""
     again_beside_sweeps: float = 0.15
@@ -201,7 +203,7 @@ class Sweeps:
     """How what is left of the budget is spent on sweeps; ``relative_weight`` is that of counts, None for the usual.
 
     Of ``share``, ``last`` goes to item biases after the sweeps, and ``start`` before them to products of pairs of as
-    many ``items``.
+    many ``items``, which may show more than ``factors``: sweeps then have as many as they show.
     """
 
     factors: int
