@@ -230,6 +230,7 @@ class Almanac:
     def _fit_by_ratings(self, population: Population, purpose: Purpose, progress: Progress) -> dict[str, AnyArray]:
         """The same where single ratings are hidden (:mod:`~discreet.models.sums.rating_plan`)."""
         size, features = len(population.catalogue), self._features(population.catalogue)
+        item_sums_plan.check(population, purpose)
         trace = float(population.sum(trace_of_users(), rating_plan.CONSTANTS.trace_share)[0])
         first = rating_plan.first_looks(purpose, trace, population)
         sums = about_level(item_sums_plan.item_sums(population, purpose, trace), population, first.level / 2)
