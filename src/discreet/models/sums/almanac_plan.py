@@ -43,6 +43,7 @@ beforehand (:mod:`~discreet.privacy.composition`).
 """
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -254,20 +255,23 @@ def next_looks(
     features: int = 0,
     before: float = math.inf,
     tried: float = 0.0,
+    without: Collection[str] = (),
 ) -> NextLooks:
     """What to ask for next, where items have so many public features.
 
     ``before`` is the deviation of the noise on a count in the looks of nights before, if there were any. With
-    ``tried``, what went to pairs in which nothing stood out, there are no more pairs.
+    ``tried``, what went to pairs in which nothing stood out, there are no more pairs. ``without`` rules out ``pairs``,
+    or ``sweeps`` as well, for which there is no room (:mod:`~discreet.models.sums.room`).
     """
     left = 1 - CONSTANTS.census_share - CONSTANTS.first_share - tried
     left -= 0.0 if purpose == "ranking" else CONSTANTS.scales_share
-    if purpose != "ranking" and (items := items_for_products(census, counts, population, left)):
+    no_pairs = tried > 0 or "pairs" in without
+    if purpose != "ranking" and not no_pairs and (items := items_for_products(census, counts, population, left)):
         return NextLooks(0.0, None, left, items, products=True)
     clearness = clearness_of(counts, population)
     for_both = CONSTANTS.pair_share_of_many if clearness >= CONSTANTS.clear_for_many else CONSTANTS.pair_share
     for_pairs, listed = for_both if purpose == "both" else left, CountedPairs()
-    if clearness >= CONSTANTS.clear and not tried:
+    if clearness >= CONSTANTS.clear and not no_pairs:
         listed = counted_pairs(census, counts, population, for_pairs, features > 0)
     items = 0 if purpose == "ratings" else listed.items
     sums_again = sums_beside_counts(purpose, math.hypot(clearness, typical(counts) / before), features > 0)
@@ -278,7 +282,8 @@ def next_looks(
     factors = factors_for(clearness, census)
     effects = 0.0 if factors else fixed_effects.share_for(census, population, features)
     left -= pairs + effects
-    if clearness < least_clear(CONSTANTS.clear_for_sweeps, CONSTANTS.many_ratings_for_sweeps, census):
+    least = least_clear(CONSTANTS.clear_for_sweeps, CONSTANTS.many_ratings_for_sweeps, census)
+    if clearness < least or "sweeps" in without:
         return NextLooks(left, None, 0.0, 0, sums_again, effects=effects)
     if factors:
         sweeps = Sweeps(factors, sweeps_with(factors, purpose, census), left, last=CONSTANTS.biases_at_last)
