@@ -16,7 +16,9 @@ import numpy as np
 import discreet as dc
 
 SEARCHES = {
-    "after the noise": {f"almanac, {count} factors": dc.Almanac(factors=count) for count in (2, 5, 10, 20, 40)},
+    "after the noise": {  # by public facts: one that decides on the way what to ask next shares no answers
+        f"almanac, {count} factors": dc.Almanac(factors=count, purpose=None) for count in (2, 5, 10, 20, 40)
+    },
     "different questions": {"bias": dc.Bias(), "als": dc.ALS(), "almanac": dc.Almanac()},
 }
 

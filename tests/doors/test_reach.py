@@ -285,10 +285,13 @@ def test_a_score_that_is_no_number_is_no_error(door):
     ("model", "unit", "most"),
     [
         pytest.param(dc.Bias(), dc.Rating(), int(2**23 / 1.5), id="bias, rating"),
-        pytest.param(dc.Bias(), dc.User(), int(2**23 / 1.5), id="bias, user"),
+        pytest.param(dc.Bias(), dc.User(), 2**23, id="bias, user"),
         pytest.param(dc.Popularity(), dc.User(), 2**23, id="popularity"),
-        pytest.param(dc.Almanac(pair_share=0.0), dc.User(), int(2**23 / 1.5), id="almanac"),
-        pytest.param(dc.ALS(), dc.User(), int(2**23 / 1.5), id="als"),
+        pytest.param(dc.Almanac(pair_share=0.0), dc.User(), 2**23, id="almanac"),
+        pytest.param(dc.ALS(), dc.User(), 2**23, id="als"),
+        pytest.param(dc.Almanac(), dc.User(), 2**23, id="almanac, by what is seen"),
+        pytest.param(dc.Almanac(), dc.Rating(), 2**22, id="almanac, rating"),
+        pytest.param(dc.Almanac(purpose="ratings"), dc.Rating(), int(2**23 / 1.5), id="almanac for ratings, rating"),
     ],
 )
 def test_more_users_than_are_summed_exactly_are_refused(door, model, unit, most, tmp_path, monkeypatch):

@@ -14,15 +14,16 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.fitting.fit_on import fit_on
 from discreet.models.denoise import item_biases
+from discreet.models.denoise.averages import Averages
 from discreet.models.denoise.item_biases import CONSTANTS, UnknownLine, denoised, posterior_biases, posterior_counts
-from discreet.models.denoise.level import RatingLevel, levelled
-from discreet.models.denoise.private_als import Averages
+from discreet.models.denoise.level import levelled
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums import item_sums_plan
 from discreet.models.sums.almanac_queries import CONSTANTS as QUERIES
 from discreet.models.sums.almanac_queries import AlmanacQueries, queries_for
 from discreet.models.sums.item_statistics import ItemStatistics
+from discreet.models.sums.rating_level import RatingLevel
 from discreet.populations.held import held_by
 from discreet.populations.rehearsal import rehearse
 from discreet.populations.replayed import Recorded

@@ -11,7 +11,7 @@ from discreet.models.denoise import co_occurrence
 from discreet.models.denoise.co_occurrence import taste_factors
 from discreet.models.denoise.spectral import signal_of, spectral_threshold
 from discreet.models.home import item_scales
-from discreet.models.home.conditional_logit import CONSTANTS, ConditionalLogit, InteractionModel, logit_scores
+from discreet.models.home.conditional_logit import CONSTANTS, ConditionalLogit, InteractionModel
 from discreet.types import AnyArray
 
 NOTHING = np.zeros((60, 0), dtype=np.float32)
@@ -173,14 +173,14 @@ def test_whoever_rated_nothing_is_shown_what_is_popular(patterns: int) -> None:
     somebody = dc.Ratings.of_history(ratings.history_at(0))
     nobody = somebody.select(np.zeros(len(somebody), dtype=np.bool_))
     features = np.random.default_rng(1).normal(size=(60, 3)).astype(np.float32)
-    scores = logit_scores(InteractionModel.of(counts, factors), counts, features, nobody)
+    scores = ConditionalLogit.of(InteractionModel.of(counts, factors), counts, features).scores(nobody)
     np.testing.assert_array_equal(np.argsort(-scores[0], kind="stable"), np.argsort(-counts, kind="stable"))
 
 
 def test_without_any_counts_every_item_is_as_likely() -> None:
     popular = InteractionModel.of(np.zeros(60, dtype=np.float32), NOTHING)
     np.testing.assert_allclose(popular.share, 1 / 60, rtol=1e-6)
-    scores = logit_scores(popular, np.zeros(60, dtype=np.float32), NOTHING, some_ratings())
+    scores = ConditionalLogit.of(popular, np.zeros(60, dtype=np.float32), NOTHING).scores(some_ratings())
     assert np.isfinite(scores).all()
     assert np.ptp(scores, axis=1).max() < 1e-5
 
@@ -190,7 +190,8 @@ def test_units_of_counts_do_not_matter() -> None:
     counts = np.bincount(ratings.item_index, minlength=60).astype(np.float32)
     factors = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32) * np.float32(0.05)
     liked = (counts / 60).astype(np.float32)
-    scores = [logit_scores(InteractionModel.of(unit * counts, factors), liked, NOTHING, ratings) for unit in (1, 50)]
+    models = [InteractionModel.of(unit * counts, factors) for unit in (1, 50)]
+    scores = [ConditionalLogit.of(model, liked, NOTHING).scores(ratings) for model in models]
     np.testing.assert_allclose(scores[0], scores[1], atol=1e-3)
 
 
@@ -200,9 +201,9 @@ def test_no_user_needs_more_memory_than_a_few_rows_of_items() -> None:
     features = np.random.default_rng(1).normal(size=(2000, 30)).astype(np.float32)
     factors = np.random.default_rng(2).normal(size=(2000, 20)).astype(np.float32)
     popular = InteractionModel.of(counts, factors)
-    logit_scores(popular, counts, features, ratings)  # what is compiled is not counted
+    ConditionalLogit.of(popular, counts, features).scores(ratings)  # what is compiled is not counted
     tracemalloc.start()
-    logit_scores(popular, counts, features, ratings)
+    ConditionalLogit.of(popular, counts, features).scores(ratings)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6 * 100 * 2000 * 4

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.errors import InputError
 from discreet.kernels import compiling
-from discreet.models.home import neighbourhood
+from discreet.models.sums import compared_items
 from discreet.populations.population import NoPrivacy
 
 RATINGS = dc.synthetic(users=40, items=30, ratings=420, seed=4)
@@ -162,8 +162,8 @@ def test_a_prediction_depends_on_the_release_and_the_own_history_alone(name, use
 @every_model
 def test_blocks_do_not_change_the_release(name, monkeypatch):
     seen = []
-    monkeypatch.setattr(neighbourhood, "BLOCK_CELLS", 1)
-    monkeypatch.setattr(neighbourhood, "LEAST_ROWS", 7)
+    monkeypatch.setattr(compared_items, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(compared_items, "LEAST_ROWS", 7)
     small = MODELS[name].fit(NoPrivacy(RATINGS), lambda done, total, what: seen.append((done, total)))
     assert seen == [(7, 30), (14, 30), (21, 30), (28, 30), (30, 30)]
     for key, array in released(name).arrays.items():
@@ -209,13 +209,13 @@ def test_negative_presence_is_refused():
 
 def test_nothing_hides_a_sum_without_a_bound():
     """The products have no proven bound yet: whoever adds noise must refuse them."""
-    compared = neighbourhood.Compared(np.zeros(30), "none", 0.0)
-    assert neighbourhood.pair_sums(30, 0, 3, compared, 1).bounds == ()
+    compared = compared_items.Compared(np.zeros(30), "none", 0.0)
+    assert compared_items.pair_sums(30, 0, 3, compared, 1).bounds == ()
 
 
 def test_sums_are_additive_over_users():
-    compared = neighbourhood.Compared(np.full(30, 3.0), "user", 2.0, 1.0)
-    for asked in (neighbourhood.squares(30, compared), neighbourhood.pair_sums(30, 4, 5, compared, 6)):
+    compared = compared_items.Compared(np.full(30, 3.0), "user", 2.0, 1.0)
+    for asked in (compared_items.squares(30, compared), compared_items.pair_sums(30, 4, 5, compared, 6)):
         halves = [RATINGS.select_users(np.arange(17)), RATINGS.select_users(np.arange(17, 40))]
         np.testing.assert_allclose(sum(asked.total(half) for half in halves), asked.total(RATINGS), atol=1e-5)
 

@@ -9,7 +9,7 @@ import discreet as dc
 from discreet.data.prior import ItemPrior
 from discreet.evaluation.measuring import measure
 from discreet.models.denoise.prior import counts_with
-from discreet.models.denoise.seen_items import SeenItems
+from discreet.models.denoise.seen_items import GAUSSIAN, LAPLACE, SeenItems
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.releases.priors import matches, prior_of, with_prior
 
@@ -100,6 +100,40 @@ def test_nights_that_weigh_sums_differently_are_averaged_and_new_items_have_the_
         assert other.with_nights_before(prior) is other
 
 
+@pytest.mark.parametrize(("kurtosis", "scaling"), [(GAUSSIAN, "user, l2"), (LAPLACE, "rating")])
+@pytest.mark.parametrize("nights", [1, 9])
+def test_nights_of_the_same_people_are_taken_for_others_in_less_than_1_of_500(kurtosis, scaling, nights):
+    """240 cells: 1 night in 2,000 with Laplace noise, fewer with Gaussian noise. So more than 6 of 2,000 come by chance
+    in 1 of 4,000 runs, and it is seeded. A limit that took Laplace noise for Gaussian came to 1 night in 100 to 300."""
+    asked = ItemStatistics(np.full(120, 3.0, dtype=np.float32), dc.Scale(1, 5), scaling)
+    rng = np.random.default_rng(4)
+
+    def drawn():
+        return rng.normal(size=(2, 120)) if kurtosis == GAUSSIAN else rng.laplace(0, np.sqrt(0.5), size=(2, 120))
+
+    others = 0
+    for _ in range(2000):
+        before = look(asked, np.mean([drawn() for _ in range(nights)], axis=0), nights**-0.5)
+        tonight = replace(look(asked, drawn(), 1.0), kurtosis=kurtosis)
+        others += np.isinf(tonight.with_nights_before(prior_of_look(before)).before)
+    assert others <= 6
+
+
+def test_a_look_knows_which_noise_it_has(worlds):
+    """Whatever noise was asked for: without a delta there is none but Laplace's."""
+    _, ours = worlds
+    for unit, delta, noise, kurtosis in (
+        (dc.User(), 1e-6, "gaussian", GAUSSIAN),
+        (dc.Rating(), 1e-6, "gaussian", GAUSSIAN),
+        (dc.Rating(), 1e-6, None, LAPLACE),
+        (dc.Rating(), 0.0, "gaussian", LAPLACE),
+    ):
+        asked = ItemStatistics.of(ours.catalogue, "user, l2" if unit.name == "user" else "rating")
+        assert (
+            SeenItems.ask(asked, dc.TrustedServer(ours, dc.Ledger(1.0, delta, unit)), 0.5, noise).kurtosis == kurtosis
+        )
+
+
 def test_sums_of_many_nights_weigh_as_in_one_large_night(worlds):
     """A small night sees little but popularity; together with the nights before it sees more, and asks more of sums."""
     _, ours = worlds
@@ -116,6 +150,12 @@ def look(asked, answer, noise):
 
 def asked_of(ratings):
     return ItemStatistics.of(ratings.catalogue, "user, l2")
+
+
+def prior_of_look(seen):
+    return replace(
+        made_up_prior(seen.answer[0]), sums=seen.answer, sums_noise=seen.deviations, sums_kind=seen.sums.kind
+    )
 
 
 def prior_with(ratings, seen):

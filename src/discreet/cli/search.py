@@ -37,7 +37,8 @@ def search(
 
     All of them are fitted within one budget, on nine tenths of the ratings, and compared on the rest, with noise. The
     release of the best is written. Settings that matter only after the noise cost nothing; models that ask different
-    questions share the budget. The defaults were chosen on other data, and cost nothing at all: `discreet fit`.
+    questions, or decide on the way what to ask (almanac, unless purpose=none), share the budget. The defaults were
+    chosen on other data, and cost nothing at all: `discreet fit`.
     """
     require(len(models) >= 2, "a search needs at least two candidates: write `discreet search MODEL MODEL DATA -o DIR`")
     terms = privacy.terms()

@@ -4,7 +4,8 @@ What the rule may look at is what its arguments are: about how many users take p
 many items there are, on what terms, and whether the items have public features. It never sees a rating.
 
     reach below the least, and public features            OwnTaste, which asks for nothing
-    otherwise, and without privacy                        Almanac, which plans by the same public facts
+    otherwise, and without privacy                        Almanac, which plans by a first noisy look, or by the same
+                                                          public facts where there is no delta or no privacy
 
     reach  =  users · epsilon                  with one server that adds noise once
               √users · epsilon                 where every device adds its own: of noise √users times as much is left

@@ -12,6 +12,8 @@ Items are processed in tiles whose features fit into the processor's cache. No m
 user.
 """
 
+from typing import Any
+
 import numpy as np
 
 from discreet.kernels.compiling import njit, prange
@@ -20,6 +22,15 @@ from discreet.types import Floats, Indices, Offsets
 
 TILE = 512  # items at once: a row of 2 KB for each feature
 FOUR = 4  # sums that are made at once, so that none waits for another
+
+
+def mixed(by_factors: Any, by_weights: Any, part: Any) -> Any:
+    """What factors expect, with a part of what item-item weights expect: arrays of numpy and tensors alike.
+
+    >>> mixed(1.0, 3.0, 0.25)
+    1.5
+    """
+    return by_factors + part * (by_weights - by_factors)
 
 
 def tiles(features: Floats) -> Floats:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from discreet.extras import load_extra
+from discreet.kernels.conditional_logit import mixed
 from discreet.types import AnyArray, Booleans, Floats, Indices, Offsets
 
 CELLS = 1 << 27
@@ -97,9 +98,8 @@ class LogitOnDevice:
                     (1 + arrays.popularity_floor) * own.clamp(min=1) * (1 - self.share[self.rows].sum()).clamp(min=0)
                 )
                 ratio = (expected.sum(dim=1, keepdim=True) + others) / (by_weights.sum(dim=1, keepdim=True) + others)
-                part = arrays.part_of_weights
-                expected = (1 - part) * expected + part * ratio * by_weights
-                logs += torch.log(1 - part + part * ratio)
+                expected = mixed(expected, ratio * by_weights, arrays.part_of_weights)
+                logs += torch.log(mixed(1, ratio, arrays.part_of_weights))
             logs[:, self.rows] = torch.log(expected)
         self._fit(torch, logs, own[:, 0], user, rated, indptr)
         return logs, cells
@@ -116,7 +116,7 @@ class LogitOnDevice:
         return expected[:, self.rows]
 
     def _above_0(self, torch: Any, expected: Any, own: Any) -> Any:
-        """max(·, 0) + n p / 10 of the items with factors, and 1.1 p for a user without ratings."""
+        """max(·, 0) + φ n p of the items with factors, and (1 + φ) p for a user without ratings; φ is the floor."""
         start, floor = self.share[self.rows], self.arrays.popularity_floor
         return torch.where(own > 0, expected.clamp(min=0) + floor * own * start, (1 + floor) * start)
 

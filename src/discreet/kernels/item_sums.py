@@ -1,6 +1,6 @@
 """Counts of items and sums of their ratings in whole numbers, users weighted so that each has a bounded length.
 
-    x_ui  =  c clip((r_ui − base_i) / half, ±1)          half the width of the scale
+    x_ui  =  c clip((r_ui − base_i) / half, ±1)          half the width of the scale, times the clip
     w_u   =  1, 1/√Σ_i (1 + x²) or 1/Σ_i (1 + |x|)       whichever way users are scaled
     counts_i += ⌊w_u 2³⁰⌋,  sums_i += ⌊w_u x_ui 2³⁰⌋     towards 0
 

@@ -53,7 +53,7 @@ from discreet.models.denoise.level import about_level, levelled
 from discreet.models.denoise.pair_factors import PairFactors, as_wide_as_needed, padded, rating_factors
 from discreet.models.denoise.prior import informed
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
-from discreet.models.denoise.private_als import ALSQueries, Averages, refined
+from discreet.models.denoise.private_als import ALSQueries, refined
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.denoise.seen_pairs import SeenPairs
 from discreet.models.home import item_arrays, methods
@@ -61,9 +61,9 @@ from discreet.models.home.conditional_logit import MOST_FLOOR, USUAL_FLOOR, Cond
 from discreet.models.home.neighbour_weights import NeighbourWeights
 from discreet.models.home.taste_covariates import taste_covariates
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums import almanac_plan, item_sums_plan, rating_plan
-from discreet.models.sums.almanac_plan import PURPOSES, Purpose, next_looks
-from discreet.models.sums.almanac_queries import queries_for
+from discreet.models.sums import almanac_plan, item_sums_plan, rating_plan, room
+from discreet.models.sums.almanac_plan import PURPOSES, Purpose
+from discreet.models.sums.almanac_queries import AlmanacQueries, queries_for
 from discreet.models.sums.census import Census, census_of_users, trace_of_users
 from discreet.models.sums.fixed_effects import with_fixed_effects
 from discreet.models.sums.pair_sums import PairSums
@@ -97,20 +97,22 @@ class Almanac:
     ----------
     audience
         About how many users take part, as far as this is publicly known; an order of magnitude is enough. It matters
-        only where everything is decided beforehand: without a purpose or a delta.
+        only where everything is decided beforehand: without a purpose or a delta, or with ``items`` or ``pair_share``.
     factors, taste_factors
         The largest number of factors of ratings, and of who rates what; with few data or much noise there are fewer.
         A release has 64 columns for the latter, or this number if it is smaller; where more were found, 128 or 256.
     items
-        Among how many items pairs are asked for, the most rated. None for the public rule.
+        Among how many items pairs are asked for, the most rated. None to go by what is seen or, where everything is
+        decided beforehand, by the public rule.
     features
         Whether genres and years of the catalogue are used.
     pair_share
         How much of the budget pairs get, 0 for item sums alone: the best for ratings where there are few users. None
-        for the public rule.
+        as for ``items``.
     purpose
-        What the release is for: ``"ratings"``, ``"ranking"`` or ``"both"``. With a delta it looks first, and then
-        spends the budget where that pays. None to decide everything beforehand, by public facts.
+        What the release is for: ``"ratings"``, ``"ranking"`` or ``"both"``. With a delta, and without ``items`` and
+        ``pair_share``, it looks first, and then spends the budget where that pays. None to decide everything
+        beforehand, by public facts.
 
     Examples
     --------
@@ -161,7 +163,7 @@ class Almanac:
         return Release.of(self, population, as_wide_as_needed(arrays))
 
     def chooses_on_the_way(self, population: Population) -> bool:
-        """Whether answers decide what is asked for next: with a purpose, and a delta."""
+        """Whether answers decide what is asked for next: with a purpose, a delta, and room for more than one look."""
         beforehand = self.purpose is None or self.items is not None or self.pair_share is not None
         if beforehand or population.unit is None:
             return False
@@ -171,7 +173,7 @@ class Almanac:
                 rating_plan.check(population)
         except InputError:  # without a delta
             return False
-        return True
+        return room.to_look_first(population, self._features(population.catalogue).shape[1])
 
     def _fit_by_what_is_seen(self, population: Population, purpose: Purpose, progress: Progress) -> dict[str, AnyArray]:
         """A first look at users and items; then whatever pays most (:mod:`~discreet.models.sums.almanac_plan`)."""
@@ -182,12 +184,13 @@ class Almanac:
         progress(1, 3, "item sums")
         averages = seen.averages(features, SWEEPS.most_items)
         facts = purpose, census, averages.counts * sums.typical_weight, population, features.shape[1], seen.before
-        looks, tried = next_looks(*facts), None
+        looks, tried = room.next_looks(*facts, most_listed=SWEEPS.most_items), None
         part = plan.tried_share if features.shape[1] else plan.tried_without_features
         if looks.pairs > 0 and not looks.products:
             tried = SeenPairs.ask(seen.listed(looks.items), population, part * looks.pairs)
             if tried.patterns(averages.counts, sums.typical_weight, seen.deviation) < plan.least_patterns:
-                looks, tried = next_looks(*facts, tried=part * looks.pairs), None
+                spent = part * looks.pairs
+                looks, tried = room.next_looks(*facts, spent, most_listed=SWEEPS.most_items), None
         if looks.again > 0:
             seen = seen.again(population, looks.again, looks.sums_again)
             averages = seen.averages(features, SWEEPS.most_items)
@@ -216,7 +219,7 @@ class Almanac:
             counts[rows] = found.counts / sums.typical_weight
         progress(3, 3, "pairs of items")
         averages = replace(averages, base=base, unknown=unknown, counts=counts)
-        arrays = self._averages(averages) | found.arrays(size, rows, self.factors, self.taste_factors)
+        arrays = averages.arrays | found.arrays(size, rows, self.factors, self.taste_factors)
         arrays["popularity_floor"] = np.array([looks.floor], dtype=np.float32)
         if looks.sweeps is not None:
             arrays["item_factors"] = padded(size, np.arange(size, dtype=np.int32), factors, self.factors)
@@ -228,6 +231,7 @@ class Almanac:
     def _fit_by_ratings(self, population: Population, purpose: Purpose, progress: Progress) -> dict[str, AnyArray]:
         """The same where single ratings are hidden (:mod:`~discreet.models.sums.rating_plan`)."""
         size, features = len(population.catalogue), self._features(population.catalogue)
+        item_sums_plan.check(population, purpose)
         trace = float(population.sum(trace_of_users(), rating_plan.CONSTANTS.trace_share)[0])
         first = rating_plan.first_looks(purpose, trace, population)
         sums = about_level(item_sums_plan.item_sums(population, purpose, trace), population, first.level / 2)
@@ -236,6 +240,7 @@ class Almanac:
         counts = seen.averages(features, SWEEPS.most_items).counts
         counts *= max(float(seen.answer[0].sum()), 0.0) / max(float(counts.sum()), 1e-9)  # the sum without its bias
         looks = rating_plan.next_looks(purpose, trace, counts, population, first, features.shape[1] > 0)
+        looks = room.looks_at_ratings(looks, population)
         if looks.again > 0:
             given = {"features": features.shape[1] > 0, "pairs": looks.pairs > 0}
             more = sums.with_weight(item_sums_plan.sums_again(purpose, counts, population, seen.before, **given))
@@ -254,7 +259,7 @@ class Almanac:
             rows = seen.listed(looks.items or looks.rated)
             found = self._seen_in_pairs(*ask(population, rows, base), population, known[rows], seen.deviation)
             averages.counts[rows] = found.counts
-        arrays = self._averages(averages) | scales | found.arrays(size, rows, self.factors, self.taste_factors)
+        arrays = averages.arrays | scales | found.arrays(size, rows, self.factors, self.taste_factors)
         arrays["popularity_floor"] = np.array([looks.floor], dtype=np.float32)
         if looks.items and looks.rated:
             rows = seen.listed(looks.rated)
@@ -279,20 +284,11 @@ class Almanac:
             pairs, answer, deviation, counts, count_noise, most=self.factors, most_tastes=self.taste_factors
         )
 
-    def _averages(self, known: Averages) -> dict[str, AnyArray]:
-        mean = float(known.base @ known.counts / max(known.counts.sum(), 1e-9))
-        return {
-            "mean": np.array([mean], dtype=np.float32),
-            "item_bias": (known.base - mean).astype(np.float32),
-            "unknown": known.unknown.astype(np.float32),
-            "counts": known.counts.astype(np.float32),
-        }
-
     def _fit_by_public_facts(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
         """Ask for item sums and, unless noise would hide them, for sums over pairs of items; and denoise both."""
         catalogue, size = population.catalogue, len(population.catalogue)
         features = self._features(catalogue)
-        queries = queries_for(population, self.audience, self.items, self.pair_share, features.shape[1] > 0)
+        queries = self._queries(population, features.shape[1] > 0)
         sums, asked = queries.item_sums(population)
         seen = SeenItems.ask(sums, population, 1 - queries.share, asked.noise).with_nights_before(catalogue.prior)
         counts, bias, unknown = seen.denoised(features)
@@ -322,7 +318,7 @@ class Almanac:
     def _fit_without_ratings(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
         """Counts and co-occurrence counts alone (:mod:`~discreet.models.denoise.interactions`)."""
         size, features = len(population.catalogue), self._features(population.catalogue).shape[1] > 0
-        queries = queries_for(population, self.audience, self.items, self.pair_share, features)
+        queries = self._queries(population, features)
         seen = fit_interactions(replace(queries, products=False), population, self.taste_factors, progress)
         nothing = np.zeros(size, dtype=np.float32)
         return {
@@ -331,6 +327,10 @@ class Almanac:
             "unknown": nothing,
             "counts": seen.counts.astype(np.float32),
         } | seen.found.arrays(size, seen.rows, self.factors, self.taste_factors)
+
+    def _queries(self, population: Population, features: bool) -> AlmanacQueries:
+        queries = queries_for(population, self.audience, self.items, self.pair_share, features)
+        return room.beforehand(population, queries, wanted=self.pair_share is not None)
 
     def _features(self, catalogue: Catalogue, ages: int = AGES) -> Floats:
         found = item_features(catalogue, ages)

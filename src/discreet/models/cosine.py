@@ -22,6 +22,7 @@ from discreet.kernels.gram import PRODUCTS, PRODUCTS_AND_COUNTS
 from discreet.kernels.neighbours import cosine_rows
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.home import neighbourhood
+from discreet.models.sums import compared_items
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.releases.release import Release
@@ -94,12 +95,12 @@ class Cosine:
         """Ask for the biases and for the products of all pairs of items, and release the nearest items."""
         check_population(self, population)
         mean, item_bias = item_biases(population, self.item_damping)
-        compared = neighbourhood.Compared(mean + item_bias, self.centre, self.user_damping, self.presence)
-        norms = np.sqrt(population.sum(neighbourhood.squares(len(population.catalogue), compared)))
+        compared = compared_items.Compared(mean + item_bias, self.centre, self.user_damping, self.presence)
+        norms = np.sqrt(population.sum(compared_items.squares(len(population.catalogue), compared)))
         shrinkage = float(self.shrinkage)
         statistics = PRODUCTS_AND_COUNTS if shrinkage > 0 else PRODUCTS
-        blocks = neighbourhood.blocks_of_sums(population, compared, statistics, progress)
-        return neighbourhood.release_of(
+        blocks = compared_items.blocks_of_sums(population, compared, statistics, progress)
+        return compared_items.release_of(
             self, population, mean, item_bias, blocks, lambda sums, first: cosine_rows(sums, first, norms, shrinkage)
         )
 

@@ -20,6 +20,7 @@ from discreet.kernels.gram import MOMENTS
 from discreet.kernels.neighbours import pearson_rows
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.home import neighbourhood
+from discreet.models.sums import compared_items
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.releases.release import Release
@@ -87,9 +88,9 @@ class Pearson:
         check_population(self, population)
         shrinkage = float(self.shrinkage)
         mean, item_bias = item_biases(population, self.item_damping)
-        compared = neighbourhood.Compared(mean + item_bias, self.centre, self.user_damping)
-        blocks = neighbourhood.blocks_of_sums(population, compared, MOMENTS, progress)
-        return neighbourhood.release_of(
+        compared = compared_items.Compared(mean + item_bias, self.centre, self.user_damping)
+        blocks = compared_items.blocks_of_sums(population, compared, MOMENTS, progress)
+        return compared_items.release_of(
             self, population, mean, item_bias, blocks, lambda sums, first: pearson_rows(sums, first, shrinkage)
         )
 

@@ -43,6 +43,7 @@ from discreet.models.home import neighbourhood
 from discreet.models.home.item_arrays import ITEM_BIAS, LISTS, MEAN, NOISY_COUNTS
 from discreet.models.home.lists import check_width, means_over_lists
 from discreet.models.home.user_bias import user_biases
+from discreet.models.sums import compared_items
 from discreet.models.sums.item_statistics import item_counts
 from discreet.populations.asking import check_population
 from discreet.populations.contribution import Contribution
@@ -119,7 +120,7 @@ class PNBM:
         if self.neighbours is not None:
             check_width(self.neighbours, size)
         mean, item_bias = item_biases(population, self.item_damping)
-        deviations = neighbourhood.Compared(mean + item_bias, self.centre, self.user_damping)
+        deviations = compared_items.Compared(mean + item_bias, self.centre, self.user_damping)
         start = self._start(population, mean + item_bias, progress)
         similarities = start.copy()
         for epoch in range(self.epochs):
@@ -184,9 +185,9 @@ class PNBM:
         start = np.ones((size, size), dtype=np.float32)
         if self.start == "cosine":
             like = Cosine()
-            compared = neighbourhood.Compared(base, self.centre, self.user_damping, like.presence)
-            norms = np.sqrt(population.sum(neighbourhood.squares(size, compared)))
-            for first, sums in neighbourhood.blocks_of_sums(population, compared, PRODUCTS, progress):
+            compared = compared_items.Compared(base, self.centre, self.user_damping, like.presence)
+            norms = np.sqrt(population.sum(compared_items.squares(size, compared)))
+            for first, sums in compared_items.blocks_of_sums(population, compared, PRODUCTS, progress):
                 similar = np.maximum(cosine_rows(sums, first, norms, 0.0), 0) ** np.float32(like.power)
                 total = similar.sum(axis=1, keepdims=True)
                 start[first : first + len(sums)] = np.divide(similar * size, total, out=similar, where=total > 0)
@@ -239,7 +240,7 @@ class Prepared:
 
 
 def gradient(
-    size: int, similarities: Floats, deviations: neighbourhood.Compared, floor: float, epoch: int
+    size: int, similarities: Floats, deviations: compared_items.Compared, floor: float, epoch: int
 ) -> Contribution:
     """Gradient of half the squared errors in the similarities."""
 

@@ -45,6 +45,16 @@ class Around:
         """The shapes of all sums so far; None where nobody wrote them down."""
         return getattr(self._population, "answered", None)
 
+    def has_room(self, *cells: int) -> bool:
+        """Whether sums with so many cells each can still be had, as far as the samplers go."""
+        return has_room(self._population, *cells)
+
+
+def has_room(population: Population, *cells: int) -> bool:
+    """The same of any population: one that says nothing of it has room."""
+    asked = getattr(population, "has_room", None)
+    return asked is None or bool(asked(*cells))
+
 
 def innermost(population: Population) -> Population:
     """The population itself, whatever stands around it."""

@@ -63,6 +63,18 @@ def noise_for(ledger: Ledger) -> Noise:
     return "gaussian" if ledger.unit.name == "user" and ledger.delta > 0 else "laplace"
 
 
+def has_room(ledger: Ledger, odds: float) -> bool:
+    """Whether samplers that are off with these odds fit into what a ledger without a plan sets aside of delta for them.
+
+    >>> has_room(Ledger(1.0, 1e-6), SAMPLER_DISTANCE), has_room(Ledger(60.0, 1e-6), SAMPLER_DISTANCE)
+    (True, False)
+    """
+    from discreet.privacy.composition import Filter
+
+    before = math.fsum(spend.slack * spend.times for spend in ledger.spends)
+    return math.isfinite(Filter(epsilon=ledger.epsilon, delta=ledger.delta, odds=before + odds).spent)
+
+
 def calibrate_noise(
     contribution: Contribution,
     share: float,

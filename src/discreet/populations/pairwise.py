@@ -87,6 +87,10 @@ class PairwiseMasks(SecureSums):
         self._points(found).check_noise(found.deviation)  # few honest users make for much noise of all together
         return found
 
+    def _odds_of(self, cells: int) -> float:
+        """That the noise on so many cells is off: on the grids there are its deviation is 2**28 steps at the least."""
+        return gaussian_share_distance(2.0**28, self.group.users, cells)
+
     @property
     def guarantee(self) -> Guarantee:
         """What the ledger proves against the recommender and the users who may collude with it."""

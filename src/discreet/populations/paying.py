@@ -12,7 +12,14 @@ from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_type
 from discreet.looks import Look, Looks
 from discreet.populations.bounded import needs_rating_bound, prepared
-from discreet.populations.calibration import CalibratedNoise, Noise, calibrate_noise, calibrate_steps, noise_for
+from discreet.populations.calibration import (
+    CalibratedNoise,
+    Noise,
+    calibrate_noise,
+    calibrate_steps,
+    has_room,
+    noise_for,
+)
 from discreet.populations.contribution import Contribution
 from discreet.populations.engine import Engine, check_engine, on_engine
 from discreet.populations.guarded import check_before_charging, check_users, nobody
@@ -25,6 +32,7 @@ from discreet.populations.weighted import check_levels, weighted_total, with_wei
 from discreet.populations.wishes import LEVEL_FACT, Wishes
 from discreet.privacy.guarantee import Guarantee, read_tuning
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.noise import SAMPLER_DISTANCE
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
@@ -201,6 +209,17 @@ class Paying:
     def deviation(self, question: Question, share: float = 1.0) -> float:
         """Standard deviation of all noise together on each cell."""
         return self.calibrate(question, share).deviation
+
+    def has_room(self, *cells: int) -> bool:
+        """Whether sums with so many cells each can still be had, one after another, as far as the samplers go. Public.
+
+        Each cell has its own tiny odds that its noise is off, and with a large epsilon these weigh much.
+        """
+        return has_room(self.ledger, sum(map(self._odds_of, cells)))
+
+    def _odds_of(self, cells: int) -> float:
+        """That the noise on so many cells is off."""
+        return cells * SAMPLER_DISTANCE
 
     def price(self, mechanism: Mechanism, share: float = 1.0) -> Spend:
         """What running a mechanism would cost. Public."""

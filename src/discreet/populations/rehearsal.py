@@ -1,7 +1,9 @@
 """What a fit will cost, found out before any rating is looked at.
 
 What a model asks for depends on its settings, on the public catalogue and on the answers, never on the ratings
-themselves. So a fit on made-up answers asks for the same sums as the fit itself, and its ledger is the plan.
+themselves. Most models ask for the same sums whatever is answered: then a fit on made-up answers does as well, and its
+ledger is the plan. One that chooses by the answers what to ask next (its ``chooses_on_the_way`` says so) may ask for
+something else in the end: of it a rehearsal shows only what it would do on zeros, and what it promises is the limit.
 """
 
 from typing import Any, Protocol, runtime_checkable
@@ -91,8 +93,8 @@ class Rehearsal(Around):
 def rehearse(model: Any, population: Population) -> Ledger:
     """The ledger that fitting ``model`` on ``population`` will leave behind; the ratings are not looked at.
 
-    It holds the spends as a plan, unless something was spent before. A plan that exceeds the population's own limit
-    raises :class:`OverspentError`.
+    For a model that chooses on the way it is the ledger of answers that are all 0. It holds the spends as a plan,
+    unless something was spent before. A plan that exceeds the population's own limit raises :class:`OverspentError`.
 
     Examples
     --------

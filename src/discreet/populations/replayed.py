@@ -10,7 +10,7 @@ import numpy as np
 from discreet.data.catalogue import Catalogue
 from discreet.errors import DiscreetError, InputError
 from discreet.populations.answer_file import AnswerFile
-from discreet.populations.around import Around
+from discreet.populations.around import Around, has_room
 from discreet.populations.contribution import Contribution
 from discreet.populations.guarded import nobody
 from discreet.populations.mechanism import Drawn, Mechanism
@@ -81,6 +81,10 @@ class Recorded(Around):
     def deviation(self, question: Question, share: float = 1.0) -> float:
         """As the population says, kept."""
         return self._kept(_question("deviation", question, share), lambda: self._population.deviation(question, share))
+
+    def has_room(self, *cells: int) -> bool:
+        """As the population says, kept."""
+        return self._kept(("room", cells), lambda: has_room(self._population, *cells))
 
     def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
         """The population's steps, each of them kept."""
@@ -181,6 +185,10 @@ class Replayed:
     def deviation(self, question: Question, share: float = 1.0) -> float:
         """The next answer."""
         return float(self._next(_question("deviation", question, share)))
+
+    def has_room(self, *cells: int) -> bool:
+        """The next answer."""
+        return bool(self._next(("room", cells)))
 
     def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
         """The next answers, one for each step."""

@@ -7,8 +7,8 @@ One sum over pairs of the most rated items (:mod:`~discreet.models.sums.pair_sum
 
 import numpy as np
 
+from discreet.models.denoise.averages import Averages
 from discreet.models.denoise.pair_factors import rating_factors
-from discreet.models.denoise.private_als import Averages
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.sums.almanac_plan import Sweeps, products
 from discreet.populations.population import Population

@@ -23,7 +23,8 @@ did. So the share of a sweep may grow from one to the next; an earlier sum, with
 be. A last sum may ask for biases alone: what the whole fit at home leaves of them, factors included.
 
 **Initial factors.** Given, or the leading principal components of the public features, so that the first sweep is about
-genres and years; without features, and for the remaining factors, random.
+genres and years; without features, and for the remaining factors, random. Where more are given than were planned,
+sweeps have as many as are given: they stood out of the noise and were paid for, and none is thrown away.
 """
 
 from dataclasses import dataclass, replace
@@ -32,16 +33,16 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
+from discreet.models.denoise.averages import Averages, covariates
 from discreet.models.denoise.item_biases import NoisyCounts, denoised, posterior_counts
 from discreet.models.denoise.normal_equations import NoisyEquations, NormalEquations
-from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.almanac_plan import Sweeps
 from discreet.models.sums.census import Census, census_of_users
 from discreet.models.sums.factor_sums import FactorSums, Weighting
 from discreet.models.sums.item_statistics import ItemStatistics, scaling_for
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
-from discreet.types import AnyArray, Doubles, Floats, Indices, Progress
+from discreet.types import AnyArray, Doubles, Floats, Progress
 
 
 @dataclass(frozen=True)
@@ -156,27 +157,6 @@ class ALSQueries:
 
 
 @dataclass(frozen=True, eq=False)
-class Averages:
-    """Of every item: expected rating, its posterior variance (that of factors included), and count."""
-
-    base: Floats
-    unknown: Doubles
-    counts: Doubles
-    listed: Indices
-
-    @property
-    def share(self) -> Doubles:
-        """Of all ratings."""
-        return np.asarray(self.counts / max(float(self.counts.sum()), CONSTANTS.tiny))
-
-    def at_home(
-        self, features: AnyArray, factors: AnyArray, width: float, scales: Floats | None = None
-    ) -> UserRegression:
-        """Users' own regressions, with priors of these scales."""
-        return covariates(self.base, self.unknown, self.counts, features, factors, width, scales)
-
-
-@dataclass(frozen=True, eq=False)
 class ItemSide:
     """What is known of the items after a sweep."""
 
@@ -207,7 +187,10 @@ def fit_private(queries: ALSQueries, population: Population, progress: Progress)
 def refined(
     queries: ALSQueries, population: Population, averages: Averages, progress: Progress, start: Floats | None = None
 ) -> tuple[ItemSide, NoisyCounts]:
-    """Steps 2 to 4, as often as there are sweeps, from factors ``start``; and how often items are rated, by them."""
+    """Steps 2 to 4, as often as there are sweeps, from factors ``start``; and how often items are rated, by them.
+
+    Where ``start`` has more factors than the queries, so have all sweeps.
+    """
     catalogue, known = population.catalogue, 0 if start is None else start.shape[1]
     queries = replace(queries, factors=max(queries.factors, known))
     features = _features(catalogue, queries)
@@ -296,27 +279,6 @@ def step(
         covariance_weight=CONSTANTS.covariance_weight * min(1.0, (sweep + 1) / (queries.settled * queries.sweeps)),
         draw=(queries.seed, sweep),
         planned=queries.planned,
-    )
-
-
-def covariates(
-    base: AnyArray,
-    unknown: AnyArray,
-    counts: AnyArray,
-    features: AnyArray,
-    factors: AnyArray,
-    width: float,
-    scales: Floats | None = None,
-) -> UserRegression:
-    """What users' own regressions need, the item factors last."""
-    return UserRegression.of(
-        np.asarray(base, dtype=np.float32),
-        np.asarray(unknown, dtype=np.float32),
-        np.asarray(counts, dtype=np.float32),
-        np.asarray(features, dtype=np.float32),
-        np.asarray(factors, dtype=np.float32),
-        width,
-        scales,
     )
 
 

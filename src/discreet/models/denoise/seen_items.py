@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 
 from discreet.data.prior import ItemPrior
+from discreet.models.denoise.averages import Averages
 from discreet.models.denoise.item_biases import NoisyCounts, UnknownLine, posterior_biases, posterior_counts
-from discreet.models.denoise.private_als import Averages
 from discreet.models.home.user_regression import CONSTANTS as AT_HOME
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.populations.population import Population
@@ -22,6 +22,9 @@ from discreet.types import Doubles, Floats, Indices
 
 DRIFT = 4.0
 """By how many standard deviations sums may differ more than noise explains, and still be of the same people."""
+
+GAUSSIAN, LAPLACE = 3.0, 6.0
+"""The mean of the fourth power of noise, in squared variances."""
 
 TINY = 1e-9
 """What noise is at least, so that one can be divided by its variance."""
@@ -42,6 +45,8 @@ class SeenItems:
     noise: Literal["gaussian"] | None
     before: float = math.inf
     """The deviation of the noise on a count in the looks of nights before; infinite where none were averaged."""
+    kurtosis: float = LAPLACE
+    """Of the noise, at most: an average of several looks has less."""
 
     @classmethod
     def ask(
@@ -54,7 +59,9 @@ class SeenItems:
         """The first look; None for the noise of the unit."""
         asked = replace(sums.contribution, noise=noise)
         answer = np.atleast_2d(population.sum(asked, share))
-        return cls(sums, answer, np.full(answer.shape, population.deviation(asked, share)), noise)
+        deviations = np.full(answer.shape, population.deviation(asked, share))
+        drawn = [spend.mechanism for spend in population.spends if spend.what == asked.name]
+        return cls(sums, answer, deviations, noise, kurtosis=GAUSSIAN if drawn[-1:] == ["gaussian"] else LAPLACE)
 
     @property
     def deviation(self) -> float:
@@ -76,18 +83,26 @@ class SeenItems:
     def with_nights_before(self, prior: ItemPrior | None) -> "SeenItems":
         """Averaged with the looks behind a prior, if it has some of this kind and they are of the same people.
 
-        If both are of the same sums, Σ difference²/(both variances) over the k cells has mean k and deviation √(2k).
+        If both are of the same sums, Σ difference²/(both variances) over the k cells has mean k. Its variance is the
+        sum of κp² + 6p(1 − p) + κ'(1 − p)² − 1, for noises with the kurtoses κ, κ' and the parts p, 1 − p of the
+        variance of a cell: 2k where both are Gaussian, and between 3.5k and 5k where both are Laplace's. A release does
+        not say which noise it had. Where users are scaled in L2 it can only be Gaussian; otherwise the larger is taken.
         """
         if prior is None or prior.sums is None or prior.sums_noise is None or prior.sums_kind is None:
             return self
         same = self.sums.same_but_for_weight(prior.sums_kind) and prior.sums.shape == self.answer.shape
-        if self.sums.counts_alone or self.deviation == 0 or not same:
+        if self.sums.counts_alone or self.deviation == 0 or not same or not prior.matched.any():
             return self
         asked = replace(self.sums, relative_weight=float(prior.sums_kind[1]))
         noise = np.where(prior.matched, np.maximum(prior.sums_noise, TINY), np.inf)
-        before = SeenItems(asked, prior.sums, noise, self.noise)._in_unit_of(self.sums.relative_weight)
-        ratio = (self.answer - before.answer) ** 2 / (self.deviations**2 + before.deviations**2)
-        if ratio[:, prior.matched].mean() > 1 + DRIFT * math.sqrt(2 / (len(ratio) * prior.matched.sum())):
+        kurtosis = GAUSSIAN if self.sums.scaling == "user, l2" else LAPLACE
+        before = SeenItems(asked, prior.sums, noise, self.noise, kurtosis=kurtosis)
+        before = before._in_unit_of(self.sums.relative_weight)
+        here, there = self.deviations[:, prior.matched] ** 2, before.deviations[:, prior.matched] ** 2
+        ratio = (self.answer - before.answer)[:, prior.matched] ** 2 / (here + there)
+        part = here / (here + there)
+        variance = self.kurtosis * part**2 + 6 * part * (1 - part) + kurtosis * (1 - part) ** 2 - 1
+        if ratio.mean() > 1 + DRIFT * math.sqrt(float(variance.sum())) / ratio.size:
             return self
         heard = float(np.median(before.deviations[0, prior.matched]))
         return replace(self.averaged_with(before), before=heard)

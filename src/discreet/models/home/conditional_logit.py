@@ -35,7 +35,7 @@ from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.kernels import few_users
 from discreet.kernels.compiling import chosen
-from discreet.kernels.conditional_logit import fit_logit_rows, tiles
+from discreet.kernels.conditional_logit import fit_logit_rows, mixed, tiles
 from discreet.kernels.gpu_logit import LogitArrays, LogitOnDevice
 from discreet.models.home.fold_in import fixed, row_sums
 from discreet.models.home.item_scales import item_scales
@@ -68,14 +68,9 @@ class _Constants:
 
 CONSTANTS = _Constants()
 USUAL_FLOOR = CONSTANTS.popularity_floor
+PART = np.float32(CONSTANTS.part_of_weights)
 MOST_FLOOR = 10.0
 """What a release may say at most: more changes no ranking, and a number without bounds would overflow."""
-
-
-def mixed(by_factors: AnyArray, by_weights: AnyArray) -> AnyArray:
-    """What the factors say, with a part of what the item-item weights say."""
-    part = np.float32(CONSTANTS.part_of_weights)
-    return by_factors + part * (by_weights - by_factors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,8 +160,8 @@ class InteractionModel:
             by_weights = self._above_0(by_weights, lengths)
             others = (1 + self.floor) * np.maximum(lengths, 1) * np.maximum(1 - start.sum(), 0)
             ratio = (expected.sum(axis=1) + others) / (by_weights.sum(axis=1) + others)
-            expected = mixed(expected, ratio[:, None] * by_weights)
-            logs += np.log(mixed(np.ones_like(ratio), ratio))[:, None]
+            expected = mixed(expected, ratio[:, None] * by_weights, PART)
+            logs += np.log(mixed(1, ratio, PART))[:, None]
         logs[:, self.rows] = np.log(expected)
         return np.asarray(logs), ratio
 
@@ -278,11 +273,6 @@ class ConditionalLogit:
                 by_weights = np.stack(
                     [self.interactions.neighbour_weights.to_all(item)[history.items] for item in items]
                 )
-                moved = mixed(moved, ratio * by_weights)
+                moved = mixed(moved, ratio * by_weights, PART)
             added += moved / np.exp(logs[items])[:, None]
         return np.asarray(added, dtype=np.float32)
-
-
-def logit_scores(interactions: InteractionModel, liked: Floats, features: Floats, histories: Ratings) -> Floats:
-    """The score of every item for every user; the arguments are those of :class:`ConditionalLogit`."""
-    return ConditionalLogit.of(interactions, liked, features).scores(histories)

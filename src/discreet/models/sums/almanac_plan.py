@@ -22,7 +22,8 @@ pays. With n_i the denoised counts of items:
                       more (:mod:`~discreet.models.denoise.private_als`). Where users rate more than 100 items on
                       average, or 50 with factors, less is enough: own fits leave less. Sweeps start from public
                       features or, where there are none and S is at least 30 over what sweeps get, from products of
-                      pairs (:mod:`~discreet.models.denoise.initial_factors`)
+                      pairs (:mod:`~discreet.models.denoise.initial_factors`): then from all factors that stand out
+                      there, though they be more than were planned, as what was paid for is not thrown away
     fixed effects     where there are no factors: what users' own fits have in common
                       (:mod:`~discreet.models.sums.fixed_effects`)
     pairs             for rankings, co-occurrence among the K most rated items: those for which q (T − 3)^0.4 is
@@ -42,6 +43,7 @@ beforehand (:mod:`~discreet.privacy.composition`).
 """
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -115,7 +117,8 @@ class _Constants:
     """From there on."""
     ratings_of_a_factor: float = 8.0
     """A user must have so many ratings for each factor, on average. Chosen on splits with the seeds 1151 to 1154 of
-    data with 7 to 50 of each user: with one for every 3, the default lost up to .008 RMSE where users have 7."""
+    data with 7 to 50 of each user: with one for every 3, the default lost up to .008 RMSE where users have 7. Sweeps
+    that start from products have all factors that these show, however few ratings users have."""
     biases_at_last: float = 0.12
     """For item biases alone, after sweeps with factors; .1 to .2 did the same."""
     again_beside_sweeps: float = 0.15
@@ -201,7 +204,7 @@ class Sweeps:
     """How what is left of the budget is spent on sweeps; ``relative_weight`` is that of counts, None for the usual.
 
     Of ``share``, ``last`` goes to item biases after the sweeps, and ``start`` before them to products of pairs of as
-    many ``items``.
+    many ``items``, which may show more than ``factors``: sweeps then have as many as they show.
     """
 
     factors: int
@@ -252,20 +255,23 @@ def next_looks(
     features: int = 0,
     before: float = math.inf,
     tried: float = 0.0,
+    without: Collection[str] = (),
 ) -> NextLooks:
     """What to ask for next, where items have so many public features.
 
     ``before`` is the deviation of the noise on a count in the looks of nights before, if there were any. With
-    ``tried``, what went to pairs in which nothing stood out, there are no more pairs.
+    ``tried``, what went to pairs in which nothing stood out, there are no more pairs. ``without`` rules out ``pairs``,
+    or ``sweeps`` as well, for which there is no room (:mod:`~discreet.models.sums.room`).
     """
     left = 1 - CONSTANTS.census_share - CONSTANTS.first_share - tried
     left -= 0.0 if purpose == "ranking" else CONSTANTS.scales_share
-    if purpose != "ranking" and (items := items_for_products(census, counts, population, left)):
+    no_pairs = tried > 0 or "pairs" in without
+    if purpose != "ranking" and not no_pairs and (items := items_for_products(census, counts, population, left)):
         return NextLooks(0.0, None, left, items, products=True)
     clearness = clearness_of(counts, population)
     for_both = CONSTANTS.pair_share_of_many if clearness >= CONSTANTS.clear_for_many else CONSTANTS.pair_share
     for_pairs, listed = for_both if purpose == "both" else left, CountedPairs()
-    if clearness >= CONSTANTS.clear and not tried:
+    if clearness >= CONSTANTS.clear and not no_pairs:
         listed = counted_pairs(census, counts, population, for_pairs, features > 0)
     items = 0 if purpose == "ratings" else listed.items
     sums_again = sums_beside_counts(purpose, math.hypot(clearness, typical(counts) / before), features > 0)
@@ -276,7 +282,8 @@ def next_looks(
     factors = factors_for(clearness, census)
     effects = 0.0 if factors else fixed_effects.share_for(census, population, features)
     left -= pairs + effects
-    if clearness < least_clear(CONSTANTS.clear_for_sweeps, CONSTANTS.many_ratings_for_sweeps, census):
+    least = least_clear(CONSTANTS.clear_for_sweeps, CONSTANTS.many_ratings_for_sweeps, census)
+    if clearness < least or "sweeps" in without:
         return NextLooks(left, None, 0.0, 0, sums_again, effects=effects)
     if factors:
         sweeps = Sweeps(factors, sweeps_with(factors, purpose, census), left, last=CONSTANTS.biases_at_last)

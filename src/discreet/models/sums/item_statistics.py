@@ -94,6 +94,9 @@ class ItemStatistics:
         About how much of a small difference between items clipping leaves in their sums.
     level
         About which rating residuals were taken when sums were asked for, in widths of the scale from its low end.
+    heaviest
+        The largest relative weight with which the same may be asked for again. It decides over how many users sums are
+        exact, so that more are refused at the first look, and none after it.
     """
 
     base: Floats
@@ -103,6 +106,7 @@ class ItemStatistics:
     clip: float = 1.0
     kept: float = 1.0
     level: float = CONSTANTS.expected_rating
+    heaviest: float = 0.0
 
     @classmethod
     def of(cls, catalogue: Catalogue, scaling: Scaling) -> "ItemStatistics":
@@ -172,7 +176,9 @@ class ItemStatistics:
         name, shape = "how often each item was rated, and its ratings' sum", (2, size)[0 if c else 1 :]
         if c == 0:
             name = "how often each item was rated"
-        most = most_on_lattice(max(1.0, c))
+        # A user who is scaled adds at most 1 to a cell: w c |y| < 1, as w ≤ 1/√(1 + c² y²) in L2, 1/(1 + c |y|) in L1.
+        largest = max(1.0, c, self.heaviest) if self.scaling == "rating" else 1.0
+        most = most_on_lattice(largest)
         return Contribution(name, shape, self._total, self._bounds, most_users=most, on_torch=self._total_by_torch)
 
     @property

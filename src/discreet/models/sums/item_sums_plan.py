@@ -66,13 +66,27 @@ class _Constants:
     clear: float = 14.0
     """The least S for that."""
 
+    def heaviest(self, purpose: Purpose) -> float:
+        """The largest weight of all looks."""
+        if purpose == "ratings":
+            return self.for_ratings[1]
+        if purpose == "both":
+            return max(self.for_both[1], self.for_both_if_clear)
+        return max(PLAN.sums_for_ranking, self.for_ranking_beside_pairs, self.for_ranking_alone)
+
 
 CONSTANTS = _Constants()
 
 
+def check(population: Population, purpose: Purpose) -> None:
+    """Raise before the first look where there are too many users for one of the looks."""
+    about = ItemStatistics.of(population.catalogue, "rating")
+    population.deviation(about.with_weight(CONSTANTS.heaviest(purpose)).contribution)
+
+
 def item_sums(population: Population, purpose: Purpose, trace: float) -> ItemStatistics:
     """What is asked of items."""
-    about = ItemStatistics.of(population.catalogue, "rating")
+    about = replace(ItemStatistics.of(population.catalogue, "rating"), heaviest=CONSTANTS.heaviest(purpose))
     density = max(trace, 0.0) / (len(population.catalogue) * population.deviation(trace_of_users()))
     if purpose == "ranking":
         hidden = density < CONSTANTS.hidden

@@ -3,9 +3,9 @@
 One rating touches two cells of the item sums, so Laplace noise is two to three times smaller there than Gaussian noise.
 Pairs of items touch many cells and need Gaussian noise. So looks come in this order, each with a share of epsilon: a
 first look with Laplace noise, at how many pairs users rate (:mod:`~discreet.models.sums.census`), at the level of all
-ratings (:mod:`~discreet.models.denoise.level`) and at the item sums; item sums again, the level that they leave, and
-how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`), with Laplace noise; and then, where they
-pay, pairs with Gaussian noise, which get all of delta. Beside pairs, what is asked for again and about priors has
+ratings (:mod:`~discreet.models.sums.rating_level`) and at the item sums; item sums again, the level that they leave,
+and how wide priors at home should be (:mod:`~discreet.models.sums.prior_scales`), with Laplace noise; and then, where
+they pay, pairs with Gaussian noise, which get all of delta. Beside pairs, what is asked for again and about priors has
 Gaussian noise of the same size, where that costs pairs less (:meth:`NextLooks.settled`). The first look is small:
 Laplace noise does not split without loss. Where the number of pairs says that none could be seen, item sums get all
 that is left at once; where users are too few to be heard through the noise, they are not asked about priors.
