@@ -24,7 +24,8 @@ The rest is post-processing and costs no privacy:
     taste_factors  factors of W: who rates what (:mod:`~discreet.models.denoise.co_occurrence`)
     neighbours     item-item weights, EASE of the denoised W (:mod:`~discreet.models.denoise.item_weights`)
     counts         denoised counts; where there are pairs, improved by the first factor of W
-    prior_scales   how wide priors at home are; and popularity_floor, how near to popularity rankings stay
+    prior_scales   how wide priors at home are; popularity_floor, how near to popularity rankings stay;
+                   feature_precision, how tightly tastes for features are held
 
 **At home** the expected rating is base_i + z_iᵀ a_u, where z_i are covariates made of public features, popularity and
 factors, and a_u is fitted to the user's own ratings (:mod:`~discreet.models.home.user_regression`). Items are ranked by
@@ -37,7 +38,6 @@ sensitivities that their modules prove. A user's own fit is shown to that user a
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -46,7 +46,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.features import AGES, item_features
 from discreet.errors import InputError, require, require_kinds, require_settings
 from discreet.kernels.gpu_logit import LogitOnDevice
-from discreet.kernels.gpu_pairs import best_device, ratings_stay
+from discreet.kernels.gpu_pairs import ratings_stay
 from discreet.models.denoise.initial_factors import initial_factors
 from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.level import about_level, levelled
@@ -57,8 +57,7 @@ from discreet.models.denoise.private_als import ALSQueries, refined
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.denoise.seen_pairs import SeenPairs
 from discreet.models.home import item_arrays, methods
-from discreet.models.home.conditional_logit import MOST_FLOOR, USUAL_FLOOR, ConditionalLogit, InteractionModel
-from discreet.models.home.neighbour_weights import NeighbourWeights
+from discreet.models.home.prepared import Prepared
 from discreet.models.home.taste_covariates import taste_covariates
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums import almanac_plan, item_sums_plan, rating_plan, room
@@ -178,6 +177,7 @@ class Almanac:
     def _fit_by_what_is_seen(self, population: Population, purpose: Purpose, progress: Progress) -> dict[str, AnyArray]:
         """A first look at users and items; then whatever pays most (:mod:`~discreet.models.sums.almanac_plan`)."""
         plan, size, features = almanac_plan.CONSTANTS, len(population.catalogue), self._features(population.catalogue)
+        for_ranking = self._features(population.catalogue, CONSTANTS.ages_for_ranking)
         census = Census.ask(population, plan.census_share)
         sums = almanac_plan.item_sums(population, purpose)
         seen = SeenItems.ask(sums, population, plan.first_share).with_nights_before(population.catalogue.prior)
@@ -185,10 +185,12 @@ class Almanac:
         averages = seen.averages(features, SWEEPS.most_items)
         facts = purpose, census, averages.counts * sums.typical_weight, population, features.shape[1], seen.before
         looks, tried = room.next_looks(*facts, most_listed=SWEEPS.most_items), None
+        rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
         part = plan.tried_share if features.shape[1] else plan.tried_without_features
         if looks.pairs > 0 and not looks.products:
             tried = SeenPairs.ask(seen.listed(looks.items), population, part * looks.pairs)
             if tried.patterns(averages.counts, sums.typical_weight, seen.deviation) < plan.least_patterns:
+                found = replace(found, tighter=tried.tighter(averages.counts, sums.typical_weight, for_ranking))
                 spent = part * looks.pairs
                 looks, tried = room.next_looks(*facts, spent, most_listed=SWEEPS.most_items), None
         if looks.again > 0:
@@ -205,11 +207,10 @@ class Almanac:
             base, unknown, factors = side.base, side.unknown, side.factors
             counts = seen.counts_with(said, averages)
         progress(2, 3, "what own fits leave")
-        rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
         if tried is not None:
             rows = tried.pairs.listed
             more = tried.again(population, (1 - part) * looks.pairs)
-            found = more.factors(counts, sums.typical_weight, seen.deviation, self.taste_factors)
+            found = more.factors(counts, sums.typical_weight, seen.deviation, self.taste_factors, for_ranking)
             counts[rows] = found.counts / sums.typical_weight
         if looks.products:
             rows = seen.listed(looks.items)
@@ -280,9 +281,9 @@ class Almanac:
         count_noise: float,
     ) -> PairFactors:
         answer, deviation = population.sum(asked, share), population.deviation(asked, share)
-        return PairFactors.of(
-            pairs, answer, deviation, counts, count_noise, most=self.factors, most_tastes=self.taste_factors
-        )
+        features = self._features(population.catalogue, CONSTANTS.ages_for_ranking)
+        most = {"most": self.factors, "most_tastes": self.taste_factors}
+        return PairFactors.of(pairs, answer, deviation, counts, count_noise, **most, features=features)
 
     def _fit_by_public_facts(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
         """Ask for item sums and, unless noise would hide them, for sums over pairs of items; and denoise both."""
@@ -317,9 +318,9 @@ class Almanac:
 
     def _fit_without_ratings(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
         """Counts and co-occurrence counts alone (:mod:`~discreet.models.denoise.interactions`)."""
-        size, features = len(population.catalogue), self._features(population.catalogue).shape[1] > 0
-        queries = self._queries(population, features)
-        seen = fit_interactions(replace(queries, products=False), population, self.taste_factors, progress)
+        size, features = len(population.catalogue), self._features(population.catalogue, CONSTANTS.ages_for_ranking)
+        queries = self._queries(population, features.shape[1] > 0)
+        seen = fit_interactions(replace(queries, products=False), population, self.taste_factors, features, progress)
         nothing = np.zeros(size, dtype=np.float32)
         return {
             "mean": np.ones(1, dtype=np.float32),
@@ -356,45 +357,18 @@ class Almanac:
             *(item_arrays.NEIGHBOUR_WEIGHTS if "neighbours" in names else ()),
             *((item_arrays.PRIOR_SCALES,) if "prior_scales" in names else ()),
             *((item_arrays.POPULARITY_FLOOR,) if "popularity_floor" in names else ()),
+            *((item_arrays.FEATURE_PRECISION,) if "feature_precision" in names else ()),
             *(item_arrays.SUMS if "noisy_sums" in names else ()),
         )
 
-    def prepare(self, release: Release) -> "Prepared":
+    def prepare(self, release: Release) -> Prepared:
         """What does not depend on a user."""
-        return Prepared(self, release)
+        features = self._features(release.catalogue, CONSTANTS.ages_for_ranking)
+        return Prepared(release, features, lambda: self._regression(release.arrays, release.catalogue))
 
-    def ranks_by_torch(self, prepared: "Prepared") -> LogitOnDevice:
+    def ranks_by_torch(self, prepared: Prepared) -> LogitOnDevice:
         """The same for very many users by torch, on a GPU where there is one."""
         return prepared.ranking_by_torch
 
     predict, score = methods.predict_ratings, methods.rank
     explain, explain_many = methods.explain, methods.explain_many
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """What rankings and ratings at home start from, each made when it is first asked for."""
-
-    model: Almanac
-    release: Release
-
-    @cached_property
-    def ranking(self) -> ConditionalLogit:
-        """For rankings."""
-        arrays, catalogue = self.release.arrays, self.release.catalogue
-        liked = (arrays["item_bias"] * (4 / catalogue.scale.width)).astype(np.float32)
-        features = self.model._features(catalogue, ages=CONSTANTS.ages_for_ranking)
-        known = arrays["counts"], arrays["taste_factors"], NeighbourWeights.of(arrays)
-        floor = min(float(arrays["popularity_floor"][0]), MOST_FLOOR) if "popularity_floor" in arrays else USUAL_FLOOR
-        interactions = InteractionModel.of(*known, floor)
-        return ConditionalLogit.of(interactions, liked, features)
-
-    @cached_property
-    def ranking_by_torch(self) -> LogitOnDevice:
-        """For rankings of very many users."""
-        return self.ranking.on_device(best_device())
-
-    @cached_property
-    def regression(self) -> UserRegression:
-        """For ratings."""
-        return self.model._regression(self.release.arrays, self.release.catalogue)

@@ -15,7 +15,7 @@ from discreet.models.denoise.item_biases import posterior_counts
 from discreet.models.denoise.pair_factors import PairFactors
 from discreet.models.sums.almanac_queries import AlmanacQueries
 from discreet.populations.population import Population
-from discreet.types import Doubles, Indices, Progress
+from discreet.types import Doubles, Floats, Indices, Progress
 
 
 class Interactions(NamedTuple):
@@ -27,7 +27,7 @@ class Interactions(NamedTuple):
 
 
 def fit_interactions(
-    queries: AlmanacQueries, population: Population, most_factors: int, progress: Progress
+    queries: AlmanacQueries, population: Population, most_factors: int, features: Floats, progress: Progress
 ) -> Interactions:
     """Ask for counts and, where the queries have a share for them, for co-occurrence counts."""
     sums, asked = queries.item_sums(population)
@@ -40,7 +40,8 @@ def fit_interactions(
         rows = np.sort(np.argsort(-noisy, kind="stable")[: queries.items]).astype(np.int32)
         pairs, asked = queries.pair_sums(population, rows, np.zeros(len(noisy), dtype=np.float32))
         answer, deviation = population.sum(asked, queries.share), population.deviation(asked, queries.share)
-        found = PairFactors.of(pairs, answer, deviation, counts[rows], noise, most=0, most_tastes=most_factors)
+        known = counts[rows], noise
+        found = PairFactors.of(pairs, answer, deviation, *known, most=0, most_tastes=most_factors, features=features)
         counts[rows] = found.counts
     progress(2, 2, "which are used together")
     return Interactions(counts / sums.typical_weight, rows, found)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.models.denoise.co_occurrence import taste_factors
+from discreet.models.denoise.feature_tastes import tighter_prior
 from discreet.models.denoise.item_weights import item_weights, released_width
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.sums.pair_sums import PairSums, weight_of_a_rating
@@ -38,7 +39,8 @@ USUAL_WIDTH = 64
 class PairFactors:
     """Of the listed items, a row each: factors of ratings in points of the scale, taste factors, and counts.
 
-    ``neighbours`` are the items that weigh most for each of them, by their positions in the catalogue.
+    ``neighbours`` are the items that weigh most for each of them, by their positions in the catalogue. ``tighter``
+    is how much tighter than usual tastes for features are held (:mod:`~discreet.models.denoise.feature_tastes`).
     """
 
     factors: Floats
@@ -46,6 +48,7 @@ class PairFactors:
     counts: Doubles
     neighbours: Indices
     neighbour_weights: Floats
+    tighter: float = 1.0
 
     @classmethod
     def nothing(cls) -> "PairFactors":
@@ -64,8 +67,12 @@ class PairFactors:
         *,
         most: int,
         most_tastes: int,
+        features: Floats | None = None,
     ) -> "PairFactors":
-        """From a noisy answer, the deviation of its noise, and the counts of the listed items with theirs."""
+        """From a noisy answer, the deviation of its noise, and the counts of the listed items with theirs.
+
+        ``features`` are the public ones of all items.
+        """
         _, weights = pairs.matrices(answer)
         _, weight_noise = pairs.deviations(deviation)
         added = weight_of_a_rating(weights, counts, pairs.weighting)
@@ -73,7 +80,10 @@ class PairFactors:
         width = min(released_width(len(pairs.base)), len(counts) - 1)
         places, of_neighbours = item_weights(weights, tastes, counts, weight_noise, added, width)
         factors = rating_factors(pairs, answer, deviation, counts, most)
-        return cls(factors, tastes, known, pairs.listed[places], of_neighbours)
+        tighter = 1.0
+        if features is not None and features.shape[1]:
+            tighter = tighter_prior(weights, weight_noise, added, known, features[pairs.listed])
+        return cls(factors, tastes, known, pairs.listed[places], of_neighbours, tighter)
 
     def arrays(self, size: int, rows: Indices, most: int, most_tastes: int) -> dict[str, AnyArray]:
         """What a release of ``size`` items holds, with zeros for those that are not listed.
@@ -90,6 +100,7 @@ class PairFactors:
             "taste_factors": padded(size, rows, self.tastes, most_tastes),
             "neighbours": neighbours,
             "neighbour_weights": weights,
+            "feature_precision": np.array([self.tighter], dtype=np.float32),
         }
 
 
