@@ -142,7 +142,7 @@ def test_kinds_of_columns():
     assert kind_of_column(pl.Series("x", [3, 4])) == "number"
     assert kind_of_column(pl.Series("x", [["a"], ["b"]])) == "list"
     assert kind_of_column(pl.Series("x", ["a long text of many words", "and another one of these"])) == "text"
-    tags = tags_of(pl.Series("price", [1.0, 2, 3, 4, 5, 6, None]))
+    tags = tags_of(pl.Series("price", [1.0, 2, 3, 4, 5, 6, None])).rows
     assert len({row[0] for row in tags if row}) == 6 and tags[-1] == []
-    many = tags_of(pl.Series("id", [f"v{i % 100}" for i in range(1000)]), "list")
+    many = tags_of(pl.Series("id", [f"v{i % 100}" for i in range(1000)]), "list").rows
     assert len({tag for row in many for tag in row}) == 64

@@ -149,7 +149,7 @@ class DataOptions:
             raise DataError(_in_options(str(error)), place=error.place) from None
         except UnknownNameError as error:
             raise error.with_hint("`discreet data list` lists them") from None
-        self._note_unused()
+        self._note_columns(ratings.catalogue)
         if (known := self.facts()) is not None:
             ratings = known.of(ratings)
         require(
@@ -192,7 +192,7 @@ class DataOptions:
             )
         except DataError as error:
             raise DataError(_in_options(str(error)), place=error.place) from None
-        self._note_unused()
+        self._note_columns(found)
         require(
             found.declared,
             "without a public list of items --epsilon would promise nothing: say that the table of --items is public "
@@ -200,20 +200,30 @@ class DataOptions:
         )
         return found
 
-    def _note_unused(self) -> None:
-        """Name the columns of the table of items that nothing is made of, before anything is spent."""
+    def _note_columns(self, catalogue: "Catalogue") -> None:
+        """Say how columns of the table of items became tags, and which are not used, before anything is spent."""
         from discreet.data.columns import LONGEST_NAME
-        from discreet.data.item_file import ItemColumns, unused_columns
+        from discreet.data.item_file import TITLE, ItemColumns, unused_columns
         from discreet.data.tables import is_table
 
-        file = Path(self.items or "")
-        if self.items is None or not file.is_file() or not is_table(file):
+        if self.items is None:
+            return
+        file = Path(self.items)
+        if catalogue.tags_from:
+            note(f"Tags from {file.name}: {'; '.join(catalogue.tags_from)}.")
+        if not file.is_file() or not is_table(file):
             return
         item = self.items_id_column or self.item_column or "item"
         columns = ItemColumns(item=item, title=self.title_column, features=tuple(_names(self.features) or ()))
-        text = self._text(self.items_columns)
-        if left := [name[:LONGEST_NAME] for name in unused_columns(file, columns, text)]:
-            note(f"Of {file.name} these columns are not used: {', '.join(left)}; --features NAMES would.")
+        there, left = unused_columns(file, columns, self._text(self.items_columns))
+        if not left:
+            return
+        shown = ", ".join(name[:LONGEST_NAME] for name in left)
+        more = f"Of {file.name} these columns are not used: {shown}; --features NAMES would."
+        named = next((name for name in left if name.lower().endswith(("name", "title"))), None)
+        if named is not None and self.title_column is None and TITLE not in there:
+            more += f" Titles can be had with --title-column {named[:LONGEST_NAME]}."
+        note(more)
 
     def check(self) -> None:
         """Raise for an option that says nothing about these data: it was meant to change something."""
