@@ -84,7 +84,7 @@ def read_catalogue(
         The rating scale.
     item, title, features, columns, encoding
         As ``items_id``, ``title``, ``features``, ``items_columns`` and ``encoding`` of
-        :func:`discreet.data.tables.read_table`.
+        :func:`discreet.data.tables.read_table`. A file that is UTF-8 is read as UTF-8 whatever the encoding.
     items_public
         Say that the list was made without looking at the ratings.
 
@@ -121,7 +121,9 @@ def facts_of_file(path: str | Path, columns: ItemColumns, declared: bool, text: 
     if is_remote(path):
         address = Remote.of(str(path))
         return facts_of(_fetched(address, columns), columns, str(address), 1, declared)
-    first_row = (1 if text.columns is not None else 2) if ending(Path(path)) in TEXT_ENDINGS else 1
+    first_row = 1
+    if ending(Path(path)) in TEXT_ENDINGS:
+        text, first_row = text.or_utf_8(Path(path)), 1 if text.columns is not None else 2
     return facts_of(_read(Path(path), columns, text), columns, str(path), first_row, declared)
 
 
@@ -143,6 +145,7 @@ def unused_columns(
         with whole(path, ending(path)):
             there = list(columns_of(scan(path, ending(path))))
     else:
+        text = text.or_utf_8(path)
         there = list(text.columns) if text.columns is not None else header_of(path, text, columns.needed)
     return there, columns.unused(there)
 

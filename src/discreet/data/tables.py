@@ -83,7 +83,8 @@ def read_table(
     columns, items_columns
         Names of the columns, for a file of text without a header.
     separator, encoding
-        Of text; ``None`` to find the separator, and for example ``latin-1``.
+        Of text; ``None`` to find the separator, and for example ``latin-1``. A table of items that is UTF-8 is read as
+        UTF-8 even if the ratings are not.
     repeats
         What becomes of several ratings of one item by one user: ``"keep"`` them (only at different times), or
         merge them by a rule (``"last"``, ``"mean"`` or ``"recency"``, see :meth:`discreet.Ratings.merge`).
