@@ -9,7 +9,7 @@ import polars as pl
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.cells import identifiers, kind_of, rows_of
 from discreet.data.columnar import collected, columns_of, scan, whole
-from discreet.data.columns import TEXT_ENDINGS, columns_there, ending
+from discreet.data.columns import TEXT_ENDINGS, columns_there, ending, listed
 from discreet.data.gather import ItemFacts
 from discreet.data.movielens import NO_GENRE, year_of
 from discreet.data.remote import Remote, is_remote, remote_frame
@@ -96,10 +96,9 @@ def read_catalogue(
     >>> read_catalogue(file, Scale(1, 5)).find("Toy Story (1995)")
     0
     """
-    text = TextFormat(columns=None if columns is None else tuple(columns), encoding=encoding)
-    return catalogue_of(
-        facts_of_file(path, ItemColumns(item=item, title=title, features=tuple(features)), items_public, text), scale
-    )
+    text = TextFormat(columns=None if columns is None else listed("columns", columns), encoding=encoding)
+    named = ItemColumns(item=item, title=title, features=listed("features", features))
+    return catalogue_of(facts_of_file(path, named, items_public, text), scale)
 
 
 def catalogue_of(facts: ItemFacts, scale: Scale) -> Catalogue:
