@@ -51,6 +51,40 @@ def test_latin_1(discreet, tmp_path):
     assert "there is no encoding 'klingon'" in discreet("data", "describe", *data, "--encoding", "klingon").err
 
 
+def test_ratings_in_utf_16_beside_items_in_utf_8(discreet, tmp_path):
+    (tmp_path / "r.csv").write_text("user,item,rating\nann,1,5\n", encoding="utf-16")
+    data = (tmp_path / "r.csv", *SCALE, "--items", tmp_path / "items.csv", "--encoding")
+    for title, encoding in (("Tea", "utf-8"), ("Café", "utf-8"), ("Café", "utf-16")):
+        (tmp_path / "items.csv").write_text(f"item,title\n1,{title}\n", encoding=encoding)
+        assert discreet("fit", "popularity", *data, "utf-16", "-o", tmp_path / "out", "--replace").code == 0
+        assert dc.Release.load(tmp_path / "out").catalogue.titles.tolist() == [title]
+    (tmp_path / "r.csv").write_text("user,item,rating\nann,1,5\n", encoding="utf-16-le")
+    refused = discreet("data", "describe", *data, "utf-16")
+    assert refused.code == 2 and "r.csv is not text in utf-16: name another encoding" in refused.err
+
+
+def test_items_in_utf_8_are_not_read_in_the_encoding_of_the_ratings(discreet, tmp_path):
+    (tmp_path / "r.csv").write_text("user,item,rating\nzoë,1,5\n", encoding="latin-1")
+    (tmp_path / "items.csv").write_text("item,title\n1,Café\n", encoding="utf-8")
+    data = (tmp_path / "r.csv", *SCALE, "--items", tmp_path / "items.csv", "--encoding", "latin-1")
+    assert discreet("fit", "popularity", *data, "-o", tmp_path / "out").code == 0
+    assert dc.Release.load(tmp_path / "out").catalogue.titles.tolist() == ["Café"]
+
+
+@pytest.mark.parametrize("encoding", ["base64", "hex", "rot13", "undefined", "zlib", "", "a\0b"])
+def test_what_is_no_encoding_of_text_is_refused_in_a_sentence(discreet, tmp_path, encoding):
+    (tmp_path / "r.csv").write_text("user,item,rating\nann,1,5\n")
+    refused = discreet("data", "describe", tmp_path / "r.csv", *SCALE, "--encoding", encoding)
+    assert refused.code == 2 and "there is no encoding" in refused.err and "utf-8 or latin-1" in refused.err
+
+
+@pytest.mark.parametrize("separator", ["xyz", "", "1", '"', "§"])
+def test_what_is_no_separator_is_refused_with_what_is_one(discreet, tmp_path, separator):
+    (tmp_path / "r.csv").write_text("user,item,rating\nann,1,5\n")
+    refused = discreet("data", "describe", tmp_path / "r.csv", *SCALE, f"--separator={separator}")
+    assert refused.code == 2 and "a separator is a mark, such as a comma, a semicolon, |, ::, a space" in refused.err
+
+
 @pytest.fixture
 def shop(tmp_path):
     """Ratings, and a table of products with another name for the item and many columns."""
@@ -142,7 +176,7 @@ def test_kinds_of_columns():
     assert kind_of_column(pl.Series("x", [3, 4])) == "number"
     assert kind_of_column(pl.Series("x", [["a"], ["b"]])) == "list"
     assert kind_of_column(pl.Series("x", ["a long text of many words", "and another one of these"])) == "text"
-    tags = tags_of(pl.Series("price", [1.0, 2, 3, 4, 5, 6, None]))
+    tags = tags_of(pl.Series("price", [1.0, 2, 3, 4, 5, 6, None])).rows
     assert len({row[0] for row in tags if row}) == 6 and tags[-1] == []
-    many = tags_of(pl.Series("id", [f"v{i % 100}" for i in range(1000)]), "list")
+    many = tags_of(pl.Series("id", [f"v{i % 100}" for i in range(1000)]), "list").rows
     assert len({tag for row in many for tag in row}) == 64

@@ -33,12 +33,20 @@ from discreet.cli import (
     serve,
     similar,
 )
+from discreet.cli.hints import about_times
 from discreet.cli.project import Project, find
 from discreet.errors import DiscreetError, one_line
 
 UsageError: Any = typer.BadParameter.__bases__[0]
 """What the parser raises; typer carries it, and gives only this one of its descendants a name."""
 
+
+_SAID = {
+    "Value error, ": "",
+    "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
+    "Input should be a valid number, unable to parse string as a number": "it must be a number",
+}
+"""What the library beneath typer says of a value, and what it means."""
 
 AS_JSON = "discreet: failures as JSON"
 
@@ -54,7 +62,7 @@ class Commands(TyperGroup):
         except UsageError as error:
             explain_usage(error, as_json=as_json)
         except DiscreetError as error:
-            fail(str(error), type(error).__name__, error.place, as_json=as_json)
+            fail(about_times(str(error)), type(error).__name__, error.place, as_json=as_json)
         except BrokenPipeError:
             raise  # the reader of our output has left: typer ends quietly
         except OSError as error:
@@ -81,6 +89,8 @@ def explain_usage(error: Any, *, as_json: bool) -> NoReturn:
     if not error.format_message() or type(error).__name__ == "NoArgsIsHelpError":
         raise error  # nothing was asked for, so the help is the answer
     sentence = error.format_message().rstrip(".").replace(". Did you mean", "; did you mean")
+    for said, meant in _SAID.items():
+        sentence = sentence.replace(said, meant)
     command = error.ctx.command_path if error.ctx is not None else "discreet"
     hint = "" if "did you mean" in sentence.lower() else f"; see `{command} --help`"
     if "extra argument" in sentence and any("--models" in option.opts for option in error.ctx.command.params):

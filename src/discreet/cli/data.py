@@ -100,7 +100,13 @@ def print_description(found: "Description") -> None:
     if found.first is not None:
         pairs.append(("days", f"{found.first} to {found.last}"))
     if found.genres:
-        pairs.append(("genres", ", ".join(f"{genre} {count:,}" for genre, count in found.genres.items())))
+        of_columns = any(": " in name for name in found.genres)  # brand: Acme, beside or in place of genres
+        pairs.append(
+            (
+                "tags" if of_columns else "genres",
+                ", ".join(f"{genre} {count:,}" for genre, count in found.genres.items()),
+            )
+        )
     if found.user_facts:
         pairs.append(("of users", ", ".join(found.user_facts)))
     facts(pairs)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.grouping import argument, option
+from discreet.cli.hints import in_options
 from discreet.cli.tables import note
 from discreet.errors import DataError, UnknownNameError, require
 
@@ -146,10 +147,10 @@ class DataOptions:
                 progress=progress,
             )
         except DataError as error:  # the library speaks of arguments, the command line of options
-            raise DataError(_in_options(str(error)), place=error.place) from None
+            raise in_options(error, self) from None
         except UnknownNameError as error:
             raise error.with_hint("`discreet data list` lists them") from None
-        self._note_unused()
+        self._note_columns(ratings.catalogue)
         if (known := self.facts()) is not None:
             ratings = known.of(ratings)
         require(
@@ -176,7 +177,7 @@ class DataOptions:
         place = Path(self.data)
         try:
             if place.is_file() and is_table(place) and self.items is not None:
-                check_header(place, self._text(self.columns, self.separator), list(roles(**self._roles).values()))
+                check_header(place, self._text(self.columns, self.separator), roles(**self._roles))
             found = public_catalogue(
                 self.data,
                 path=self.path,
@@ -191,8 +192,8 @@ class DataOptions:
                 encoding=self.encoding,
             )
         except DataError as error:
-            raise DataError(_in_options(str(error)), place=error.place) from None
-        self._note_unused()
+            raise in_options(error, self) from None
+        self._note_columns(found)
         require(
             found.declared,
             "without a public list of items --epsilon would promise nothing: say that the table of --items is public "
@@ -200,20 +201,30 @@ class DataOptions:
         )
         return found
 
-    def _note_unused(self) -> None:
-        """Name the columns of the table of items that nothing is made of, before anything is spent."""
+    def _note_columns(self, catalogue: "Catalogue") -> None:
+        """Say how columns of the table of items became tags, and which are not used, before anything is spent."""
         from discreet.data.columns import LONGEST_NAME
-        from discreet.data.item_file import ItemColumns, unused_columns
+        from discreet.data.item_file import TITLE, ItemColumns, unused_columns
         from discreet.data.tables import is_table
 
-        file = Path(self.items or "")
-        if self.items is None or not file.is_file() or not is_table(file):
+        if self.items is None:
+            return
+        file = Path(self.items)
+        if catalogue.tags_from:
+            note(f"Tags from {file.name}: {'; '.join(catalogue.tags_from)}.")
+        if not file.is_file() or not is_table(file):
             return
         item = self.items_id_column or self.item_column or "item"
         columns = ItemColumns(item=item, title=self.title_column, features=tuple(_names(self.features) or ()))
-        text = self._text(self.items_columns)
-        if left := [name[:LONGEST_NAME] for name in unused_columns(file, columns, text)]:
-            note(f"Of {file.name} these columns are not used: {', '.join(left)}; --features NAMES would.")
+        there, left = unused_columns(file, columns, self._text(self.items_columns))
+        if not left:
+            return
+        shown = ", ".join(name[:LONGEST_NAME] for name in left)
+        more = f"Of {file.name} these columns are not used: {shown}; --features NAMES would."
+        named = next((name for name in left if name.lower().endswith(("name", "title"))), None)
+        if named is not None and self.title_column is None and TITLE not in there:
+            more += f" Titles can be had with --title-column {named[:LONGEST_NAME]}."
+        note(more)
 
     def check(self) -> None:
         """Raise for an option that says nothing about these data: it was meant to change something."""
@@ -223,6 +234,7 @@ class DataOptions:
         alone = of_items if self.items is None else []
         require(not alone, f"{' and '.join(alone)} goes with --items FILE: name the file")
         from discreet.data.datasets import DATA_SETS
+        from discreet.data.loading import has_own_format
         from discreet.data.reports import holds_reports
         from discreet.data.tables import is_table
 
@@ -245,6 +257,8 @@ class DataOptions:
                 kind, own = "a file of MovieLens", set()
         elif holds_reports(place):
             kind, own = "a folder of reports", {"--items", "--item-column"}
+        elif not has_own_format(place):
+            return  # loading will say what is wrong with it
         else:
             kind = "in a format of its own"
         columns = ("user_column", "item_column", "rating_column", "time_column")
@@ -273,16 +287,3 @@ def shown_place(place: str | None) -> str | None:
 def _names(text: str | None) -> list[str] | None:
     """Names that were written with commas between them."""
     return None if text is None else [name.strip() for name in text.split(",")]
-
-
-def _in_options(sentence: str) -> str:
-    """A sentence of the library, which speaks of arguments, in options of the command line."""
-    if sentence.endswith("the first row must name the columns"):
-        sentence += ", or --columns must, as in --columns user,item,rating"
-    for said, typed in (
-        ("repeats='last'", "--repeats last"),
-        ("drop_unlisted=True", "--drop-unlisted"),
-        ("or name its encoding", "or name its encoding, as in --encoding latin-1"),
-    ):
-        sentence = sentence.replace(said, typed)
-    return sentence

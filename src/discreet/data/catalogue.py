@@ -120,6 +120,8 @@ class Catalogue:
         Whether whoever made the list says that it is public: that it was made without looking at the ratings. A list
         that was read off the ratings tells what was rated, and nothing that carries it is private. This cannot be seen
         from the list, so without a word it is taken for such a one.
+    tags_from
+        How each column of the table of items became tags, in words. It is not saved with a release.
     prior
         What another release says of these items (:func:`discreet.releases.with_prior`). It is not saved with a release.
 
@@ -142,6 +144,7 @@ class Catalogue:
     item_genres: Booleans = field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
     years: NDArray[np.int16] = field(default_factory=lambda: np.zeros(0, dtype=np.int16))
     declared: bool = field(default=False, kw_only=True)
+    tags_from: tuple[str, ...] = field(default=(), kw_only=True)
     prior: ItemPrior | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -172,6 +175,7 @@ class Catalogue:
         genres: Sequence[Sequence[str]] | None = None,
         years: Sequence[int] | None = None,
         declared: bool = False,
+        tags_from: tuple[str, ...] = (),
     ) -> "Catalogue":
         """Build a catalogue from plain lists, one entry an item; ``declared`` says that the list is public."""
         labels = Labels.of(items, what="item")
@@ -191,6 +195,7 @@ class Catalogue:
             item_genres=matrix,
             years=np.zeros(0, dtype=np.int16) if years is None else np.array(years, dtype=np.int16),
             declared=declared,
+            tags_from=tags_from,
         )
 
     def __len__(self) -> int:

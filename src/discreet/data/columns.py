@@ -4,13 +4,13 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from discreet.errors import DataError
+from discreet.errors import DataError, require
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 """What fields are separated by, as the ending of a file says; its first row may say otherwise."""
 TEXT_ENDINGS = {*SEPARATORS, ".txt", ".dat", ".data", ".psv", ".inter"}
 """Of files that may be tables of text."""
-_SPOKEN = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
+_SPOKEN = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars", "::": "double colons"}
 _DATA = re.compile(r"\s*[-+.]?\d")
 SHOWN, LONGEST_NAME = 12, 30  # columns that a message names, and letters of each
 
@@ -41,6 +41,17 @@ def columns_there(names: Sequence[str]) -> str:
     return f"the columns are {', '.join(shown)}{more}"
 
 
+def listed(what: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns as an argument gives them: a list, and no text, of which every letter would be taken for one.
+
+    >>> listed("features", "brand,price")
+    Traceback (most recent call last):
+    discreet.errors.InputError: features must be a list of columns, as in ['user', 'item'], got text
+    """
+    require(not isinstance(names, str), f"{what} must be a list of columns, as in ['user', 'item'], got text")
+    return tuple(names)
+
+
 def require_once(names: Sequence[str], wanted: str, place: str) -> None:
     """Raise where a column is there twice: nobody could say which is meant.
 
@@ -57,8 +68,16 @@ def what_is_there(fields: Sequence[str], separator: str) -> str:
 
     >>> what_is_there(["user;item;rating"], ",")
     'it looks separated by semicolons, where commas are expected'
+    >>> what_is_there(["sku", "name", "Drama|War"], ",")  # several genres, and no other columns
+    'the columns are sku, name, Drama|War'
     """
-    other = next((mark for mark in _SPOKEN if mark != separator and any(mark in field for field in fields)), None)
+    return other_separator(fields, separator) or columns_there(fields)
+
+
+def other_separator(fields: Sequence[str], separator: str) -> str | None:
+    """A message that a row is separated by something else, if that would make more fields of it."""
+    counts = {mark: sum(field.count(mark) for field in fields) for mark in _SPOKEN if mark != separator}
+    other = next((mark for mark, count in counts.items() if count >= len(fields)), None)
     if other is None:
-        return columns_there(fields)
+        return None
     return f"it looks separated by {_SPOKEN[other]}, where {_SPOKEN.get(separator, repr(separator))} are expected"

@@ -41,13 +41,14 @@ RENUMBERED = 2**16  # rows at a time
 
 @dataclass(frozen=True)
 class ItemFacts:
-    """What a file of items says, one entry an item; and whether somebody said that the list is public."""
+    """What a file of items says, one entry an item; whether somebody said that the list is public; how it was read."""
 
     items: Sequence[str]
     titles: Sequence[str]
     genres: Sequence[Sequence[str]]
     years: Sequence[int]
     declared: bool
+    tags_from: tuple[str, ...] = ()
 
 
 class Gatherer:
@@ -249,5 +250,11 @@ def _catalogue(names: Strings, scale: Scale, facts: ItemFacts | None) -> Catalog
     if facts is None:
         return Catalogue(Labels(names, what="item"), scale, names, declared=False)
     return Catalogue.of(
-        names.tolist(), scale, titles=facts.titles, genres=facts.genres, years=facts.years, declared=facts.declared
+        names.tolist(),
+        scale,
+        titles=facts.titles,
+        genres=facts.genres,
+        years=facts.years,
+        declared=facts.declared,
+        tags_from=facts.tags_from,
     )

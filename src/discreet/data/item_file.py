@@ -9,11 +9,11 @@ import polars as pl
 from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.cells import identifiers, kind_of, rows_of
 from discreet.data.columnar import collected, columns_of, scan, whole
-from discreet.data.columns import TEXT_ENDINGS, columns_there, ending
+from discreet.data.columns import TEXT_ENDINGS, columns_there, ending, listed
 from discreet.data.gather import ItemFacts
 from discreet.data.movielens import NO_GENRE, year_of
 from discreet.data.remote import Remote, is_remote, remote_frame
-from discreet.data.tags import parse_feature, split_values, tags_of
+from discreet.data.tags import Kind, genres_of, parse_feature, tags_of
 from discreet.data.text import header_of, text_batches
 from discreet.data.text_format import TextFormat
 from discreet.doors import checked
@@ -84,7 +84,7 @@ def read_catalogue(
         The rating scale.
     item, title, features, columns, encoding
         As ``items_id``, ``title``, ``features``, ``items_columns`` and ``encoding`` of
-        :func:`discreet.data.tables.read_table`.
+        :func:`discreet.data.tables.read_table`. A file that is UTF-8 is read as UTF-8 whatever the encoding.
     items_public
         Say that the list was made without looking at the ratings.
 
@@ -96,16 +96,21 @@ def read_catalogue(
     >>> read_catalogue(file, Scale(1, 5)).find("Toy Story (1995)")
     0
     """
-    text = TextFormat(columns=None if columns is None else tuple(columns), encoding=encoding)
-    return catalogue_of(
-        facts_of_file(path, ItemColumns(item=item, title=title, features=tuple(features)), items_public, text), scale
-    )
+    text = TextFormat(columns=None if columns is None else listed("columns", columns), encoding=encoding)
+    named = ItemColumns(item=item, title=title, features=listed("features", features))
+    return catalogue_of(facts_of_file(path, named, items_public, text), scale)
 
 
 def catalogue_of(facts: ItemFacts, scale: Scale) -> Catalogue:
     """The catalogue that a list of items makes."""
     return Catalogue.of(
-        facts.items, scale, titles=facts.titles, genres=facts.genres, years=facts.years, declared=facts.declared
+        facts.items,
+        scale,
+        titles=facts.titles,
+        genres=facts.genres,
+        years=facts.years,
+        declared=facts.declared,
+        tags_from=facts.tags_from,
     )
 
 
@@ -115,28 +120,33 @@ def facts_of_file(path: str | Path, columns: ItemColumns, declared: bool, text: 
     if is_remote(path):
         address = Remote.of(str(path))
         return facts_of(_fetched(address, columns), columns, str(address), 1, declared)
-    first_row = (1 if text.columns is not None else 2) if ending(Path(path)) in TEXT_ENDINGS else 1
+    first_row = 1
+    if ending(Path(path)) in TEXT_ENDINGS:
+        text, first_row = text.or_utf_8(Path(path)), 1 if text.columns is not None else 2
     return facts_of(_read(Path(path), columns, text), columns, str(path), first_row, declared)
 
 
-def unused_columns(path: str | Path, columns: ItemColumns, text: TextFormat | None = None) -> list[str]:
-    """The columns of a file of items that nothing is made of; its rows are not read.
+def unused_columns(
+    path: str | Path, columns: ItemColumns, text: TextFormat | None = None
+) -> tuple[list[str], list[str]]:
+    """The columns of a file of items, and those that nothing is made of; its rows are not read.
 
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "items.csv"
     >>> _ = file.write_text("item,title,price\\n1,Tea,2.50\\n")
     >>> unused_columns(file, ItemColumns())
-    ['price']
+    (['item', 'title', 'price'], ['price'])
     """
     if is_remote(path):
-        return []  # it is not asked twice
+        return [], []  # it is not asked twice
     path, text = Path(path), TextFormat() if text is None else text
     if ending(path) not in TEXT_ENDINGS:
         with whole(path, ending(path)):
-            return columns.unused(list(columns_of(scan(path, ending(path)))))
-    if text.columns is not None:
-        return columns.unused(text.columns)
-    return columns.unused(header_of(path, text, columns.needed))
+            there = list(columns_of(scan(path, ending(path))))
+    else:
+        text = text.or_utf_8(path)
+        there = list(text.columns) if text.columns is not None else header_of(path, text, columns.needed)
+    return there, columns.unused(there)
 
 
 def _fetched(address: Remote, columns: ItemColumns) -> pl.DataFrame:
@@ -197,22 +207,39 @@ def facts_of(frame: pl.DataFrame, columns: ItemColumns, label: str, first_row: i
         years = numbers.cast(pl.Int16, strict=False).fill_null(0).to_list()
     else:
         years = [year_of(title) for title in titles]
-    return ItemFacts(items, titles, _tags(frame, columns, label), years, declared)
+    tags, read = _tags(frame, columns, label)
+    return ItemFacts(items, titles, tags, years, declared, tags_from=read)
 
 
-def _tags(frame: pl.DataFrame, columns: ItemColumns, label: str) -> list[list[str]]:
-    """The genres of each item, and the tags of all columns that were asked for."""
-    tags: list[list[str]] = [[] for _ in range(frame.height)]
-    if GENRES in frame.columns:
-        column = frame[GENRES]
-        values = split_values(column if isinstance(column.dtype, pl.List) else _text(column, label))
-        tags = [[genre for genre in row if genre and genre not in NO_GENRE] for row in values]
-    for feature in columns.features:
-        name, kind = parse_feature(feature)
-        column = frame[name]
-        found = tags_of(column if isinstance(column.dtype, pl.List) else _text(column, label), kind)
-        tags = [[*before, *more] for before, more in zip(tags, found, strict=True)]
-    return tags
+def _tags(frame: pl.DataFrame, columns: ItemColumns, label: str) -> tuple[list[list[str]], tuple[str, ...]]:
+    """The genres of each item and the tags of all columns that were asked for, and how each column was read."""
+    asked = dict.fromkeys(parse_feature(feature) for feature in columns.features)
+    otherwise = (GENRES, "number") in asked or (GENRES, "text") in asked
+    found = []
+    if GENRES in frame.columns and not otherwise:  # once: as a feature they would have a second name
+        found.append(genres_of(_values(frame[GENRES], label), NO_GENRE))
+        asked = {(name, kind): None for name, kind in asked if name != GENRES}
+    for name, kind in asked:
+        own = tags_of(_values(frame[name], label), kind)
+        if frame.height and not any(own.rows):
+            raise DataError.at(label, f"the column {name!r} gives no tags: {_why(kind)}")
+        found.append(own)
+    tags = [[tag for row in rows for tag in row] for rows in zip(*(own.rows for own in found), strict=True)]
+    return tags or [[] for _ in range(frame.height)], tuple(own.how for own in found)
+
+
+def _why(kind: Kind | None) -> str:
+    """Why a column gives no tags, and what to do."""
+    if kind == "number":
+        return "there is no number in it; leave out that it is one, or leave it out of the features"
+    if kind == "text":
+        return "there is no word of three letters in it; leave it out of the features"
+    return "it is empty; leave it out of the features"
+
+
+def _values(column: pl.Series, label: str) -> pl.Series:
+    """A column of tags, as lists or text."""
+    return column if isinstance(column.dtype, pl.List) else _text(column, label)
 
 
 def _text(column: pl.Series, label: str) -> pl.Series:

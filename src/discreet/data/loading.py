@@ -14,7 +14,7 @@ from discreet.data.netflix import is_netflix, read_netflix
 from discreet.data.ratings import Ratings
 from discreet.data.remote import Remote, is_remote, local_path
 from discreet.data.reports import holds_reports
-from discreet.data.sources import Source, is_folder, is_there
+from discreet.data.sources import Source, is_folder, is_there, require_plain
 from discreet.data.synthetic import synthetic
 from discreet.data.tables import is_table, read_catalogue, read_table
 from discreet.doors import checked
@@ -192,7 +192,17 @@ def public_items(
     return read_catalogue(items, scale, item, items_public=items_public)
 
 
+def has_own_format(place: Path) -> bool:
+    """Whether a folder, or an archive, is one of MovieLens or the Netflix Prize."""
+    if not is_folder(place) and (not place.is_file() or place.suffix.lower() != ".zip"):
+        return False
+    source = Source.of(place)
+    return recognise(source) is not None or is_netflix(source)
+
+
 def _load_folder(place: Path, repeats: Repeats, progress: Progress) -> Ratings:
+    if not is_folder(place):
+        require_plain(place)
     if place.is_file() and place.suffix.lower() != ".zip":
         raise DataError(f"{place} is in no format that Discreet reads: .csv, .tsv, .parquet, .arrow, .feather or .zip")
     source = Source.of(place)
@@ -200,7 +210,10 @@ def _load_folder(place: Path, repeats: Repeats, progress: Progress) -> Ratings:
         return read_movielens(place, repeats=repeats, progress=progress)
     if is_netflix(source):
         return read_netflix(place, repeats=repeats, progress=progress)
-    raise DataError(f"{place} holds neither MovieLens nor the Netflix Prize in a format that Discreet knows")
+    raise DataError(
+        f"{place} holds neither MovieLens nor the Netflix Prize in a format that Discreet knows: "
+        "name the file, if it is a table"
+    )
 
 
 def _check_scale(what: str, own: Scale, declared: Scale | None) -> None:

@@ -1,16 +1,16 @@
 """The public items of data whose ratings are not read: for whoever plans before looking."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from discreet.data.catalogue import IMPLICIT, Catalogue, Scale
-from discreet.data.columns import TEXT_ENDINGS, columns_there, ending
+from discreet.data.columns import TEXT_ENDINGS, ending
 from discreet.data.datasets import DATA_SETS, SYNTHETIC, locate
 from discreet.data.item_file import catalogue_of, read_catalogue
 from discreet.data.movielens import recognise
 from discreet.data.sources import Source, is_folder, is_there
 from discreet.data.synthetic import synthetic
-from discreet.data.text import header_of
+from discreet.data.text import header_of, require_columns
 from discreet.data.text_format import TextFormat
 from discreet.errors import DataError, InputError, require
 
@@ -82,11 +82,9 @@ def _catalogue_of_data(data: str, path: str | Path | None) -> Catalogue | None:
     return None
 
 
-def check_header(path: Path, text: TextFormat, wanted: Sequence[str]) -> None:
-    """Raise unless the first row of a table names these columns; no other row is read."""
+def check_header(path: Path, text: TextFormat, columns: Mapping[str, str]) -> None:
+    """Raise unless the first row of a table names these columns, by what they mean; no other row is read."""
     if ending(path) not in TEXT_ENDINGS:
         return
-    names = list(text.columns) if text.columns is not None else header_of(path, text, wanted)
-    for name in wanted:
-        if name not in names:
-            raise DataError.at(f"{path}, row 1", f"there is no column {name!r}; {columns_there(names)}")
+    names = list(text.columns) if text.columns is not None else header_of(path, text, columns.values())
+    require_columns(names, columns, f"{path}, row 1", text.separator_of(path, columns.values()))

@@ -11,7 +11,7 @@ import polars as pl
 from discreet.data import parquet_pages
 from discreet.data.catalogue import IMPLICIT, Scale
 from discreet.data.columnar import ARROW, PARQUET, collected, columns_of, scan, whole
-from discreet.data.columns import TEXT_ENDINGS, columns_there, ending, require_once
+from discreet.data.columns import TEXT_ENDINGS, columns_there, ending, listed, require_once
 from discreet.data.gather import Gatherer, Repeats, Where, rows_of
 from discreet.data.history_file import read_history as read_history  # the command line looks for it here
 from discreet.data.item_file import FACTS, ItemColumns, facts_of, facts_of_file
@@ -83,7 +83,8 @@ def read_table(
     columns, items_columns
         Names of the columns, for a file of text without a header.
     separator, encoding
-        Of text; ``None`` to find the separator, and for example ``latin-1``.
+        Of text; ``None`` to find the separator, and for example ``latin-1``. A table of items that is UTF-8 is read as
+        UTF-8 even if the ratings are not.
     repeats
         What becomes of several ratings of one item by one user: ``"keep"`` them (only at different times), or
         merge them by a rule (``"last"``, ``"mean"`` or ``"recency"``, see :meth:`discreet.Ratings.merge`).
@@ -97,14 +98,15 @@ def read_table(
     Ratings(2 ratings, 2 users, 1 item, scale 1 to 5)
     """
     scale = scale_for(rating, scale)
-    text = TextFormat(columns=None if columns is None else tuple(columns), separator=separator, encoding=encoding)
+    text = TextFormat(
+        columns=None if columns is None else listed("columns", columns), separator=separator, encoding=encoding
+    )
     table = Table(place=str(path), user=user, item=item, rating=rating, time=time, text=text)
     facts = None
     if items is not None:
-        listed = TextFormat(columns=None if items_columns is None else tuple(items_columns), encoding=encoding)
-        facts = facts_of_file(
-            items, ItemColumns(item=items_id or item, title=title, features=tuple(features)), items_public, listed
-        )
+        fields = None if items_columns is None else listed("items_columns", items_columns)
+        named = ItemColumns(item=items_id or item, title=title, features=listed("features", features))
+        facts = facts_of_file(items, named, items_public, TextFormat(columns=fields, encoding=encoding))
     gatherer = Gatherer(scale, items=facts.items if facts else None, drop_unlisted=drop_unlisted)
     for batch, where in table.batches(progress):
         gatherer.add(batch, where)
@@ -183,7 +185,8 @@ def from_frame(
             hasattr(items, "columns") or hasattr(items, "column_names")
         ):
             raise InputError(f"items must be a frame of polars, pandas or pyarrow, got {type(items).__name__}")
-        named, there = ItemColumns(item=items_id or item, title=title, features=tuple(features)), items_columns(items)
+        named = ItemColumns(item=items_id or item, title=title, features=listed("features", features))
+        there = items_columns(items)
         for name in named.needed:
             if name not in there:
                 raise DataError(f"the frame of items: there is no column {name!r}; {columns_there(there)}")

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from discreet.data.cells import Where, left_out, rows_of
-from discreet.data.columns import require_once, what_is_there
+from discreet.data.columns import other_separator, require_once, what_is_there
 from discreet.data.sources import record_blocks
 from discreet.data.text_format import PEEKED, TextFormat
 from discreet.errors import DataError
@@ -60,7 +60,7 @@ def text_batches(
             padded = fields != given
             row += 1
         if not wanted:
-            wanted = _wanted(fields, columns, optional, label, mark)
+            wanted = _wanted(fields, columns, optional, label, separator)
         if not text.strip():
             row += text.count(b"\n")
             continue
@@ -108,17 +108,25 @@ def _header(line: str, mark: str, label: str) -> list[str]:
     return names
 
 
+def require_columns(fields: Sequence[str], columns: Mapping[str, str], place: str, separator: str) -> None:
+    """Raise unless each of the columns, from what they mean to what they are called, is there once."""
+    for field in columns.values():
+        if field.strip() not in fields:
+            # Without ratings nothing in a first row looks like data, and unless it names a column it may name a user.
+            named = any(other.strip() in fields for other in columns.values())
+            nameable = named or "user" not in columns or ("rating" in columns and len(fields) >= len(columns))
+            found = what_is_there(fields, separator)
+            if not nameable:
+                found = other_separator(fields, separator) or "the first row must name the columns"
+            raise DataError.at(place, f"there is no column {field!r}; {found}")
+        require_once(fields, field.strip(), place)
+
+
 def _wanted(
     fields: Sequence[str], columns: Mapping[str, str], optional: Sequence[str], label: str, separator: str
 ) -> dict[str, int]:
     """From the name of a column in the batches to the place of its field."""
-    for field in columns.values():
-        if field.strip() not in fields:
-            # Without ratings nothing in a first row looks like data, and it may name a user.
-            nameable = "user" not in columns or "rating" in columns
-            found = what_is_there(fields, separator) if nameable else "the first row must name the columns"
-            raise DataError.at(f"{label}, row 1", f"there is no column {field!r}; {found}")
-        require_once(fields, field.strip(), f"{label}, row 1")
+    require_columns(fields, columns, f"{label}, row 1", separator)
     places = {name: fields.index(field.strip()) for name, field in columns.items()}
     return places | {name: fields.index(name) for name in optional if name in fields and name not in places}
 
