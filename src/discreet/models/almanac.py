@@ -11,9 +11,9 @@
 
 Which of them are asked for, with what share of the budget and among how many items, is decided on the way, by what the
 release is for (its ``purpose``) and by the noisy answers so far: :mod:`~discreet.models.sums.almanac_plan` for the unit
-user, :mod:`~discreet.models.sums.rating_plan` for the unit rating. Without a purpose, without a delta, and where
-``items`` or ``pair_share`` are given, it is decided beforehand from public facts
-(:mod:`~discreet.models.sums.almanac_queries`).
+user, :mod:`~discreet.models.sums.rating_plan` for the unit rating, as far as the samplers allow
+(:mod:`~discreet.models.sums.room`). Without a purpose, without a delta, and where ``items`` or ``pair_share`` are
+given, it is decided beforehand from public facts (:mod:`~discreet.models.sums.almanac_queries`).
 
 The rest is post-processing and costs no privacy:
 
