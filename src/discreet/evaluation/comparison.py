@@ -93,7 +93,7 @@ def evaluate(
     seconds = time.perf_counter() - clock
     row = row_of_release(release, measured, seconds, peak_memory_mb())
     _require_some(row.model, measured.estimates, names)
-    return Results("ratings", "as given", (row,), OVER_USERS)
+    return Results("ratings", "as given", (row,), OVER_USERS if row.has_intervals else "")
 
 
 @checked
@@ -171,7 +171,7 @@ def compare(
             release = fit_on(trial.model, split.train, trial.terms, report_fit)
             fitted = time.perf_counter()
             progress(100 * step + 80, 100 * steps, f"{trial.label}{where}: predicting")
-            measured = measure(release, split.histories, split.test, split.mask, names)
+            measured = measure(release, split.histories, split.test, split.mask, names, split.train)
             ended = time.perf_counter()
             _require_some(trial.name, measured.estimates, names)
             runs.append(Run(measured, fitted - started, ended - fitted, peak_memory_mb(), release.guarantee))
@@ -180,7 +180,7 @@ def compare(
     progress(100 * steps, 100 * steps, "done")
     rows = tuple(row_of(trial, runs) for trial, runs in zip(trials, outcomes, strict=True))
     interval = OVER_USERS if protocol.runs == 1 else f"95 % intervals over {protocol.runs} {protocol.each}s (Student t)"
-    return Results(data, protocol.describe(), rows, interval)
+    return Results(data, protocol.describe(), rows, interval if any(row.has_intervals for row in rows) else "")
 
 
 def _require_some(model: str, estimates: Mapping[str, Estimate], names: Sequence[str]) -> None:

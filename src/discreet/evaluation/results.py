@@ -26,7 +26,8 @@ class Estimate:
 
     With several folds or seeds the interval is Student's over their values (:meth:`over_runs`). With a
     single split it is the normal one over users (:meth:`over_users`), because the users are what was
-    drawn: two ratings by one user are no independent witnesses.
+    drawn: two ratings by one user are no independent witnesses. One run, or one user, has no interval:
+    its ends are None.
 
     Examples
     --------
@@ -36,16 +37,16 @@ class Estimate:
     """
 
     mean: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     values: tuple[float, ...] = ()
 
     @classmethod
     def over_runs(cls, values: Sequence[float]) -> "Estimate":
-        """Student's t interval over folds or seeds; a single value has no width."""
+        """Student's t interval over folds or seeds; a single value has none."""
         count, mean = len(values), math.fsum(values) / len(values)
         if count == 1:
-            return cls(mean, mean, mean, tuple(values))
+            return cls(mean, None, None, tuple(values))
         spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1) / count)
         half = float(stdtrit(count - 1, 0.975)) * spread
         return cls(mean, max(0.0, mean - half), mean + half, tuple(values))  # no metric is negative
@@ -55,20 +56,31 @@ class Estimate:
         """A ratio of sums over users, m = Σ sums / Σ weights, with the normal interval that users give it.
 
         The variance of such a ratio is Σ (sum − m · weight)² / (Σ weights)², times n / (n − 1). With
-        ``root`` the square root is taken of the mean and of both ends.
+        ``root`` the square root is taken of the mean and of both ends. One user gives no interval.
         """
         count, total = len(sums), float(np.sum(weights))
         mean = float(np.sum(sums)) / total
-        half = 0.0
-        if count > 1:
-            half = NORMAL_95 * math.sqrt(float(np.sum((sums - mean * weights) ** 2)) * count / (count - 1)) / total
+        if count == 1:
+            mean = math.sqrt(mean) if root else mean
+            return cls(mean, None, None, (mean,))
+        half = NORMAL_95 * math.sqrt(float(np.sum((sums - mean * weights) ** 2)) * count / (count - 1)) / total
         low, high = max(0.0, mean - half), mean + half
         if root:
             mean, low, high = math.sqrt(mean), math.sqrt(low), math.sqrt(high)
         return cls(mean, low, high, (mean,))
 
+    @property
+    def half(self) -> float | None:
+        """Half the width of the interval; None where there is none."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """What to draw: both ends of the interval, or the mean itself where there is none."""
+        return (self.mean, self.mean) if self.low is None or self.high is None else (self.low, self.high)
+
     def __str__(self) -> str:
-        return f"{self.mean:.4f} ±{(self.high - self.low) / 2:.4f}"
+        return f"{self.mean:.4f}" + ("" if self.half is None else f" ±{self.half:.4f}")
 
 
 @dataclass(frozen=True)
@@ -116,6 +128,11 @@ class Row:
         if metric not in self.metrics:
             raise UnknownNameError.among(f"metric of {self.model}", str(metric), self.metrics)
         return self.metrics[metric].mean
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether some metric has one: one user under test gives none, and coverage none from one split."""
+        return any(estimate.half is not None for estimate in self.metrics.values())
 
     def keys(self) -> tuple[str, ...]:
         """The metrics; so ``dict(row)`` is their means."""
