@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options
-from discreet.cli.budget import print_left, print_retry
+from discreet.cli.budget import print_left, print_retry, settled
 from discreet.cli.certificate import signing_key
 from discreet.cli.cluster import ClusterOptions
 from discreet.cli.models import shown
@@ -170,7 +170,7 @@ def to_json(done: "Fitted", run_id: str | None, place: str) -> dict[str, Any]:
         "account": done.account.data,
         "run_id": run_id,
         "booked": "before" if done.paid_before else "now",
-        "budget": done.account.summary() | {"kept_in": place},
+        "budget": settled(done.account.summary()) | {"kept_in": place},
     }
 
 
