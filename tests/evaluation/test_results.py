@@ -100,6 +100,8 @@ def test_json_has_exactly_what_is_promised():
                 "promise": None,
                 "unit": None,
                 "guarantee": None,
+                "chosen": None,
+                "reason": None,
             },
             {
                 "model": "ease",
@@ -111,6 +113,8 @@ def test_json_has_exactly_what_is_promised():
                 "promise": "proven",
                 "unit": "user",
                 "guarantee": "epsilon 1 for every user",
+                "chosen": None,
+                "reason": None,
             },
         ],
     }

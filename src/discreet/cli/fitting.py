@@ -120,7 +120,7 @@ def fit(
         )
     fitted: Any = done.release.model
     remark = done.release.remark.replace("a delta of 1e-06", "--delta 1e-6")  # the library speaks of settings
-    if terms.epsilon is not None and told.known == "assumed" and takes_audience(fitted):
+    if terms.epsilon is not None and told.known == "assumed" and (chosen is None or takes_audience(fitted)):
         note(f"About {told.users:,} users were assumed; --audience N announces how many there are, roughly.")
     if json:
         own = {"reason": done.reason or None, "remark": remark or None, "fit_seconds": done.seconds}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 NORMAL_95 = 1.959964
 MEASURED = ("fit_seconds", "predict_seconds", "peak_memory_mb")
 """What a row knows of the fit besides its metrics."""
+PROMISED, CHOSEN = ("epsilon", "promise", "unit", "guarantee"), ("chosen", "reason")
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,8 @@ class Row:
         Whether the guarantee is ``proven``, or only ``claimed`` by a paper; None where there is none.
     unit
         Whose secret it is about: ``rating`` or ``user``.
+    chosen, reason
+        Where a rule chose the model (``auto``), which one, and why in a sentence; None where it was named.
     """
 
     model: str
@@ -123,6 +126,8 @@ class Row:
     epsilon: float | None = None
     promise: Literal["proven", "claimed"] | None = None
     unit: str | None = None
+    chosen: str | None = None
+    reason: str | None = None
 
     def __getitem__(self, metric: str) -> float:
         if metric not in self.metrics:
@@ -220,6 +225,11 @@ class Results:
         return tuple(dict.fromkeys(row.model for row in self.rows))
 
     @property
+    def choices(self) -> tuple[str, ...]:
+        """What ``auto`` chose and why, a sentence each; empty where all models were named."""
+        return tuple(dict.fromkeys(f"{row.model}: {row.reason}." for row in self.rows if row.reason))
+
+    @property
     def epsilons(self) -> tuple[float, ...]:
         """The epsilons that models were fitted with, smallest first; rows without privacy have none."""
         return tuple(sorted({row.epsilon for row in self.rows if row.epsilon is not None}))
@@ -259,7 +269,7 @@ class Results:
                         name: {"mean": estimate.mean, "low": estimate.low, "high": estimate.high}
                         for name, estimate in row.metrics.items()
                     },
-                    **{name: getattr(row, name) for name in (*MEASURED, "epsilon", "promise", "unit", "guarantee")},
+                    **{name: getattr(row, name) for name in (*MEASURED, *PROMISED, *CHOSEN)},
                 }
                 for row in self.rows
             ],
@@ -313,8 +323,8 @@ class Results:
         """The table for a notebook."""
         head, body = self._cells()
         said = f"{self.data}: {self.split}"
-        note = markup.paragraph(self.interval, small=True) if self.interval else ""
-        return markup.box(markup.table(head, body, right=head[1:-1], caption=said), note)
+        notes = [markup.paragraph(text, small=True) for text in (self.interval, *self.choices) if text]
+        return markup.box(markup.table(head, body, right=head[1:-1], caption=said), *notes)
 
     def __str__(self) -> str:
         head, body = self._cells()
@@ -326,7 +336,7 @@ class Results:
             ).rstrip()
             for line in [head, ["─" * width for width in widths], *body]
         ]
-        return "\n".join([f"{self.data}: {self.split}", *lines, *([self.interval] if self.interval else [])])
+        return "\n".join([f"{self.data}: {self.split}", *lines, *filter(None, [self.interval]), *self.choices])
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -49,6 +49,8 @@ def row_of(trial: Trial, runs: Sequence[Run]) -> Row:
         settings=settings_of(trial.model),
         cdf=tuple((x, float(share)) for (x, _), share in zip(first.cdf, shares, strict=True)),
         epsilon=trial.epsilon,
+        chosen=name_of(type(trial.model)) if trial.reason else None,
+        reason=trial.reason or None,
         **promise_of(runs[0].guarantee),
     )
 

@@ -114,7 +114,11 @@ class Table:
         kinds = ["text", *["number"] * (len(several) + len(names) + len(TIMES))]
         if self._promised:
             columns, kinds = [*columns, "guarantee"], [*kinds, "text"]
-        known = {row.model: row.settings for row in results.rows if row.settings}
+        known = {
+            f"{row.model}: {row.chosen}" if row.chosen else row.model: row.settings
+            for row in results.rows
+            if row.settings
+        }
         return render(
             "table.html",
             title=self.title,
