@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli import options
 from discreet.cli.progress import bar
+from discreet.cli.purposes import check_purpose, note_purpose
 from discreet.cli.settings import AUTO, check_auto, names_a_model, parse_models, partial_settings
 from discreet.cli.tables import document, note, say, table_of_numbers
 from discreet.errors import InputError, UnknownNameError, require
@@ -161,6 +162,7 @@ def measure(
     if AUTO in models:  # until the rule has chosen, what it mostly chooses stands for it
         stand_in = parse_models(["almanac"], audience=told.users, purpose=purpose)["almanac"]
         chosen = {name: chosen.get(name, stand_in) for name in models}
+    check_purpose(purpose, chosen.values(), implicit=source.implicit)
     protocol = splitting.protocol(ranking=source.implicit)
     names = None if metrics is None else read_metrics(metrics)
     from discreet.evaluation.comparison import compare
@@ -191,6 +193,8 @@ def measure(
     with bar() as progress:
         ratings = source.load(progress)
         noted.name = looking_account(budget, source.data, noted.name, ratings)
+        planned = [None if name == AUTO else model for name, model in chosen.items()]
+        note_purpose(planned, ratings.catalogue, terms or [Terms()], users=told.users, purpose=purpose)
         return compare(
             chosen | ({AUTO: AUTO} if AUTO in models else {}),
             ratings,

@@ -13,6 +13,7 @@ from discreet.cli.cluster import ClusterOptions
 from discreet.cli.models import shown
 from discreet.cli.nights import OncePer, run_name
 from discreet.cli.progress import bar
+from discreet.cli.purposes import check_purpose, noting
 from discreet.cli.settings import model_name, own_kind, planned_model
 from discreet.cli.tables import document, facts, note, say
 from discreet.cli.wishes import WishOptions
@@ -97,11 +98,12 @@ def fit(
 
     told = audience_of(source.data, audience)
     chosen = planned_model(name, settings, users=told.users, audience=audience, purpose=purpose)
+    check_purpose(purpose, [chosen], implicit=source.implicit)
     key = signing_key(sign)  # one that cannot be read is found before anything is spent
     with bar() as progress, cluster.loading(source, privacy.engine, progress) as load:
         done = fit_and_save(
             chosen,
-            load,
+            noting(load, chosen, terms, users=told.users, purpose=purpose),
             output,
             data=source.data,
             terms=terms,

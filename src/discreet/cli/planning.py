@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli import options
 from discreet.cli.progress import bar
+from discreet.cli.purposes import check_purpose, note_purpose
 from discreet.cli.settings import model_name, planned_model
 from discreet.cli.tables import document, facts, say, table
 from discreet.errors import require
@@ -111,6 +112,7 @@ def show_plan(
 
     told = audience_of(source.data, audience)
     chosen = planned_model(name, settings, users=told.users, audience=audience, purpose=purpose)
+    check_purpose(purpose, [chosen], implicit=source.implicit)
     catalogue = source.public_catalogue()
     kept = budget.account(account or account_name(source.data))
     ledger, within, spent = terms.ledger(), None, []
@@ -122,6 +124,7 @@ def show_plan(
     model, found = plan_for(
         chosen, catalogue, terms, told.users, purpose=purpose or "both", prior=prior, limit=within, spent=spent
     )
+    note_purpose([model], catalogue, [terms], users=told.users, purpose=purpose)
     trials: list[Trial] = []
     if not fast and (found.looks or found.on_the_way):
         with bar() as progress:
