@@ -80,6 +80,20 @@ def test_an_exhausted_budget_refuses_before_anything_is_computed(discreet, fit, 
     assert not (tmp_path / "more").exists()
 
 
+def test_what_rounding_leaves_of_a_limit_is_nothing(discreet, fit, table, own_budget):
+    """1 - (0.1 + 0.9) is a little more than 0 where noise is made for each, and that little buys no fit."""
+    discreet("budget", table, "--epsilon", "1")
+    for number, epsilon in enumerate((0.1, 0.9)):
+        outcome = fit("--epsilon", epsilon, output=f"release-{number}")
+        assert outcome.code == 0, outcome.err
+    assert dc.Budget(own_budget).account(str(table)).one_more().epsilon > 0  # which was printed
+    assert "of epsilon 1 there is left nothing;" in outcome.out
+    text = discreet("budget", table, "--nights", 3).out
+    assert "e-1" not in text and "Nothing is left for 3 more nights." in text
+    document = shown(discreet, table)
+    assert (document["one_more"]["epsilon"], document["spent"][0]["remaining"]) == (0, 0)
+
+
 def test_without_privacy_no_limit_is_kept(discreet, fit, table, tmp_path):
     discreet("budget", table, "--epsilon", "1")
     for options in ((), ("--epsilon", "0.5", "--noise-seed", "1")):

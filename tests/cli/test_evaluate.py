@@ -13,7 +13,8 @@ def test_the_json_document_has_the_promised_shape(discreet, table):
     assert outcome.code == 0
     assert outcome.err == ""
     document = json.loads(outcome.out)
-    assert set(document) == {"data", "split", "rows", "account"}
+    assert set(document) == {"data", "split", "rows", "account", "audience"}
+    assert document["audience"] is None
     assert document["split"] == "2 folds of all ratings, seed 3"
     assert [row["model"] for row in document["rows"]] == ["bias", "popularity"]
     for row in document["rows"]:
@@ -27,7 +28,10 @@ def test_the_json_document_has_the_promised_shape(discreet, table):
             "promise",
             "unit",
             "guarantee",
+            "chosen",
+            "reason",
         }
+        assert (row["chosen"], row["reason"]) == (None, None)
         assert (row["guarantee"], row["epsilon"], row["promise"], row["unit"]) == (None, None, None, None)
         for estimate in row["metrics"].values():
             assert estimate["low"] <= estimate["mean"] <= estimate["high"]
@@ -166,3 +170,47 @@ def test_compare_is_refused_before_the_work_starts(discreet, table, tmp_path):
         assert outcome.code == 2
         assert outcome.err.startswith("discreet: ")
     assert (tmp_path / "out").read_text() == "taken"
+
+
+def test_auto_says_what_it_chose_and_for_how_many_users(discreet, table, items):
+    private = (
+        "auto",
+        table,
+        *SCALE,
+        "--items",
+        items,
+        "--items-public",
+        "--epsilon",
+        1,
+        "--unit",
+        "user",
+        "--test",
+        0.2,
+    )
+    outcome = discreet("evaluate", *private)
+    assert outcome.code == 0, outcome.err
+    assert outcome.err == "About 1,000 users are assumed; --audience N announces how many there are, roughly.\n"
+    assert "auto: With epsilon 1 for every user and about 1,000 users" in outcome.out
+    told = discreet("evaluate", *private, "--audience", 60, "--json")
+    document = json.loads(told.out)
+    assert told.err == "" and document["audience"] == {"users": 60, "known": "announced"}
+    assert document["rows"][0]["chosen"] == "almanac" and "about 60 users" in document["rows"][0]["reason"]
+    exact = discreet("evaluate", "auto", table, *SCALE, "--test", 0.2)
+    assert exact.err == "" and "auto: Without privacy Almanac" in exact.out
+
+
+def test_a_setting_of_what_auto_has_not_chosen_yet_is_refused(discreet, table):
+    sentence = "discreet: --set is for a model with a name, and auto has not chosen one yet: name the model"
+    for models, setting in (
+        (("auto",), "factors=3"),
+        (("auto",), "almanac.factors=3"),
+        (("auto", "bias"), "item_damping=2"),
+        (("auto", "bias"), "auto.factors=2"),
+        (("auto:factors=3", "bias"), "bias.item_damping=2"),
+    ):
+        refused = discreet("evaluate", *models, table, *SCALE, "--set", setting)
+        assert refused.code == 2 and refused.err.startswith(sentence) and refused.err.count("\n") == 1
+    assert "or write --set bias.NAME=VALUE" in discreet("evaluate", "auto", "bias", table, *SCALE, "--set", "a=2").err
+    assert "named twice" in discreet("evaluate", "auto", "auto", table, *SCALE).err
+    command = ("evaluate", "auto", "bias", table, *SCALE, "--test", 0.2, "--set", "bias.item_damping=2")
+    assert discreet(*command).code == 0

@@ -78,6 +78,23 @@ def test_models_of_ratings_refuse_in_one_sentence(discreet, data, tmp_path):
         assert "Bias predicts ratings, and these data have none" in refused.err
 
 
+def test_a_release_for_ratings_is_refused_before_anything_is_spent(discreet, clicks, data, tmp_path):
+    for command in (
+        ("fit", *data, "--for", "ratings", "-o", tmp_path / "out"),
+        ("fit", "almanac:purpose=ratings", *data, "-o", tmp_path / "out"),
+        ("plan", *data, "--for", "ratings"),
+        ("evaluate", "auto", *data, "--for", "ratings"),
+        ("compare", *data, "--models", "almanac", "--for", "ratings", "-o", tmp_path / "out"),
+    ):
+        refused = discreet(*command, "--epsilon", 1)
+        assert refused.code == 2 and refused.err.count("\n") == 1
+        assert refused.err.startswith("discreet: --for ratings is about ratings, and --implicit says there are none")
+    assert not (tmp_path / "out").exists()
+    account = json.loads(discreet("budget", clicks, "--json").out)
+    assert account["spendings"] == [] and account["looks"] == []
+    assert discreet("plan", *data, "--for", "ranking", "--epsilon", 1, "--audience", 400, "--fast").err == ""
+
+
 def test_description_and_audit(discreet, data):
     described = discreet("data", "describe", *data)
     assert described.code == 0 and "no ratings" in described.out and "scale" not in described.out

@@ -79,6 +79,18 @@ def test_a_limit_of_the_budget_is_taken_and_what_was_spent_counts(discreet, tabl
     assert fits[0] == fits[1] + 1
 
 
+def test_a_limit_that_is_used_up_is_not_said_to_allow_nothing_at_all(discreet, table, declared, tmp_path):
+    discreet("budget", table, "--epsilon", 1)
+    plan = ("plan", "popularity", table, *declared[:-2], "--fast", "--epsilon")
+    assert "A limit of epsilon 1 allows 1 such fit." in discreet(*plan, 1).out
+    assert "A limit of epsilon 1 allows no such fit." in discreet(*plan, 2).out
+    fit = ("fit", "popularity", table, *declared[:-2], "--epsilon", 0.5, "-o", tmp_path / "half")
+    assert discreet(*fit).code == 0
+    assert "What is left of a limit of epsilon 1 allows 2 more such fits." in discreet(*plan, 0.25).out
+    assert "What is left of a limit of epsilon 1 allows no more such fit." in discreet(*plan, 1).out
+    assert "A limit of epsilon 2 allows 2 such fits." in discreet(*plan, 1, "--limit", 2).out
+
+
 def test_a_plan_counts_what_the_release_is_for_and_what_is_known_already(discreet, table, declared, items, tmp_path):
     ratings = dc.load(table, scale=(1, 5), items=items, items_public=True)
     dc.Almanac().fit(dc.NoPrivacy(ratings)).save(tmp_path / "public")

@@ -18,6 +18,13 @@ def test_both_ways(discreet):
             assert 0 < row["metrics"]["hit@10"]["mean"] <= 1 and row["metrics"]["novelty@10"]["mean"] > 0
 
 
+def test_the_promise_is_about_a_split_by_time(discreet):
+    private = ("evaluate", "popularity", "synthetic", "--epsilon", 1, "--metrics", "ndcg@10")
+    by_time = discreet(*private, "--split", "time").out
+    assert "one part of a split by time" in by_time and "random" not in by_time
+    assert "one part of a random split" in discreet(*private, "--test", 0.1).out
+
+
 def test_what_does_not_go_together(discreet, table):
     assert "--split must be time or last" in discreet("evaluate", *DATA, "--split", "random").err
     assert "--split goes by time" in discreet("evaluate", *DATA, "--split", "time", "--folds", 3).err

@@ -24,8 +24,10 @@ def test_student_interval_by_hand():
     assert estimate.values == (1, 2, 3, 4, 5)
 
 
-def test_one_run_has_no_width():
-    assert Estimate.over_runs([0.7]) == Estimate(0.7, 0.7, 0.7, (0.7,))
+def test_one_run_has_no_interval():
+    alone = Estimate.over_runs([0.7])
+    assert alone == Estimate(0.7, None, None, (0.7,))
+    assert (str(alone), alone.half, alone.ends) == ("0.7000", None, (0.7, 0.7))
 
 
 def test_users_with_one_rating_each_give_the_textbook_interval():
@@ -37,7 +39,8 @@ def test_users_with_one_rating_each_give_the_textbook_interval():
 
 
 def test_a_user_alone_has_no_interval():
-    assert Estimate.over_users(np.array([4.0]), np.array([2])) == Estimate(2, 2, 2, (2,))
+    assert Estimate.over_users(np.array([4.0]), np.array([2])) == Estimate(2, None, None, (2,))
+    assert Estimate.over_users(np.array([8.0]), np.array([2]), root=True) == Estimate(2, None, None, (2,))
 
 
 def test_root_is_taken_of_mean_and_ends():
@@ -59,8 +62,8 @@ def test_interval_over_users_covers_the_truth_about_95_times_in_100():
 
 @given(st.lists(st.floats(0, 10), min_size=1, max_size=30))
 def test_mean_lies_in_its_interval(values):
-    estimate = Estimate.over_runs(values)
-    assert estimate.low - 1e-9 <= estimate.mean <= estimate.high + 1e-9
+    low, high = Estimate.over_runs(values).ends
+    assert low - 1e-9 <= Estimate.over_runs(values).mean <= high + 1e-9
 
 
 def test_reading_one_row():
@@ -97,6 +100,8 @@ def test_json_has_exactly_what_is_promised():
                 "promise": None,
                 "unit": None,
                 "guarantee": None,
+                "chosen": None,
+                "reason": None,
             },
             {
                 "model": "ease",
@@ -108,6 +113,8 @@ def test_json_has_exactly_what_is_promised():
                 "promise": "proven",
                 "unit": "user",
                 "guarantee": "epsilon 1 for every user",
+                "chosen": None,
+                "reason": None,
             },
         ],
     }

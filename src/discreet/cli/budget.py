@@ -1,7 +1,7 @@
 """``discreet budget``: what was spent on a data set, on what and when, and what is left."""
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,9 @@ from discreet.errors import require
 if TYPE_CHECKING:
     from discreet.looks import Look
     from discreet.privacy.account import Account
+
+DUST = 1e-9
+"""The share of a limit below which nothing is left: sums of epsilons are rounded, and what that leaves buys nothing."""
 
 Url = Annotated[
     str | None,
@@ -64,10 +67,12 @@ def budget(
     if epsilon is not None:
         declare(kept, shown, epsilon, delta, unit)
         shown = kept.account(name)
-    each = None if nights is None else shown.each_of(nights)
+    each = None if nights is None else _settled(shown.each_of(nights), shown.epsilon)
     if json:
         planned = {} if nights is None else {"nights": {"count": nights, "epsilon": each}}
-        document(shown.to_json() | {"looks": [look.to_json() for look in looks], "kept_in": kept.place} | planned)
+        document(
+            settled(shown.to_json()) | {"looks": [look.to_json() for look in looks], "kept_in": kept.place} | planned
+        )
         return
     print_account(shown, looks, kept.place)
     if nights is not None:
@@ -140,11 +145,31 @@ def print_retry(run_id: str) -> None:
     say(f"The run {run_id} was released before, and this is what it released: nothing was computed, and nothing spent.")
 
 
+def settled(account: dict[str, Any]) -> dict[str, Any]:
+    """An account as plain data, without what rounding leaves of its limit.
+
+    >>> found = {"limit": {"epsilon": 1.0}, "one_more": {"epsilon": 4e-16}, "spent": [{"remaining": 0.25}]}
+    >>> settled(found)["one_more"], settled(found)["spent"]
+    ({'epsilon': 0.0}, [{'remaining': 0.25}])
+    """
+    if account["limit"] is None:
+        return account
+    limit, more = account["limit"]["epsilon"], account["one_more"]
+    spent = [part | {"remaining": _settled(part["remaining"], limit)} for part in account["spent"]]
+    return account | {"one_more": more | {"epsilon": _settled(more["epsilon"], limit)}, "spent": spent}
+
+
+def _settled(left: float | None, limit: float | None) -> float | None:
+    return left if left is None or limit is None or left >= DUST * limit else 0.0
+
+
 def _left(account: "Account") -> str:
     """What can still be asked for; empty where there is no limit."""
     left = account.one_more()
     if left is None:
         return ""
+    if not _settled(left.epsilon, account.epsilon):
+        return "nothing"
     if not account.spends:
         return f"epsilon {left.epsilon:.4g}"
     often = "more than 1,000" if left.fits > 1000 else "no" if left.fits == 0 else str(left.fits)

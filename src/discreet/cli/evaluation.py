@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli import options
 from discreet.cli.progress import bar
-from discreet.cli.settings import AUTO, names_a_model, parse_models, partial_settings
+from discreet.cli.purposes import check_purpose, note_purpose
+from discreet.cli.settings import AUTO, check_auto, names_a_model, parse_models, partial_settings
 from discreet.cli.tables import document, note, say, table_of_numbers
 from discreet.errors import InputError, UnknownNameError, require
 from discreet.fitting.outputs import check_file
@@ -61,7 +62,7 @@ def evaluate(
 
         write_comparison(results, html, options.this_command())
     if json:
-        document(results.to_json() | {"account": noted.name})
+        document(results.to_json() | {"account": noted.name, "audience": planned_for(results, source.data, audience)})
         return
     print_results(results)
     if html:
@@ -117,7 +118,8 @@ def compare(
     pictures = write_comparison(results, page, options.this_command(), pictures_too=True)
     if json:
         written = {"page": str(page), "pictures": [str(picture) for picture in pictures]}
-        document(results.to_json() | written | {"account": noted.name})
+        told = {"account": noted.name, "audience": planned_for(results, source.data, audience)}
+        document(results.to_json() | written | told)
         return
     print_results(results)
     say(f"The page is {page}")
@@ -149,20 +151,23 @@ def measure(
     """Fit and measure; everything that can be wrong with the command is found before the data are read.
 
     With ``several`` there may be many terms: models are then fitted on those they have a form for, and without privacy.
-    What ``auto`` stands for is chosen as ``fit`` chooses it, for the first of the terms.
+    What ``auto`` stands for is chosen as ``fit`` chooses it, for each of the terms, once the items are known.
     """
     from discreet.fitting.audience import audience_of, takes_audience
 
     told = audience_of(source.data, audience)
-    written = [name if name != AUTO else "almanac:" for name in models]  # until the items are known
-    chosen = parse_models(written, settings, audience=told.users, purpose=purpose)
-    chosen = dict(zip(models, chosen.values(), strict=True))
+    check_auto(models, settings)
+    named = [name for name in models if name != AUTO]
+    chosen = parse_models(named, settings, audience=told.users, purpose=purpose) if named else {}
+    if AUTO in models:  # until the rule has chosen, what it mostly chooses stands for it
+        stand_in = parse_models(["almanac"], audience=told.users, purpose=purpose)["almanac"]
+        chosen = {name: chosen.get(name, stand_in) for name in models}
+    check_purpose(purpose, chosen.values(), implicit=source.implicit)
     protocol = splitting.protocol(ranking=source.implicit)
     names = None if metrics is None else read_metrics(metrics)
     from discreet.evaluation.comparison import compare
     from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS
     from discreet.fitting.accounts import looking_account
-    from discreet.fitting.choosing import choose_for
     from discreet.fitting.private_forms import check_private, without_private_form
     from discreet.populations.terms import Terms
     from discreet.privacy.budget import Budget
@@ -174,12 +179,13 @@ def measure(
         if without:
             have = "has" if len(without) == 1 else "have"
             note(f"{', '.join(without)} {have} no private form for this, and will appear without privacy only.")
-        if told.known == "assumed" and any(map(takes_audience, chosen.values())):
-            note(f"About {told.users:,} users are assumed; --audience N announces how many there are, roughly.")
     else:
         for model in chosen.values():
             check_private(model, terms[0] if terms else Terms())
-    for sentence in partial_settings(list(chosen), settings):
+    private = any(one.epsilon is not None for one in terms)
+    if private and told.known == "assumed" and any(map(takes_audience, chosen.values())):
+        note(f"About {told.users:,} users are assumed; --audience N announces how many there are, roughly.")
+    for sentence in partial_settings(named, settings):
         note(sentence)
     asked = [*terms, Terms()] if sweep else terms[0] if terms else Terms()
     budget = Budget(noted.url)
@@ -187,20 +193,30 @@ def measure(
     with bar() as progress:
         ratings = source.load(progress)
         noted.name = looking_account(budget, source.data, noted.name, ratings)
-        if AUTO in chosen:
-            first = terms[0] if terms else Terms()
-            chosen[AUTO] = choose_for(ratings.catalogue, told.users, first, purpose or "both")[0]
+        planned = [None if name == AUTO else model for name, model in chosen.items()]
+        note_purpose(planned, ratings.catalogue, terms or [Terms()], users=told.users, purpose=purpose)
         return compare(
-            chosen,
+            chosen | ({AUTO: AUTO} if AUTO in models else {}),
             ratings,
             protocol,
             terms=asked,
             data=source.name,
             progress=progress,
             metrics=names,
+            audience=told.users,
+            purpose=purpose or "both",
             account=noted.name,
             budget=budget,
         )
+
+
+def planned_for(results: "Results", data: str, announced: int | None) -> "dict[str, Any] | None":
+    """The number of users that models, or the rule that chose them, were told, and how it is known; None for none."""
+    from discreet.fitting.audience import audience_of
+
+    told = audience_of(data, announced)
+    planned = any(row.reason or row.settings.get("audience") == told.users for row in results.rows)
+    return {"users": told.users, "known": told.known} if planned else None
 
 
 def check_words(models: Sequence[str], data: str) -> None:
@@ -255,8 +271,7 @@ def print_results(results: "Results") -> None:
             for row in results.rows
         ],
     )
-    if results.interval:
-        say(results.interval + ".")
+    _say_more(results)
     for line in promise(results).splitlines():
         say(line)
 
@@ -271,8 +286,7 @@ def print_sweep(results: "Results") -> None:
         grid = grid_of(results, metric)
         better = "lower is better" if is_error(metric) else "higher is better"
         table_of_numbers(f"{display_name(metric)}, {better}", grid.columns, grid.rows)
-    if results.interval:
-        say(results.interval + ".")
+    _say_more(results)
     units = {row.unit for row in results.rows if row.promise == "proven" and row.epsilon}
     if units:
         whose = "all ratings of one user" if units == {"user"} else "one rating"
@@ -282,6 +296,14 @@ def print_sweep(results: "Results") -> None:
     if any(row.epsilon and row.promise is None for row in results.rows):
         say("None, in spite of an epsilon: the noise was seeded, or the list of items is not public.")
     say(MEASURED)
+
+
+def _say_more(results: "Results") -> None:
+    """What the intervals are over, and what ``auto`` chose and why."""
+    if results.interval:
+        say(results.interval + ".")
+    for sentence in results.choices:
+        say(sentence)
 
 
 def _number(value: float | None, digits: int) -> str:

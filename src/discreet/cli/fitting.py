@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options
-from discreet.cli.budget import print_left, print_retry
+from discreet.cli.budget import print_left, print_retry, settled
 from discreet.cli.certificate import signing_key
 from discreet.cli.cluster import ClusterOptions
 from discreet.cli.models import shown
 from discreet.cli.nights import OncePer, run_name
 from discreet.cli.progress import bar
+from discreet.cli.purposes import check_purpose, noting
 from discreet.cli.settings import model_name, own_kind, planned_model
 from discreet.cli.tables import document, facts, note, say
 from discreet.cli.wishes import WishOptions
@@ -97,11 +98,12 @@ def fit(
 
     told = audience_of(source.data, audience)
     chosen = planned_model(name, settings, users=told.users, audience=audience, purpose=purpose)
+    check_purpose(purpose, [chosen], implicit=source.implicit)
     key = signing_key(sign)  # one that cannot be read is found before anything is spent
     with bar() as progress, cluster.loading(source, privacy.engine, progress) as load:
         done = fit_and_save(
             chosen,
-            load,
+            noting(load, chosen, terms, users=told.users, purpose=purpose),
             output,
             data=source.data,
             terms=terms,
@@ -120,7 +122,7 @@ def fit(
         )
     fitted: Any = done.release.model
     remark = done.release.remark.replace("a delta of 1e-06", "--delta 1e-6")  # the library speaks of settings
-    if terms.epsilon is not None and told.known == "assumed" and takes_audience(fitted):
+    if terms.epsilon is not None and told.known == "assumed" and (chosen is None or takes_audience(fitted)):
         note(f"About {told.users:,} users were assumed; --audience N announces how many there are, roughly.")
     if json:
         own = {"reason": done.reason or None, "remark": remark or None, "fit_seconds": done.seconds}
@@ -170,7 +172,7 @@ def to_json(done: "Fitted", run_id: str | None, place: str) -> dict[str, Any]:
         "account": done.account.data,
         "run_id": run_id,
         "booked": "before" if done.paid_before else "now",
-        "budget": done.account.summary() | {"kept_in": place},
+        "budget": settled(done.account.summary()) | {"kept_in": place},
     }
 
 

@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli import options
 from discreet.cli.progress import bar
+from discreet.cli.purposes import check_purpose, note_purpose
 from discreet.cli.settings import model_name, planned_model
 from discreet.cli.tables import document, facts, say, table
 from discreet.errors import require
@@ -111,6 +112,7 @@ def show_plan(
 
     told = audience_of(source.data, audience)
     chosen = planned_model(name, settings, users=told.users, audience=audience, purpose=purpose)
+    check_purpose(purpose, [chosen], implicit=source.implicit)
     catalogue = source.public_catalogue()
     kept = budget.account(account or account_name(source.data))
     ledger, within, spent = terms.ledger(), None, []
@@ -122,6 +124,7 @@ def show_plan(
     model, found = plan_for(
         chosen, catalogue, terms, told.users, purpose=purpose or "both", prior=prior, limit=within, spent=spent
     )
+    note_purpose([model], catalogue, [terms], users=told.users, purpose=purpose)
     trials: list[Trial] = []
     if not fast and (found.looks or found.on_the_way):
         with bar() as progress:
@@ -134,10 +137,10 @@ def show_plan(
             | {"audience_known": told.known, "made_up": [trial.to_json() for trial in trials], "public": PUBLIC}
         )
         return
-    print_plan(found, trials, f"{told}")
+    print_plan(found, trials, f"{told}", spent=len(spent) > 0)
 
 
-def print_plan(found: "Plan", trials: "list[Trial]", audience: str) -> None:
+def print_plan(found: "Plan", trials: "list[Trial]", audience: str, *, spent: bool = False) -> None:
     """What is asked, what begins where, what other epsilons buy, and how often."""
     rows: list[tuple[str, str]] = [
         ("model", found.model),
@@ -153,7 +156,7 @@ def print_plan(found: "Plan", trials: "list[Trial]", audience: str) -> None:
     for place, look in enumerate(found.looks):
         rows.append(("asks for" if place == 0 else "", f"{look.what}: {look.share:.0%} of the budget, {look.noise}"))
     rows += [("patterns" if place == 0 else "", sentence) for place, sentence in enumerate(found.begins)]
-    rows += [("nights" if place == 0 else "", sentence) for place, sentence in enumerate(_nights(found))]
+    rows += [("nights" if place == 0 else "", sentence) for place, sentence in enumerate(_nights(found, spent=spent))]
     facts(rows)
     if trials:
         table(
@@ -172,14 +175,18 @@ def _row(trial: "Trial") -> tuple[str, ...]:
     return (epsilon, *errors, "-" if trial.ndcg is None else f"{trial.ndcg:.3f}", str(trial.patterns))
 
 
-def _nights(found: "Plan") -> list[str]:
+def _nights(found: "Plan", *, spent: bool = False) -> list[str]:
+    """How often such a fit is allowed, and what many cost; of a limit of which something was ``spent``, of the rest."""
     from discreet.fitting.planning import MOST_FITS
 
     sentences = []
     if found.fits is not None and found.limit is not None:
         often = f"more than {MOST_FITS:,}" if found.fits >= MOST_FITS else f"{found.fits:,}"
         least = "at least " if found.on_the_way and found.fits < MOST_FITS else ""  # which noise, answers decide
-        sentences.append(f"A limit of epsilon {found.limit:g} allows {least}{often} such fits.")
+        many = f"{least}{often}" if found.fits else "no"
+        more, fits = "more " if spent else "", "fits" if found.fits > 1 else "fit"
+        limit = f"{'What is left of a' if spent else 'A'} limit of epsilon {found.limit:g}"
+        sentences.append(f"{limit} allows {many} {more}such {fits}.")
     if found.next_fit is not None and found.next_fit > found.epsilon * DEARER:
         sentences.append(
             f"The next one takes epsilon {found.next_fit:.3g} of it, not {found.epsilon:g}: after the Gaussian noise "

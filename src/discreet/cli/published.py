@@ -132,7 +132,7 @@ def _print(table: "PublishedTable", results: "Results") -> None:
     for name in results.models:
         found = {row.epsilon: row.metrics[table.metric] for row in results.rows if row.model == name}
         shown = [f"{found[column].mean:.4f} " if column in found else "-" for column in columns]
-        half = max((estimate.high - estimate.low) / 2 for estimate in found.values())
+        half = max((estimate.half or 0.0) for estimate in found.values())
         rows.append([f"ours: {name}", *shown, f"this run, ±{half:.4f}"])
     heads = ["no privacy" if column is None else f"epsilon {column:g}" for column in columns]
     table_of_numbers(f"{table.title}; unit user, delta {table.delta:g}", ("method", *heads, "source"), rows)

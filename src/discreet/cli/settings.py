@@ -29,7 +29,7 @@ def planned_model(
     from discreet.fitting.audience import takes_audience
 
     if name == AUTO:
-        require(not settings, "--set is for a model with a name, and auto has not chosen one yet: name the model")
+        check_auto([name], settings)
         return None
     chosen = parse_models([name], settings, audience=users, purpose=purpose)[name]
     own = split_name(name)[0]
@@ -42,6 +42,21 @@ def planned_model(
         f"{own} does not plan by the number of users: leave out --audience",
     )
     return chosen
+
+
+def check_auto(texts: Sequence[str], settings: Sequence[str]) -> None:
+    """Raise for a setting of what ``auto`` stands for; beside named models it must say whose it is.
+
+    >>> check_auto(["auto", "bias"], ["bias.item_damping=2"])
+    """
+    if not any(split_name(text)[0] == AUTO for text in texts):
+        return
+    require(list(texts).count(AUTO) < 2, f"the model {AUTO!r} is named twice")
+    stray = [text for text in texts if text != AUTO and split_name(text)[0] == AUTO]
+    others = [split_name(text)[0] for text in texts if split_name(text)[0] != AUTO]
+    stray += [setting for setting in settings if not others or _pair(setting)[0].rpartition(".")[0] in ("", AUTO)]
+    remedy = f", or write --set {others[0]}.NAME=VALUE" if others else ""
+    require(not stray, f"--set is for a model with a name, and auto has not chosen one yet: name the model{remedy}")
 
 
 def parse_models(
@@ -60,6 +75,7 @@ def parse_models(
     Bias(item_damping=2.0, user_damping=1.0)
     """
     names = {text: split_name(text)[0] for text in texts}
+    check_auto(texts, settings)
     if len(names) < len(texts):
         raise InputError(f"the model {max(texts, key=texts.count)!r} is named twice")
     kinds = {name: model_kind(name) for name in names.values()}

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 from discreet.data.ratings import Ratings
 from discreet.data.synthetic import synthetic
 from discreet.doors import checked
-from discreet.errors import DiscreetError, InputError, require, require_type
+from discreet.errors import DiscreetError, InputError, require, require_type, require_whole
 from discreet.evaluation.measuring import measure
 from discreet.evaluation.memory import peak_memory_mb, restart_peak_memory
 from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS, default_metrics, is_ranking
 from discreet.evaluation.metric_names import check_metrics as check_metrics
 from discreet.evaluation.protocols import SplitProtocol
 from discreet.evaluation.results import Estimate, Results
-from discreet.evaluation.rows import Run, row_of, row_of_release
-from discreet.evaluation.trials import trials_of
+from discreet.evaluation.rows import Run, about_part, row_of, row_of_release
+from discreet.evaluation.trials import AUTO, is_auto, trials_of
+from discreet.fitting.audience import audience_of
+from discreet.fitting.choosing import choose_for
 from discreet.fitting.fit_on import NO_PRIVACY, fit_on
+from discreet.models.sums.almanac_plan import Purpose
 from discreet.populations.asking import check_takes
 from discreet.populations.terms import Terms
 from discreet.releases.contract import Model
@@ -93,7 +96,7 @@ def evaluate(
     seconds = time.perf_counter() - clock
     row = row_of_release(release, measured, seconds, peak_memory_mb())
     _require_some(row.model, measured.estimates, names)
-    return Results("ratings", "as given", (row,), OVER_USERS)
+    return Results("ratings", "as given", (row,), OVER_USERS if row.has_intervals else "")
 
 
 @checked
@@ -106,6 +109,8 @@ def compare(
     data: str = "ratings",
     progress: Progress = no_progress,
     metrics: Sequence[str] | None = None,
+    audience: int | None = None,
+    purpose: Purpose = "both",
     account: str | None = None,
     budget: "Budget | None" = None,
 ) -> Results:
@@ -117,7 +122,7 @@ def compare(
     Parameters
     ----------
     models
-        Name to model.
+        Name to model; ``"auto"`` in place of a model is what ``discreet fit`` would choose, for each of the terms.
     ratings
         All ratings.
     protocol
@@ -134,6 +139,9 @@ def compare(
     metrics
         As for :func:`evaluate`. By default errors of ratings for ``Folds`` and ``HoldOut`` (with rankings
         beside them when some model only ranks), and rankings for the two others.
+    audience, purpose
+        For ``"auto"``: about how many users take part, as far as this is publicly known (by default 1000, or what is
+        published of the data set that ``data`` names), and what a release would be for.
     account, budget
         As for :func:`evaluate`.
 
@@ -146,16 +154,22 @@ def compare(
     True
     """
     _check_what_is_compared(models, ratings, protocol, terms)
-    implicit = ratings.catalogue.scale.implicit
-    names = check_metrics(metrics) if metrics is not None else default_metrics(models, protocol, implicit)
-    wrong = [name for name in names if implicit and not is_ranking(name)]
+    if audience is not None:
+        require_whole("audience", audience, least=1)
+    implicit, catalogue = ratings.catalogue.scale.implicit, ratings.catalogue
+    asked = () if metrics is None else check_metrics(metrics)
+    wrong = [name for name in asked if implicit and not is_ranking(name)]
     require(not wrong, f"these data have no ratings, so there is no {' or '.join(wrong)}: measure ndcg@10, for example")
-    for model in models.values():
-        check_takes(model, ratings.catalogue)
+    named = [model for model in models.values() if not is_auto(model)]
+    for model in named:
+        check_takes(model, catalogue)
     if ratings.has_repeats:
         raise InputError("some pairs are rated more than once: call ratings.merge('last') first")
-    trials = trials_of(models, terms)
-    ratings = looked(ratings, "compare", models.values(), account=account, budget=budget)
+    users = audience_of(data, None).users if audience is None else audience
+    trials = trials_of(models, terms, lambda one: choose_for(catalogue, users, one, purpose))
+    names = asked or default_metrics({trial.label: trial.model for trial in trials}, protocol, implicit)
+    chosen = dict.fromkeys(trial.model for trial in trials if trial.reason)
+    ratings = looked(ratings, "compare", [*named, *chosen], account=account, budget=budget)
     outcomes: list[list[Run]] = [[] for _ in trials]
     step, steps = 0, protocol.runs * len(trials)
     for number, split in enumerate(protocol.splits(ratings), start=1):
@@ -171,16 +185,17 @@ def compare(
             release = fit_on(trial.model, split.train, trial.terms, report_fit)
             fitted = time.perf_counter()
             progress(100 * step + 80, 100 * steps, f"{trial.label}{where}: predicting")
-            measured = measure(release, split.histories, split.test, split.mask, names)
+            measured = measure(release, split.histories, split.test, split.mask, names, split.train)
             ended = time.perf_counter()
             _require_some(trial.name, measured.estimates, names)
-            runs.append(Run(measured, fitted - started, ended - fitted, peak_memory_mb(), release.guarantee))
+            guarantee = about_part(release.guarantee, protocol)
+            runs.append(Run(measured, fitted - started, ended - fitted, peak_memory_mb(), guarantee))
             step += 1
             del release, measured
     progress(100 * steps, 100 * steps, "done")
     rows = tuple(row_of(trial, runs) for trial, runs in zip(trials, outcomes, strict=True))
     interval = OVER_USERS if protocol.runs == 1 else f"95 % intervals over {protocol.runs} {protocol.each}s (Student t)"
-    return Results(data, protocol.describe(), rows, interval)
+    return Results(data, protocol.describe(), rows, interval if any(row.has_intervals for row in rows) else "")
 
 
 def _require_some(model: str, estimates: Mapping[str, Estimate], names: Sequence[str]) -> None:
@@ -211,8 +226,8 @@ def _check_what_is_compared(models: Any, ratings: Any, protocol: Any, terms: Any
         require_type(asked, Terms, "terms must be Terms, for example Terms(epsilon=1.0), or a list of them")
     for name, model in models.items():
         require(
-            not isinstance(model, type) and hasattr(model, "fit") and isinstance(model, Model),
-            f"{name!r} is no model: give one with its settings, for example Bias()",
+            is_auto(model) or (not isinstance(model, type) and hasattr(model, "fit") and isinstance(model, Model)),
+            f"{name!r} is no model: give one with its settings, for example Bias(), or '{AUTO}' for what fit chooses",
         )
 
 

@@ -26,9 +26,17 @@ class MetricEstimates:
 
 
 def measure(
-    release: Release, histories: Ratings, test: Ratings, mask: Ratings | None, names: Sequence[str]
+    release: Release,
+    histories: Ratings,
+    test: Ratings,
+    mask: Ratings | None,
+    names: Sequence[str],
+    train: Ratings | None = None,
 ) -> MetricEstimates:
-    """Predict and rank for the users of ``test`` from their histories, and compare."""
+    """Predict and rank for the users of ``test`` from their histories, and compare.
+
+    How rare an item is, novelty counts in ``train``, what the release was fitted on; by default in all histories.
+    """
     for part in (test,) if mask is None else (test, mask):
         if part.users is not histories.users and not part.users.names.equals(histories.users.names):
             raise InputError("histories and test must list the same users in the same order")
@@ -41,7 +49,8 @@ def measure(
         found, cdf = _measure_ratings(release, histories, test, on_ratings)
         estimates |= found
     if on_ranks:
-        estimates |= _measure_ranks(release, histories, test, mask, on_ranks)
+        novelty = metrics.novelty_of(histories if train is None else train)
+        estimates |= _measure_ranks(release, histories, test, mask, on_ranks, novelty)
     return MetricEstimates({name: estimates[name] for name in names if name in estimates}, cdf)
 
 
@@ -66,21 +75,28 @@ def _measure_ratings(
 
 
 def _measure_ranks(
-    release: Release, histories: Ratings, test: Ratings, mask: Ratings | None, names: Sequence[str]
+    release: Release,
+    histories: Ratings,
+    test: Ratings,
+    mask: Ratings | None,
+    names: Sequence[str],
+    novelty: Doubles,
 ) -> dict[str, Estimate]:
     require(not test.has_repeats, "some pairs are rated more than once: call ratings.merge('last') first")
     if _overlap(histories, test) or (mask is not None and _overlap(mask, test)):
-        raise InputError(
-            "some held-out ratings are also in the histories, whose items no ranking may hold; "
-            "ask for metrics=('rmse', 'mae') to measure the error on ratings that were seen"
+        seen = (
+            "measure rankings, ndcg@10 for example, of data that were divided: train, test = data.split(0.2, seed=1)"
+            if test.catalogue.scale.implicit
+            else "ask for metrics=('rmse', 'mae') to measure the error on ratings that were seen"
         )
+        raise InputError(f"some held-out ratings are also in the histories, whose items no ranking may hold; {seen}")
     tested = np.flatnonzero(np.diff(test.indptr) > 0)
     if len(tested) < test.n_users:
         histories, test = histories.select_users(tested), test.select_users(tested)
         mask = None if mask is None else mask.select_users(tested)
     ones = np.ones(test.n_users)
     shown = {cut_of(name): np.zeros(test.n_items, dtype=np.bool_) for name in names if name.startswith("coverage")}
-    found = ranks_of_users(release, histories, test, mask, names, shown=shown)
+    found = ranks_of_users(release, histories, test, mask, names, shown=shown, novelty=novelty)
     estimates = {name: Estimate.over_users(values, ones) for name, values in found.items()}
     for name in names:
         if name.startswith("coverage"):  # of all users together, so that they give it no interval
@@ -97,16 +113,18 @@ def ranks_of_users(
     *,
     finite: bool = True,
     shown: Mapping[int, Booleans] | None = None,
+    novelty: Doubles | None = None,
 ) -> dict[str, Doubles]:
     """Each metric of rankings for each user of ``test``, all of whom must have something held out.
 
     Without ``finite`` an item whose score is not a finite number is ranked nowhere, and nothing fails for it. ``shown``
-    is marked where an item is among somebody's k best, for each k in it: coverage is of all users together.
+    is marked where an item is among somebody's k best, for each k in it: coverage is of all users together. ``novelty``
+    is that of each item, by default among these histories.
     """
     shown = {} if shown is None else shown
+    novelty = metrics.novelty_of(histories) if novelty is None else novelty
     asked = {name: cut_of(name) for name in names if not name.startswith("coverage")}
     deepest = max([*asked.values(), *shown])
-    novelty = metrics.novelty_of(histories)
     per_user: dict[str, list[Doubles]] = {name: [] for name in asked}
     for first, scores in release.scorer().batches(histories, finite=finite):
         if not finite:

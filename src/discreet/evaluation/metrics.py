@@ -11,7 +11,7 @@ user's history masked, over the ``k`` best items:
     Recall@k = hits among the k best / min(k, |H|)
     Hit@k    = 1 if one of the k best is in H, else 0
     MRR@k    = 1 / rank of the best-placed hit, 0 if there is none among the k best
-    Novelty@k = mean over the k best of −log2 ((n_i + 1) / (n + 1)),  n_i of the n histories hold item i
+    Novelty@k = mean over the k best of −log2 ((n_i + 1) / (n + 1)),  n_i of all n users of the train part rated item i
 
 and the mean over those users. Of all users together:
 
@@ -117,15 +117,15 @@ def mrr_at(k: int, hits: Booleans) -> Doubles:
     return np.where(places.any(axis=1), 1 / (1.0 + places.argmax(axis=1)), 0.0)
 
 
-def novelty_of(histories: Ratings) -> Doubles:
-    """How surprising each item is, in bits: −log2 of the share of users who have it in their history.
+def novelty_of(known: Ratings) -> Doubles:
+    """How surprising each item is, in bits: −log2 of the share of users who are known to have rated it.
 
     >>> import discreet as dc
     >>> novelty_of(dc.synthetic(users=50, items=30, ratings=600, seed=1)).shape
     (30,)
     """
-    counts = np.bincount(histories.item_index, minlength=histories.n_items)
-    return np.asarray(np.log2((histories.n_users + 1) / (counts + 1)), dtype=np.float64)
+    counts = np.bincount(known.item_index, minlength=known.n_items)
+    return np.asarray(np.log2((known.n_users + 1) / (counts + 1)), dtype=np.float64)
 
 
 def novelty_at(k: int, best: Indices, novelty: Doubles) -> Doubles:

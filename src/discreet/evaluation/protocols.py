@@ -283,6 +283,11 @@ class ByTime:
     task: ClassVar[Task] = "ranking"
     each: ClassVar[str] = "split"
     runs: ClassVar[int] = 1
+    part: ClassVar[str] = (
+        "This is about one part of a split by time, not about all ratings: one more rating would move where they are "
+        "divided."
+    )
+    """What a guarantee says of the train part, in place of what it says of a random split."""
 
     def __post_init__(self) -> None:
         _check_share("test", self.test)

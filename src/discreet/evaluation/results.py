@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 NORMAL_95 = 1.959964
 MEASURED = ("fit_seconds", "predict_seconds", "peak_memory_mb")
 """What a row knows of the fit besides its metrics."""
+PROMISED, CHOSEN = ("epsilon", "promise", "unit", "guarantee"), ("chosen", "reason")
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Estimate:
 
     With several folds or seeds the interval is Student's over their values (:meth:`over_runs`). With a
     single split it is the normal one over users (:meth:`over_users`), because the users are what was
-    drawn: two ratings by one user are no independent witnesses.
+    drawn: two ratings by one user are no independent witnesses. One run, or one user, has no interval:
+    its ends are None.
 
     Examples
     --------
@@ -36,16 +38,16 @@ class Estimate:
     """
 
     mean: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     values: tuple[float, ...] = ()
 
     @classmethod
     def over_runs(cls, values: Sequence[float]) -> "Estimate":
-        """Student's t interval over folds or seeds; a single value has no width."""
+        """Student's t interval over folds or seeds; a single value has none."""
         count, mean = len(values), math.fsum(values) / len(values)
         if count == 1:
-            return cls(mean, mean, mean, tuple(values))
+            return cls(mean, None, None, tuple(values))
         spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1) / count)
         half = float(stdtrit(count - 1, 0.975)) * spread
         return cls(mean, max(0.0, mean - half), mean + half, tuple(values))  # no metric is negative
@@ -55,20 +57,31 @@ class Estimate:
         """A ratio of sums over users, m = Σ sums / Σ weights, with the normal interval that users give it.
 
         The variance of such a ratio is Σ (sum − m · weight)² / (Σ weights)², times n / (n − 1). With
-        ``root`` the square root is taken of the mean and of both ends.
+        ``root`` the square root is taken of the mean and of both ends. One user gives no interval.
         """
         count, total = len(sums), float(np.sum(weights))
         mean = float(np.sum(sums)) / total
-        half = 0.0
-        if count > 1:
-            half = NORMAL_95 * math.sqrt(float(np.sum((sums - mean * weights) ** 2)) * count / (count - 1)) / total
+        if count == 1:
+            mean = math.sqrt(mean) if root else mean
+            return cls(mean, None, None, (mean,))
+        half = NORMAL_95 * math.sqrt(float(np.sum((sums - mean * weights) ** 2)) * count / (count - 1)) / total
         low, high = max(0.0, mean - half), mean + half
         if root:
             mean, low, high = math.sqrt(mean), math.sqrt(low), math.sqrt(high)
         return cls(mean, low, high, (mean,))
 
+    @property
+    def half(self) -> float | None:
+        """Half the width of the interval; None where there is none."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """What to draw: both ends of the interval, or the mean itself where there is none."""
+        return (self.mean, self.mean) if self.low is None or self.high is None else (self.low, self.high)
+
     def __str__(self) -> str:
-        return f"{self.mean:.4f} ±{(self.high - self.low) / 2:.4f}"
+        return f"{self.mean:.4f}" + ("" if self.half is None else f" ±{self.half:.4f}")
 
 
 @dataclass(frozen=True)
@@ -98,6 +111,8 @@ class Row:
         Whether the guarantee is ``proven``, or only ``claimed`` by a paper; None where there is none.
     unit
         Whose secret it is about: ``rating`` or ``user``.
+    chosen, reason
+        Where a rule chose the model (``auto``), which one, and why in a sentence; None where it was named.
     """
 
     model: str
@@ -111,11 +126,18 @@ class Row:
     epsilon: float | None = None
     promise: Literal["proven", "claimed"] | None = None
     unit: str | None = None
+    chosen: str | None = None
+    reason: str | None = None
 
     def __getitem__(self, metric: str) -> float:
         if metric not in self.metrics:
             raise UnknownNameError.among(f"metric of {self.model}", str(metric), self.metrics)
         return self.metrics[metric].mean
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether some metric has one: one user under test gives none, and coverage none from one split."""
+        return any(estimate.half is not None for estimate in self.metrics.values())
 
     def keys(self) -> tuple[str, ...]:
         """The metrics; so ``dict(row)`` is their means."""
@@ -203,6 +225,11 @@ class Results:
         return tuple(dict.fromkeys(row.model for row in self.rows))
 
     @property
+    def choices(self) -> tuple[str, ...]:
+        """What ``auto`` chose and why, a sentence each; empty where all models were named."""
+        return tuple(dict.fromkeys(f"{row.model}: {row.reason}." for row in self.rows if row.reason))
+
+    @property
     def epsilons(self) -> tuple[float, ...]:
         """The epsilons that models were fitted with, smallest first; rows without privacy have none."""
         return tuple(sorted({row.epsilon for row in self.rows if row.epsilon is not None}))
@@ -242,7 +269,7 @@ class Results:
                         name: {"mean": estimate.mean, "low": estimate.low, "high": estimate.high}
                         for name, estimate in row.metrics.items()
                     },
-                    **{name: getattr(row, name) for name in (*MEASURED, "epsilon", "promise", "unit", "guarantee")},
+                    **{name: getattr(row, name) for name in (*MEASURED, *PROMISED, *CHOSEN)},
                 }
                 for row in self.rows
             ],
@@ -296,8 +323,8 @@ class Results:
         """The table for a notebook."""
         head, body = self._cells()
         said = f"{self.data}: {self.split}"
-        note = markup.paragraph(self.interval, small=True) if self.interval else ""
-        return markup.box(markup.table(head, body, right=head[1:-1], caption=said), note)
+        notes = [markup.paragraph(text, small=True) for text in (self.interval, *self.choices) if text]
+        return markup.box(markup.table(head, body, right=head[1:-1], caption=said), *notes)
 
     def __str__(self) -> str:
         head, body = self._cells()
@@ -309,7 +336,7 @@ class Results:
             ).rstrip()
             for line in [head, ["─" * width for width in widths], *body]
         ]
-        return "\n".join([f"{self.data}: {self.split}", *lines, *([self.interval] if self.interval else [])])
+        return "\n".join([f"{self.data}: {self.split}", *lines, *filter(None, [self.interval]), *self.choices])
 
 
 def _number(value: float | None, digits: int) -> str:

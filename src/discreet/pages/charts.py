@@ -11,7 +11,17 @@ from discreet.pages import drawing
 from discreet.pages.placing import place_names
 from discreet.pages.privacy_charts import is_sweep, privacy_chart
 from discreet.pages.style import INK, QUIET
-from discreet.pages.words import count_of, display_name, file_name, is_error, leading_metrics, meaning, ordered_rows
+from discreet.pages.words import (
+    bars,
+    between,
+    count_of,
+    display_name,
+    file_name,
+    is_error,
+    leading_metrics,
+    meaning,
+    ordered_rows,
+)
 
 
 def pictures_of(results: Results) -> list[drawing.Picture]:
@@ -66,16 +76,15 @@ def metric_chart(results: Results, metric: str, *, width: int = drawing.WIDTH) -
         {
             "model": row.model,
             "mean": row.metrics[metric].mean,
-            "low": row.metrics[metric].low,
-            "high": row.metrics[metric].high,
+            "low": row.metrics[metric].ends[0],
+            "high": row.metrics[metric].ends[1],
             "text": f"{row[metric]:.3f}",
-            "note": f"{row.model}: {label} {row[metric]:.4f} "
-            f"({row.metrics[metric].low:.4f} to {row.metrics[metric].high:.4f})",
+            "note": f"{row.model}: {label} {between(row.metrics[metric])}",
         }
         for row in rows
     ]
-    low = min(row.metrics[metric].low for row in rows)
-    high = max(row.metrics[metric].high for row in rows)
+    low = min(row.metrics[metric].ends[0] for row in rows)
+    high = max(row.metrics[metric].ends[1] for row in rows)
     room = 0.06 * max(high - low, 1e-3)
     better = "lower is better" if is_error(metric) else "higher is better"
     scale = alt.Scale(domain=[low - room, high + room], zero=False, nice=False)
@@ -101,11 +110,11 @@ def metric_chart(results: Results, metric: str, *, width: int = drawing.WIDTH) -
         ]
         return drawing.styled(alt.layer(*layers).properties(width=width, height=max(60, 34 * len(rows))))
 
-    best = rows[0]
+    best, drawn = rows[0], bars(results, [metric])
     return drawing.Picture(
         name=file_name(metric),
         title=f"{best.model} comes first by {label}" if len(rows) > 1 else f"{label} of {best.model}",
-        caption=f"{meaning(metric)} {results.interval or '95 % intervals'}, drawn as bars; {better}.",
+        caption=f"{meaning(metric)} {f'{drawn}; {better}' if drawn else better.capitalize()}.",
         alt=f"{label} of {count_of(len(rows), 'model')}, best first: "
         + ", ".join(f"{row.model} {row[metric]:.3f}" for row in rows),
         chart=draw(width),

@@ -40,7 +40,8 @@ def _page(results: Results, pictures: list[Picture], command: str) -> str:
         names = ", ".join(results.models) if len(results.models) <= 3 else f"{len(results.models)} models"
         title, lead = f"{names} on {results.data}", f"{split} {promise(results)}"
         sections = [Pictures(title="How good they are", pictures=pictures, lead=True), Table(results=results)]
-    return render_page(title=title, lead=lead, sections=[*sections, *again])
+    rule = [Text(title="What was chosen", paragraphs=results.choices)] if results.choices else []
+    return render_page(title=title, lead=lead, sections=[*sections, *rule, *again])
 
 
 EXACT = "No privacy: the models were fitted on exact ratings or exact sums of them."

@@ -18,7 +18,7 @@ from discreet.files import write_whole
 from discreet.pages.drawing import Picture
 from discreet.pages.rendering import render
 from discreet.pages.style import SERIES, SHAPES, script, style_sheet
-from discreet.pages.words import display_name, is_error
+from discreet.pages.words import display_name, half_width, is_error
 from discreet.releases.release import Recommendations
 
 TIMES = (("fit_seconds", "fit, s", 3), ("predict_seconds", "predict, s", 3), ("peak_memory_mb", "memory, MB", 0))
@@ -114,7 +114,11 @@ class Table:
         kinds = ["text", *["number"] * (len(several) + len(names) + len(TIMES))]
         if self._promised:
             columns, kinds = [*columns, "guarantee"], [*kinds, "text"]
-        known = {row.model: row.settings for row in results.rows if row.settings}
+        known = {
+            f"{row.model}: {row.chosen}" if row.chosen else row.model: row.settings
+            for row in results.rows
+            if row.settings
+        }
         return render(
             "table.html",
             title=self.title,
@@ -149,8 +153,7 @@ class Table:
                 continue
             estimate = row.metrics[name]
             first = len(self.results.rows) > 1 and estimate.mean == best[name, row.epsilon]
-            half = f"{(estimate.high - estimate.low) / 2:.4f}".removeprefix("0")
-            cells.append(Cell(f"{estimate.mean:.4f}", estimate.mean, f"±{half}", "best" if first else ""))
+            cells.append(Cell(f"{estimate.mean:.4f}", estimate.mean, half_width(estimate), "best" if first else ""))
         for attribute, _, digits in TIMES:
             number = getattr(row, attribute)
             cells.append(None if number is None else Cell(f"{number:,.{digits}f}", number))

@@ -15,7 +15,7 @@ from discreet.errors import InputError
 from discreet.evaluation.results import Results, Row
 from discreet.pages.drawing import NARROW, Picture, altair, colours, needs_altair, plot, scaled, styled
 from discreet.pages.style import INK, QUIET
-from discreet.pages.words import display_name, is_error, leading_metrics, meaning, ordered_rows
+from discreet.pages.words import bars, between, display_name, is_error, leading_metrics, meaning, ordered_rows
 
 PANEL, HEIGHT = 340, 300
 LETTER, TALL = 6.1, 14.0  # at most the size of 12-pixel letters
@@ -61,7 +61,7 @@ class Panel:
     def domain(self) -> tuple[float, float]:
         """The worst and the best that is shown. What is far worse than what is free is not worth the room."""
         lines = [row for row in (self.ceiling, self.free) if row is not None]
-        ends = [end for row in self.private for end in (row.metrics[self.metric].low, row.metrics[self.metric].high)]
+        ends = [end for row in self.private for end in row.metrics[self.metric].ends]
         ends += [row[self.metric] for row in (*lines, *self.exact)]
         low, high = min(ends), max(ends)
         if len(lines) == 2:
@@ -157,9 +157,9 @@ def _panel(results: Results, panel: Panel, names: dict[str, str], width: int, he
             "series": names[row.model],
             "x": place(row),
             "y": estimate.mean,
-            "low": estimate.low,
-            "high": estimate.high,
-            "note": f"{row.model}, {noise}: {label} {estimate.mean:.4f} ({estimate.low:.4f} to {estimate.high:.4f})",
+            "low": estimate.ends[0],
+            "high": estimate.ends[1],
+            "note": f"{row.model}, {noise}: {label} {between(estimate)}",
         }
 
     domain = [names[model] for model in order]
@@ -295,7 +295,8 @@ def _title(results: Results, panels: Sequence[Panel]) -> str:
 
 def _caption(results: Results, panels: Sequence[Panel]) -> str:
     sentences = [meaning(panel.metric) for panel in panels]
-    sentences.append(f"{results.interval or '95 % intervals'}, drawn as bars.")
+    drawn = bars(results, [panel.metric for panel in panels])
+    sentences += [f"{drawn}."] if drawn else []
     if any(row.promise != "proven" for panel in panels for row in panel.private):
         sentences.append("Solid lines are proven, dashed ones are not.")
     if any(panel.exact for panel in panels):

@@ -1,5 +1,7 @@
 """What reports call things: metrics as people write them, what they mean, and which rows come first."""
 
+from collections.abc import Sequence
+
 from discreet.evaluation.results import Estimate, Results, Row
 
 MEASURED = (
@@ -13,17 +15,40 @@ MEANINGS = {
     "hit": "Hit@{k}: the share of users with a held-out item among their {k} best.",
     "mrr": "MRR@{k}: one over the place of the first held-out item, 0 where none is among the {k} best.",
     "coverage": "coverage@{k}: the share of the catalogue that is among somebody's {k} best.",
-    "novelty": "novelty@{k}: how rare the {k} best items are in the histories, in bits.",
+    "novelty": "novelty@{k}: how rare the {k} best items are among all users' known ratings, in bits.",
     "rmse": "RMSE: how far predictions lie from held-out ratings, large errors counting more.",
     "mae": "MAE: how far predictions lie from held-out ratings, on average.",
 }
 
 
 def estimated(estimate: Estimate | None) -> str:
-    """A mean and half the width of its interval; a dash where nothing was measured."""
-    if estimate is None:
-        return "-"
-    return f"{estimate.mean:.4f} ±" + f"{(estimate.high - estimate.low) / 2:.4f}".removeprefix("0")
+    """A mean and half the width of its interval, if it has one; a dash where nothing was measured."""
+    return "-" if estimate is None else f"{estimate.mean:.4f} {half_width(estimate)}".rstrip()
+
+
+def half_width(estimate: Estimate) -> str:
+    """Half the width of an interval; empty where there is none.
+
+    >>> half_width(Estimate(0.9, 0.8, 1.0)), half_width(Estimate(0.9, None, None))
+    ('±.1000', '')
+    """
+    return "" if estimate.half is None else "±" + f"{estimate.half:.4f}".removeprefix("0")
+
+
+def between(estimate: Estimate) -> str:
+    """A mean and both ends of its interval, if it has one.
+
+    >>> between(Estimate(0.9, 0.8, 1.0)), between(Estimate(0.9, None, None))
+    ('0.9000 (0.8000 to 1.0000)', '0.9000')
+    """
+    ends = "" if estimate.half is None else " ({:.4f} to {:.4f})".format(*estimate.ends)
+    return f"{estimate.mean:.4f}{ends}"
+
+
+def bars(results: Results, metrics: Sequence[str]) -> str:
+    """What the bars of a picture of these metrics are, as a clause; empty where none of them has an interval."""
+    drawn = any(row.metrics[name].half is not None for row in results.rows for name in metrics if name in row.metrics)
+    return f"{results.interval or '95 % intervals'}, drawn as bars" if drawn else ""
 
 
 def leading_metrics(results: Results) -> list[str]:

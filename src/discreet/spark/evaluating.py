@@ -176,10 +176,12 @@ def _refuse_overlap(known: Ratings, held_out: Ratings) -> None:
 def _estimate(sums: Doubles, *, root: bool) -> Estimate:
     """The mean and its interval as :meth:`Estimate.over_users` has them, from sums over users."""
     users, own, weights, squares, products, of_weights = (float(number) for number in sums)
-    mean, half = own / weights, 0.0
-    if users > 1:
-        spread = max(0.0, squares - 2 * mean * products + mean**2 * of_weights)
-        half = NORMAL_95 * math.sqrt(spread * users / (users - 1)) / weights
+    mean = own / weights
+    if users == 1:
+        mean = math.sqrt(mean) if root else mean
+        return Estimate(mean, None, None, (mean,))
+    spread = max(0.0, squares - 2 * mean * products + mean**2 * of_weights)
+    half = NORMAL_95 * math.sqrt(spread * users / (users - 1)) / weights
     low, high = max(0.0, mean - half), mean + half
     if root:
         mean, low, high = math.sqrt(mean), math.sqrt(low), math.sqrt(high)
