@@ -149,12 +149,12 @@ def print_plan(found: "Plan", trials: "list[Trial]", audience: str, *, spent: bo
         ("rests on", f"{audience}, {found.items:,} items, {found.features} columns of public features"),
         *([("prior", found.prior)] if found.prior else []),
     ]
-    if found.on_the_way:
-        rows.append(("asks for", "a first look; its noisy answers decide what is asked next, within the same epsilon"))
-    elif not found.looks:
+    if not found.looks:
         rows.append(("asks for", "nothing: it spends nothing"))
     for place, look in enumerate(found.looks):
         rows.append(("asks for" if place == 0 else "", f"{look.what}: {look.share:.0%} of the budget, {look.noise}"))
+    if found.on_the_way:
+        rows.append(("", "then item sums, pairs of items, sweeps or own fits, as its noisy answers decide"))
     rows += [("patterns" if place == 0 else "", sentence) for place, sentence in enumerate(found.begins)]
     rows += [("nights" if place == 0 else "", sentence) for place, sentence in enumerate(_nights(found, spent=spent))]
     facts(rows)

@@ -22,6 +22,7 @@ from discreet.models.almanac import Almanac
 from discreet.models.own_taste import OwnTaste
 from discreet.models.sums.almanac_plan import Purpose
 from discreet.models.sums.almanac_queries import queries_for
+from discreet.models.sums.item_statistics import COUNTED
 from discreet.populations.asking import check_takes
 from discreet.populations.population import Population
 from discreet.populations.rehearsal import rehearse
@@ -66,7 +67,7 @@ class Plan:
     prior
         What another release knows of these items, a sentence; empty without one.
     looks
-        What is asked; empty where the model decides that on the way.
+        What is asked; where the model decides on the way, what it asks first.
     on_the_way
         Whether noisy answers decide what is asked next; the limit is then spent in full.
     begins
@@ -140,10 +141,7 @@ def plan_for(
     population = population_of_nobody(catalogue, terms)
     on_the_way = isinstance(model, ChoosingModel) and model.chooses_on_the_way(population)
     ledger = terms.ledger()
-    if on_the_way:
-        spends: tuple[Spend, ...] = ()
-    else:
-        spends = rehearse(model, population).spends
+    spends = rehearse(model, population).spends
     # What is chosen on the way takes the whole limit, with one noise or another: what is said holds for each.
     batches, asks = _wholes(ledger, limit, spent) if on_the_way else [spends], bool(spends) or on_the_way
     return model, Plan(
@@ -156,7 +154,7 @@ def plan_for(
         delta=ledger.delta,
         unit=str(ledger.unit),
         prior=_known(catalogue),
-        looks=_looks(spends),
+        looks=_first_looks(spends, ledger) if on_the_way else _looks(spends),
         on_the_way=on_the_way,
         begins=() if on_the_way else patterns_begin(model, catalogue, terms, audience),
         fits=None if limit is None or not asks else min(fits_within(limit, batch, spent) for batch in batches),
@@ -275,6 +273,22 @@ def _looks(spends: Sequence[Spend]) -> tuple[Look, ...]:
     )
 
 
+def _first_looks(spends: Sequence[Spend], ledger: Ledger) -> tuple[Look, ...]:
+    """Those that are the same whatever is answered, with their shares of the limit.
+
+    With the unit user these are all up to the first item sums, with the unit rating it is one: how many pairs users
+    rate decides what item sums get.
+    """
+    counted = [place for place, spend in enumerate(spends) if spend.what.startswith(COUNTED)]
+    first = spends[: 1 + (counted[0] if counted and ledger.unit.name == "user" else 0)]
+    whole = wholes(ledger)[-1].spends[0].noise_multiplier ** -2
+    shares = [
+        spend.noise_multiplier**-2 / whole if spend.mechanism == "gaussian" else spend.pure_epsilon / ledger.epsilon
+        for spend in first
+    ]
+    return tuple(replace(look, share=share) for look, share in zip(_looks(first), shares, strict=True))
+
+
 def _wholes(
     ledger: Ledger, limit: tuple[float, float] | None, spent: Sequence[Sequence[Spend]]
 ) -> list[tuple[Spend, ...]]:
@@ -302,7 +316,8 @@ def cost_after(limit: tuple[float, float], batch: Sequence[Spend], spent: Sequen
 
 
 def _together(batch: Sequence[Spend], many: int, delta: float) -> float:
-    counted = Filter(epsilon=None, delta=delta)
+    """Without a limit: the odds that a sampler is off, which a limit bounds, are left aside."""
+    counted, exact = Filter(epsilon=None, delta=delta), [replace(spend, slack=0.0) for spend in batch]
     for _ in range(many):
-        counted = counted.after(batch)
+        counted = counted.after(exact)
     return counted.spent
