@@ -146,7 +146,7 @@ def published(seeds: int) -> int:
 
 
 def spread(estimate: Any) -> float:
-    return float((estimate.high - estimate.low) / 2)
+    return float(estimate.half or 0.0)  # one repeat has no interval
 
 
 def show(name: str, estimate: Any, bar: float | None, last: str) -> int:

@@ -50,6 +50,13 @@ def test_metrics_are_those_of_one_machine(frames):
             assert getattr(found[name], end) == pytest.approx(getattr(expected[name], end), rel=1e-9)
 
 
+def test_one_user_has_no_interval_on_a_cluster_either(frames):
+    user = TEST.users[int(TEST.user_index[0])]
+    alone = [frame.filter(frame["user"] == user) for frame in frames]
+    found = evaluate_frames(RELEASE, *alone, ["rmse"], partitions=2)["rmse"]
+    assert found.mean > 0 and (found.low, found.high) == (None, None)
+
+
 def test_a_test_that_is_in_the_histories_is_refused(frames):
     with pytest.raises(dc.InputError, match="some held-out ratings are also in the histories"):
         evaluate_frames(RELEASE, frames[0], frames[0].limit(20), ["ndcg@10"], partitions=2)
