@@ -72,3 +72,9 @@ def test_the_page_runs_as_printed(spark, tmp_path, monkeypatch):
         code = code.replace(f'"{name}"', repr(str(tmp_path / name)))
     exec(compile(code, str(page), "exec"), {})
     assert list((tmp_path / "recommendations").glob("*.parquet"))
+
+
+@pytest.mark.parametrize("metric", ["coverage@10", "novelty@10"])
+def test_what_is_about_all_users_at_once_is_refused(frames, metric):
+    with pytest.raises(dc.InputError, match="about all users at once"):
+        evaluate_frames(RELEASE, *frames, [metric], partitions=2)

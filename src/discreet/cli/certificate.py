@@ -102,7 +102,7 @@ def certificate(
     facts(
         [
             ("model", card["model"]),
-            *((("chosen" if place == 0 else ""), said) for place, said in enumerate(choices_of(loaded))),
+            *((("" if place else "asked"), said) for place, said in enumerate(choices_of(loaded))),
             ("proven", "nothing" if guarantee.proven is None else str(guarantee.proven)),
             *((f"  level {level.name}", of_level(level)) for level in guarantee.levels),
             *([("claimed", str(guarantee.claimed))] if guarantee.claimed else []),

@@ -197,8 +197,9 @@ def show(
             ("model", card["model"]),
             ("settings", ", ".join(f"{name}={shown(value)}" for name, value in card["settings"].items()) or "none"),
             *([("chosen", card["note"])] if card["note"] else []),
+            *((("" if place else "asked"), said) for place, said in enumerate(card["choices"])),
             ("guarantee", card["guarantee"]),
-            ("catalogue", f"{catalogue['items']:,} items, {catalogue['genres']} genres{scale}"),
+            ("catalogue", f"{catalogue['items']:,} items, {catalogue['genres']} tags{scale}"),
             *(
                 ("holds" if place == 0 else "", f"{name}: {words}")
                 for place, (name, words) in enumerate(card["holds"].items())
@@ -210,6 +211,7 @@ def show(
 
 def describe(folder: Path, model: Any = None) -> dict[str, Any]:
     """What a release says of itself. It is read whole first, so a damaged one is refused."""
+    from discreet.releases.choices import choices_of
     from discreet.releases.contents import described
     from discreet.releases.release import Release
     from discreet.releases.storage import read_card
@@ -220,6 +222,7 @@ def describe(folder: Path, model: Any = None) -> dict[str, Any]:
         "model": card["model"],
         "settings": card["settings"],
         "note": release.note,
+        "choices": list(choices_of(release)),
         "guarantee": str(release.guarantee),
         "predicts_ratings": release.predicts_ratings,
         "catalogue": {

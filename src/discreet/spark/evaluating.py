@@ -71,6 +71,8 @@ def evaluate_frames(
         release.predicts_ratings or all(map(is_ranking, names)),
         f"{type(release.model).__name__} only ranks: ask for ndcg@k or recall@k",
     )
+    of_all = [name for name in names if name.startswith(("coverage", "novelty"))]
+    require(not of_all, f"{', '.join(of_all)}: this is about all users at once, and a cluster takes them in parts")
     columns = Columns(user, item, rating, held_out="held_out")
     frames = [running.check_frame(frame) for frame in (histories, test)]
     for frame in frames:
