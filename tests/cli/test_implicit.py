@@ -92,7 +92,7 @@ def test_a_release_for_ratings_is_refused_before_anything_is_spent(discreet, cli
     assert not (tmp_path / "out").exists()
     account = json.loads(discreet("budget", clicks, "--json").out)
     assert account["spendings"] == [] and account["looks"] == []
-    assert discreet("plan", *data, "--for", "ranking", "--epsilon", 1, "--audience", 400, "--fast").err == ""
+    assert "--for" not in discreet("plan", *data, "--for", "ranking", "--epsilon", 1, "--audience", 400, "--fast").err
 
 
 def test_description_and_audit(discreet, data):

@@ -63,11 +63,12 @@ def test_the_guarantee_says_that_ledgers_compose(worlds):
     assert "prior" not in str(fit(ours, 0.5).guarantee)
 
 
-def test_looks_at_the_same_sums_are_averaged_by_their_noise(worlds):
+@pytest.mark.parametrize("as_they_are", [True, False], ids=["ratings", "counts alone"])
+def test_looks_at_the_same_sums_are_averaged_by_their_noise(worlds, as_they_are):
     """Ten looks with a tenth of mu squared have the noise of one with all of it; other sums are not averaged."""
-    _, ours = worlds
+    ours = worlds[1] if as_they_are else dc.data.without_ratings(worlds[1])
     asked = asked_of(ours)
-    exact = dc.NoPrivacy(ours).sum(asked.contribution)
+    exact = np.atleast_2d(dc.NoPrivacy(ours).sum(asked.contribution))
     rng, noise = np.random.default_rng(2), np.sqrt(10.0)
     seen = look(asked, exact + rng.normal(0, noise, exact.shape), noise)
     assert np.isinf(seen.before)
@@ -254,10 +255,20 @@ def test_what_is_no_prior_is_refused(worlds):
         with_prior(ours, dc.EASE().fit(dc.NoPrivacy(ours)))
 
 
-def test_data_without_ratings_take_no_prior(worlds):
-    before = dc.Almanac().fit(dc.NoPrivacy(worlds[0]))
-    with pytest.raises(dc.InputError, match="data without ratings take no prior"):
-        with_prior(dc.data.without_ratings(worlds[1]), before)
+@pytest.mark.parametrize("terms", [{"unit": "user"}, {"delta": 1e-6}, {}], ids=["user", "rating", "no delta"])
+def test_popularity_and_patterns_of_data_without_ratings_come_from_a_prior(worlds, terms):
+    others, ours = (dc.data.without_ratings(world) for world in worlds)
+    train, test = ours.split(test=0.3, seed=1)
+    before = dc.Almanac().fit(dc.NoPrivacy(others))
+    asked = dc.Terms(epsilon=0.1, noise_seed=3, **terms)
+
+    def ranked(prior):
+        known = train if prior is None else with_prior(train, prior)
+        release = dc.Almanac(audience=train.n_users).fit(asked.population(known))
+        return dc.evaluate(release, train, test, metrics=["ndcg@100"]).rows[0].metrics["ndcg@100"].mean
+
+    alone, helped, misled = (ranked(prior) for prior in (None, before, exchanged(before)))
+    assert helped > alone + 0.02 and abs(misled - alone) < 0.01
 
 
 def test_widths_of_priors_at_home_are_averaged_over_nights(worlds):

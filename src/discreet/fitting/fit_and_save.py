@@ -29,7 +29,7 @@ from discreet.privacy.account import Account
 from discreet.privacy.budget import Budget
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases.contract import check_settings
-from discreet.releases.priors import unproven_priors, with_prior
+from discreet.releases.priors import check_takes_prior, unproven_priors, with_prior
 from discreet.releases.release import Release
 from discreet.releases.storage import save
 from discreet.releases.tuning import DEFAULT_KIND, settings_hash
@@ -147,8 +147,8 @@ def fit_and_save(
     candidates: Sequence[Any] = getattr(model, "candidates", [] if model is None else [model])
     has_privacy = terms.epsilon is not None and terms.noise_seed is None
     for candidate in candidates:
-        takes = prior is None or getattr(candidate, "takes_prior", False)
-        require(takes, f"{type(candidate).__name__} makes nothing of a prior: take almanac, or leave it out")
+        if prior is not None:
+            check_takes_prior(candidate)
         check_settings(candidate)
         check_private(candidate, terms)
     require(run_id is None or has_privacy, "--run-id is for what is paid for: give --epsilon, and no --noise-seed")

@@ -132,7 +132,7 @@ def plan_for(
     assert terms.epsilon is not None
     reason = ""
     if prior is not None:
-        check_takes_prior(model, catalogue)
+        check_takes_prior(model)
         catalogue = replace(catalogue, prior=prior_of(prior, catalogue))
     if model is None:
         model, reason = choose_for(catalogue, audience, terms, purpose)

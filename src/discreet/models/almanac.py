@@ -320,14 +320,16 @@ class Almanac:
         """Counts and co-occurrence counts alone (:mod:`~discreet.models.denoise.interactions`)."""
         size, features = len(population.catalogue), self._features(population.catalogue, CONSTANTS.ages_for_ranking)
         queries = self._queries(population, features.shape[1] > 0)
-        seen = fit_interactions(replace(queries, products=False), population, self.taste_factors, features, progress)
+        asked = replace(queries, products=False), population, self.taste_factors
+        told = fit_interactions(*asked, features, progress)
         nothing = np.zeros(size, dtype=np.float32)
-        return {
+        arrays = {
             "mean": np.ones(1, dtype=np.float32),
             "item_bias": nothing,
             "unknown": nothing,
-            "counts": seen.counts.astype(np.float32),
-        } | seen.found.arrays(size, seen.rows, self.factors, self.taste_factors)
+            "counts": told.counts.astype(np.float32),
+        } | told.found.arrays(size, told.rows, self.factors, self.taste_factors)
+        return informed(arrays, population, told.seen, features)
 
     def _queries(self, population: Population, features: bool) -> AlmanacQueries:
         queries = queries_for(population, self.audience, self.items, self.pair_share, features)

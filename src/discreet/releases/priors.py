@@ -52,7 +52,6 @@ def with_prior(ratings: Ratings | RatingsInParts, release: Release) -> Ratings |
     (True, True)
     """
     require_type(release, Release, "a prior is a release: load one with Release.load(folder)")
-    check_takes_prior(None, ratings.catalogue)
     prior = prior_of(release, ratings.catalogue)
     catalogue = replace(ratings.catalogue, prior=prior)
     handling = replace(ratings.handling, prior=prior.sentence)
@@ -61,11 +60,10 @@ def with_prior(ratings: Ratings | RatingsInParts, release: Release) -> Ratings |
     return replace(ratings, catalogue=catalogue, handling=handling)
 
 
-def check_takes_prior(model: Any, catalogue: Catalogue) -> None:
-    """Raise where a prior says nothing: to models but Almanac (None is for a rule), or on data without ratings."""
+def check_takes_prior(model: Any) -> None:
+    """Raise where a prior says nothing: to models but Almanac (None is for a rule)."""
     takes = model is None or getattr(model, "takes_prior", False)
     require(takes, f"{type(model).__name__} makes nothing of a prior: take almanac, or leave it out")
-    require(not catalogue.scale.implicit, "data without ratings take no prior: leave it out")
 
 
 def prior_of(release: Release, catalogue: Catalogue) -> ItemPrior:

@@ -13,14 +13,16 @@ import numpy as np
 
 from discreet.models.denoise.item_biases import posterior_counts
 from discreet.models.denoise.pair_factors import PairFactors
+from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.sums.almanac_queries import AlmanacQueries
 from discreet.populations.population import Population
 from discreet.types import Doubles, Floats, Indices, Progress
 
 
 class Interactions(NamedTuple):
-    """Denoised counts of all items, and what pairs of those at ``rows`` say."""
+    """Noisy and denoised counts of all items, and what pairs of those at ``rows`` say."""
 
+    seen: SeenItems
     counts: Doubles
     rows: Indices
     found: PairFactors
@@ -31,9 +33,10 @@ def fit_interactions(
 ) -> Interactions:
     """Ask for counts and, where the queries have a share for them, for co-occurrence counts."""
     sums, asked = queries.item_sums(population)
-    noise = population.deviation(asked, 1 - queries.share)
-    noisy = population.sum(asked, 1 - queries.share)
-    counts = posterior_counts(noisy, noise)
+    seen = SeenItems.ask(sums, population, 1 - queries.share, asked.noise)
+    seen = seen.with_nights_before(population.catalogue.prior)
+    noisy, noise = seen.answer[0], seen.deviation
+    counts = posterior_counts(noisy, seen.deviations[0])
     progress(1, 2, "how often items were used")
     rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
     if queries.share > 0:
@@ -44,4 +47,4 @@ def fit_interactions(
         found = PairFactors.of(pairs, answer, deviation, *known, most=0, most_tastes=most_factors, features=features)
         counts[rows] = found.counts
     progress(2, 2, "which are used together")
-    return Interactions(counts / sums.typical_weight, rows, found)
+    return Interactions(seen, counts / sums.typical_weight, rows, found)

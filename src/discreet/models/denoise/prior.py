@@ -58,9 +58,9 @@ def informed(
 ) -> dict[str, AnyArray]:
     """The arrays of an almanac with what a prior adds, and with the noisy sums that a later fit may average.
 
-    Without noise or ratings, arrays stay as they are.
+    Without noise, arrays stay as they are.
     """
-    if seen.deviation == 0 or seen.sums.counts_alone:
+    if seen.deviation == 0:
         return arrays
     prior = population.catalogue.prior
     if prior is not None:
@@ -95,7 +95,7 @@ def _with_prior(
     asked = seen.sums
     if more_tastes or not tastes.any():
         found["counts"] = (counts / asked.typical_weight).astype(np.float32)
-    if factors.any() and not more_factors:
+    if asked.counts_alone or (factors.any() and not more_factors):
         return found
     bias, unknown, believed = biases_with(counts, seen, prior, features, agrees)
     if believed <= CONSTANTS.believed:

@@ -91,7 +91,7 @@ class SeenItems:
         if prior is None or prior.sums is None or prior.sums_noise is None or prior.sums_kind is None:
             return self
         same = self.sums.same_but_for_weight(prior.sums_kind) and prior.sums.shape == self.answer.shape
-        if self.sums.counts_alone or self.deviation == 0 or not same or not prior.matched.any():
+        if self.deviation == 0 or not same or not prior.matched.any():
             return self
         asked = replace(self.sums, relative_weight=float(prior.sums_kind[1]))
         noise = np.where(prior.matched, np.maximum(prior.sums_noise, TINY), np.inf)

@@ -155,7 +155,7 @@ class ItemStatistics:
         With ``level=False``, whether they could be if they were about the same level.
         """
         compared = [0, 2, 3] if level else [0, 2]
-        sound = kind.shape == self.kind.shape and float(kind[1]) > 0
+        sound = kind.shape == self.kind.shape and (float(kind[1]) > 0) != self.counts_alone
         return sound and np.array_equal(kind[compared], self.kind[compared])
 
     def with_weight(self, relative_weight: float | None) -> "ItemStatistics":
