@@ -97,18 +97,18 @@ def test_the_audience_is_told(discreet, table, items, tmp_path):
 
 
 def test_auto_is_chosen_for_each_epsilon_as_fit_chooses(discreet, table, items, tmp_path):
-    """With 60 users noise would hide what epsilon 1 publishes, and not what epsilon 10 does."""
+    """With six users noise would hide what epsilon 1 publishes, and not what epsilon 10 does."""
     listed = tmp_path / "items.csv"
     names = items.read_text().split()[1:]
     listed.write_text(
         "\n".join(["item,genres", *(f"{name},{'ab'[place % 2]}" for place, name in enumerate(names)), ""])
     )
-    told = ("--unit", "user", "--audience", 60, "--metrics", "rmse", "--models", "auto,own-taste")
+    told = ("--unit", "user", "--audience", 6, "--metrics", "rmse", "--models", "auto,own-taste")
     outcome = compare(discreet, table, listed, tmp_path / "out", *told, "--epsilon", "1,10", "--json")
     assert outcome.code == 0, outcome.err
     rows = {row["epsilon"]: row for row in json.loads(outcome.out)["rows"] if row["model"] == "auto"}
     assert {epsilon: row["chosen"] for epsilon, row in rows.items()} == {1: "own-taste", 10: "almanac", None: "almanac"}
-    fit = ("fit", table, *SCALE, "--items", listed, "--items-public", "--audience", 60, "--json")
+    fit = ("fit", table, *SCALE, "--items", listed, "--items-public", "--audience", 6, "--json")
     for epsilon, row in rows.items():
         private = () if epsilon is None else ("--epsilon", epsilon, "--unit", "user")
         done = json.loads(discreet(*fit, *private, "--account", epsilon, "-o", tmp_path / str(epsilon)).out)

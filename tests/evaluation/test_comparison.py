@@ -399,11 +399,11 @@ def test_peak_memory_sees_a_large_array_that_is_gone():
 def test_auto_is_what_the_rule_chooses_for_each_of_the_terms():
     terms = [dc.Terms(epsilon=1.0, unit="user"), dc.Terms(epsilon=10.0, unit="user"), dc.Terms()]
     models = {"rule": "auto", "own-taste": dc.OwnTaste()}
-    asked = {"terms": terms, "metrics": ["rmse"], "audience": 60, "purpose": "ratings"}
+    asked = {"terms": terms, "metrics": ["rmse"], "audience": 6, "purpose": "ratings"}
     results = dc.compare(models, RATINGS, dc.evaluation.HoldOut(), **asked)
     found = {row.epsilon: row for row in results.rows if row.model == "rule"}
     assert {epsilon: row.chosen for epsilon, row in found.items()} == {1: "own-taste", 10: "almanac", None: "almanac"}
-    assert found[10].settings["audience"] == 60 and found[10].settings["purpose"] == "ratings"
+    assert found[10].settings["audience"] == 6 and found[10].settings["purpose"] == "ratings"
     assert results.at(1.0)["rmse"] == results["own-taste"]["rmse"]
     assert len(results.choices) == 3 and all(sentence in str(results) for sentence in results.choices)
     assert "OwnTaste goes by one" in results._repr_html_()

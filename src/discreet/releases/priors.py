@@ -107,7 +107,7 @@ def sentence_about(release: Release) -> str:
     """What the guarantee of a fit has to say about its prior, and about the priors of that.
 
     >>> from discreet.privacy.guarantee import Guarantee
-    >>> sorted(_listed(Guarantee("", notes=(f"{AS_PRIORS}A; B (3 times){ALONE}; more.",))).items())
+    >>> sorted(_listed(Guarantee(reason="", notes=(f"{AS_PRIORS}A; B (3 times){ALONE}; more.",))).items())
     [('A', 1), ('B', 3)]
     """
     guarantee = release.guarantee

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from discreet.pages.sign_off import SignOff
+from discreet.releases.choices import choices_of
 from discreet.releases.release import Release
 from discreet.releases.storage import CARD, read_card, signer_of
 
@@ -21,6 +22,7 @@ class Certificate(NamedTuple):
         card, signer = read_card(folder), signer_of(folder)
         signed_by = None if signer is None else str(signer)
         data = {name: card[name] for name in ("model", "settings", "ledger", "sources", "arrays_sha256")} | {
+            "choices": list(choices_of(release)),
             "guarantee": release.guarantee.to_json(),
             "remark": release.remark or None,
             "signed_by": signed_by,
