@@ -27,7 +27,7 @@ def test_one_night_after_another_on_one_account(discreet, table, items, tmp_path
         assert "used as a prior: Almanac, epsilon 0.5" in said and "; Almanac, without a proven guarantee" in said
     assert "noisy_sums" in release.arrays
     shown = discreet("certificate", tmp_path / "2").out
-    assert "beside what is known from priors" in shown and "nothing but its prior went into it" in shown
+    assert "beside what is known from priors" in shown and "nothing else but its prior went into it" in shown
     spendings = json.loads(discreet("budget", table, "--json").out)["spendings"]
     assert len(spendings) == 2 and spendings[1]["total"] > spendings[0]["total"]
 

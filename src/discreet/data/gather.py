@@ -6,7 +6,7 @@ from. What is kept of a rating is 16 bytes.
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -49,6 +49,18 @@ class ItemFacts:
     years: Sequence[int]
     declared: bool
     tags_from: tuple[str, ...] = ()
+
+    def catalogue(self, scale: Scale) -> Catalogue:
+        """The catalogue that the list makes."""
+        return Catalogue.of(
+            self.items,
+            scale,
+            titles=self.titles,
+            genres=self.genres,
+            years=self.years,
+            declared=self.declared,
+            tags_from=self.tags_from,
+        )
 
 
 class Gatherer:
@@ -249,12 +261,4 @@ def _catalogue(names: Strings, scale: Scale, facts: ItemFacts | None) -> Catalog
     """The catalogue of the list of items, or, without one, of the items that the ratings name."""
     if facts is None:
         return Catalogue(Labels(names, what="item"), scale, names, declared=False)
-    return Catalogue.of(
-        names.tolist(),
-        scale,
-        titles=facts.titles,
-        genres=facts.genres,
-        years=facts.years,
-        declared=facts.declared,
-        tags_from=facts.tags_from,
-    )
+    return replace(facts, items=names.tolist()).catalogue(scale)

@@ -23,7 +23,8 @@ class Handling:
     merged
         The rule by which several ratings of one item by one user were made one; None where they were not.
     split
-        Whether these are one part of a random split, which deals all ratings anew when there is one more.
+        Whether these are one part of a random split, which deals all ratings anew when there is one more; or of one
+        ``by_time``, which is then moved.
     selected
         Whether somebody chose among the ratings or the users. If that went by the ratings (users with at least 20,
         say), one rating less may take away a whole user.
@@ -56,15 +57,16 @@ class Handling:
     least: int | None = None
     most: int | None = None
     popular_items: bool = False
+    by_time: bool = field(default=False, repr=False)
     prior: str | None = field(default=None, repr=False)
 
     def merged_by(self, rule: MergeRule) -> "Handling":
         """After merging. What was merged before is not merged again: there is one rating of each pair."""
         return self if self.merged is not None else replace(self, merged=rule)
 
-    def after_split(self) -> "Handling":
-        """After a random split."""
-        return replace(self, split=True)
+    def after_split(self, *, by_time: bool = False) -> "Handling":
+        """After a split, at random unless it went by time."""
+        return replace(self, split=True, by_time=by_time)
 
     def after_selection(self, *, of_users: bool = False) -> "Handling":
         """After somebody chose some of the ratings, or of the users, who are then not all who take part."""

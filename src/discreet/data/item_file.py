@@ -98,20 +98,7 @@ def read_catalogue(
     """
     text = TextFormat(columns=None if columns is None else listed("columns", columns), encoding=encoding)
     named = ItemColumns(item=item, title=title, features=listed("features", features))
-    return catalogue_of(facts_of_file(path, named, items_public, text), scale)
-
-
-def catalogue_of(facts: ItemFacts, scale: Scale) -> Catalogue:
-    """The catalogue that a list of items makes."""
-    return Catalogue.of(
-        facts.items,
-        scale,
-        titles=facts.titles,
-        genres=facts.genres,
-        years=facts.years,
-        declared=facts.declared,
-        tags_from=facts.tags_from,
-    )
+    return facts_of_file(path, named, items_public, text).catalogue(scale)
 
 
 def facts_of_file(path: str | Path, columns: ItemColumns, declared: bool, text: TextFormat | None = None) -> ItemFacts:

@@ -6,7 +6,7 @@ from pathlib import Path
 from discreet.data.catalogue import IMPLICIT, Catalogue, Scale
 from discreet.data.columns import TEXT_ENDINGS, ending
 from discreet.data.datasets import DATA_SETS, SYNTHETIC, locate
-from discreet.data.item_file import catalogue_of, read_catalogue
+from discreet.data.item_file import read_catalogue
 from discreet.data.movielens import recognise
 from discreet.data.sources import Source, is_folder, is_there
 from discreet.data.synthetic import synthetic
@@ -76,7 +76,7 @@ def _catalogue_of_data(data: str, path: str | Path | None) -> Catalogue | None:
     source = Source.of(place)
     layout = recognise(source)
     if layout is not None:
-        return catalogue_of(layout.facts(source), layout.scale)
+        return layout.facts(source).catalogue(layout.scale)
     if entry is not None:
         return Catalogue.of([str(number) for number in range(entry.items)], entry.scale, declared=True)
     return None

@@ -326,9 +326,9 @@ class Ratings:
     # ── Splitting. Seeds are fine here: nothing private depends on them. But one rating more deals all others anew, so
     # what is learned from a part can promise something about that part alone: it is marked. ──
 
-    def of_split(self) -> "Ratings":
-        """The same, marked as one part of a random split."""
-        return replace(self, handling=self.handling.after_split())
+    def of_split(self, *, by_time: bool = False) -> "Ratings":
+        """The same, marked as one part of a split, at random unless it went by time."""
+        return replace(self, handling=self.handling.after_split(by_time=by_time))
 
     def split(self, test: float, seed: int) -> tuple["Ratings", "Ratings"]:
         """Hold out a share of all ratings at random: ``(train, test)`` over the same users."""

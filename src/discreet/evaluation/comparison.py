@@ -15,7 +15,7 @@ from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS, de
 from discreet.evaluation.metric_names import check_metrics as check_metrics
 from discreet.evaluation.protocols import SplitProtocol
 from discreet.evaluation.results import Estimate, Results
-from discreet.evaluation.rows import Run, about_part, row_of, row_of_release
+from discreet.evaluation.rows import Run, row_of, row_of_release
 from discreet.evaluation.trials import AUTO, is_auto, trials_of
 from discreet.fitting.audience import audience_of
 from discreet.fitting.choosing import choose_for
@@ -188,8 +188,7 @@ def compare(
             measured = measure(release, split.histories, split.test, split.mask, names, split.train)
             ended = time.perf_counter()
             _require_some(trial.name, measured.estimates, names)
-            guarantee = about_part(release.guarantee, protocol)
-            runs.append(Run(measured, fitted - started, ended - fitted, peak_memory_mb(), guarantee))
+            runs.append(Run(measured, fitted - started, ended - fitted, peak_memory_mb(), release.guarantee))
             step += 1
             del release, measured
     progress(100 * steps, 100 * steps, "done")

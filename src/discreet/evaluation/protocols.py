@@ -283,11 +283,6 @@ class ByTime:
     task: ClassVar[Task] = "ranking"
     each: ClassVar[str] = "split"
     runs: ClassVar[int] = 1
-    part: ClassVar[str] = (
-        "This is about one part of a split by time, not about all ratings: one more rating would move where they are "
-        "divided."
-    )
-    """What a guarantee says of the train part, in place of what it says of a random split."""
 
     def __post_init__(self) -> None:
         _check_share("test", self.test)
@@ -298,7 +293,7 @@ class ByTime:
             raise InputError("these ratings have no times to split by: name their column, or split at random")
         late = _late_of_users(ratings, self.test) if self.each_user else _late(ratings.times, self.test)
         require(bool(late.any()) and not bool(late.all()), "too few ratings, or too few times, to hold out the last")
-        both = ratings.of_split()
+        both = ratings.of_split(by_time=True)
         train, test = (replace(both.select(rows), handling=both.handling) for rows in (~late, late))
         yield Split(train, train, test)
 

@@ -7,15 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.data.handling import Handling
 from discreet.evaluation.measuring import MetricEstimates
-from discreet.evaluation.protocols import SplitProtocol
 from discreet.evaluation.results import Estimate, Row
 from discreet.evaluation.trials import Trial
 from discreet.names import is_listed, name_of
-from discreet.populations.handled import notes_on
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.unit import Rating
 from discreet.releases.release import Release
 
 
@@ -73,15 +69,6 @@ def row_of_release(release: Release, measured: MetricEstimates, seconds: float, 
 def settings_of(model: Any) -> dict[str, Any]:
     """A model's settings as plain data."""
     return dataclasses.asdict(model) if dataclasses.is_dataclass(model) and not isinstance(model, type) else {}
-
-
-def about_part(guarantee: Guarantee, protocol: SplitProtocol) -> Guarantee:
-    """A guarantee for one part of the ratings, with what the protocol says of its parts if they are not random."""
-    own = getattr(protocol, "part", None)
-    if own is None:
-        return guarantee
-    (at_random,) = notes_on(Handling(split=True), Rating())
-    return dataclasses.replace(guarantee, notes=tuple(own if note == at_random else note for note in guarantee.notes))
 
 
 def promise_of(guarantee: Guarantee) -> dict[str, Any]:

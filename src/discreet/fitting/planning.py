@@ -22,7 +22,7 @@ from discreet.models.almanac import Almanac
 from discreet.models.own_taste import OwnTaste
 from discreet.models.sums.almanac_plan import Purpose
 from discreet.models.sums.almanac_queries import queries_for
-from discreet.models.sums.item_statistics import COUNTED
+from discreet.models.sums.item_statistics import ITEM_COUNTS
 from discreet.populations.asking import check_takes
 from discreet.populations.population import Population
 from discreet.populations.rehearsal import rehearse
@@ -279,7 +279,7 @@ def _first_looks(spends: Sequence[Spend], ledger: Ledger) -> tuple[Look, ...]:
     With the unit user these are all up to the first item sums, with the unit rating it is one: how many pairs users
     rate decides what item sums get.
     """
-    counted = [place for place, spend in enumerate(spends) if spend.what.startswith(COUNTED)]
+    counted = [place for place, spend in enumerate(spends) if spend.what.startswith(ITEM_COUNTS)]
     first = spends[: 1 + (counted[0] if counted and ledger.unit.name == "user" else 0)]
     whole = wholes(ledger)[-1].spends[0].noise_multiplier ** -2
     shares = [

@@ -146,7 +146,9 @@ def pay_and_publish(
     on_the_way = isinstance(model, ChoosingModel) and model.chooses_on_the_way(population)
     rehearsed = rehearse(model, population)
     if on_the_way and _has_laplace(rehearsed) and booking.prefers_gaussian(run_id) and paying.hide_by_gaussian_noise():
-        _log.info("%s has paid for Gaussian noise before, so this fit has no other: that costs least", booking.account)
+        _log.warning(
+            "%s has paid for Gaussian noise before: this fit has no other, as that costs least", booking.account
+        )
         rehearsed = rehearse(model, population)
     plan = None if on_the_way else rehearsed
     if not any(spend.chooses for spend in rehearsed.spends):  # a choice that is one of the looks is paid for

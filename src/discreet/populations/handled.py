@@ -22,7 +22,12 @@ event more or less.',)
             f"A rating means an event: several ratings of one item by one user were merged ({handling.merged}), and "
             "noise is made for one event more or less."
         )
-    if handling.split:
+    if handling.by_time:
+        found.append(
+            "This is about one part of a split by time, not about all ratings: one more rating would move where they "
+            "are divided."
+        )
+    elif handling.split:
         found.append(
             "This is about one part of a random split, not about all ratings: one more rating would change the whole "
             "split."

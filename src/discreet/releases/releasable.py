@@ -17,7 +17,7 @@ SHORT = 64
 """Axes up to this length, and up to a whole-number setting, may be factors or values of a scale: they are let pass."""
 
 CHECKED = "A replay of the noisy answers gave the same release, so nothing else went into it."
-CHECKED_WITH_PRIOR = "A replay of the noisy answers gave the same release, so nothing but its prior went into it too."
+CHECKED_WITH_PRIOR = "A replay of the noisy answers gave the same release, so nothing else but its prior went into it."
 UNCHECKED = "No replay has checked that it was computed from the noisy answers alone."
 TOO_LARGE = f"{UNCHECKED[:-1]}: they take too much memory to repeat."
 NOT_REPEATABLE = f"{UNCHECKED[:-1]}: the model computes something else from them each time."

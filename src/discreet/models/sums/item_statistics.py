@@ -72,7 +72,7 @@ class _Constants:
 
 
 CONSTANTS = _Constants()
-COUNTED = "how often each item was rated"
+ITEM_COUNTS = "how often each item was rated"
 """What looks at items are called, in a ledger."""
 
 
@@ -175,7 +175,7 @@ class ItemStatistics:
     def contribution(self) -> Contribution:
         """The sum, for a population: a row of counts and, unless c is 0, a row of sums."""
         c, size = self.relative_weight, len(self.base)
-        name, shape = COUNTED + ("" if c == 0 else ", and its ratings' sum"), (2, size)[0 if c else 1 :]
+        name, shape = ITEM_COUNTS + ("" if c == 0 else ", and its ratings' sum"), (2, size)[0 if c else 1 :]
         # A user who is scaled adds at most 1 to a cell: w c |y| < 1, as w ≤ 1/√(1 + c² y²) in L2, 1/(1 + c |y|) in L1.
         largest = max(1.0, c, self.heaviest) if self.scaling == "rating" else 1.0
         most = most_on_lattice(largest)
