@@ -33,7 +33,6 @@ import discreet as dc
 from discreet.kernels.gpu_pairs import on_device
 from discreet.kernels.gpu_sweeps import Sweep
 from discreet.models.denoise import private_als
-from discreet.models.sums.almanac_plan import Sweeps
 from discreet.models.sums.factor_sums import FactorSums
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.models.sums.pair_sums import PairSums
@@ -127,7 +126,7 @@ def asked_in_a_sweep(ratings: dc.Ratings) -> FactorSums:
     counts, sums = about.contribution.total(ratings)
     base = (about.base + sums * about.points / np.maximum(counts, 1)).astype(np.float32)
     averages = private_als.Averages(base, np.full(ITEMS, 0.01), counts, np.arange(ITEMS, dtype=np.int32))
-    queries = private_als.ALSQueries.of(Sweeps(8, 4, 0.38), ITEMS, True, most_factors=40)
+    queries = private_als.ALSQueries.of(factors=8, sweeps=4, items=ITEMS, share=0.38, last=0.0, features=True)
     features = private_als._features(catalogue, queries)
     side = private_als.start_of_items(queries, averages, features - averages.share @ features, catalogue.scale.width)
     return private_als.step(queries, 0, averages, side, features, catalogue)
@@ -137,7 +136,7 @@ def sweep(ratings: dc.Ratings, checked: int) -> int:
     """Item sums, a sweep of private ALS, and one of ALS without privacy."""
     some = ratings.select_users(np.arange(min(checked, ratings.n_users)))
     about, asked = ItemStatistics.of(ratings.catalogue, "user, l2").contribution, asked_in_a_sweep(ratings)
-    scales = PriorLosses.of(asked.known, ratings.n_users, len(ratings), dc.User()).contribution
+    scales = PriorLosses.of(asked.known, ratings.n_users, len(ratings), laplace=False).contribution
     missed = 0
     for name, contribution in (("item sums", about), ("a sweep", asked.contribution), ("priors at home", scales)):
         assert contribution.on_torch is not None

@@ -19,7 +19,6 @@ import numpy as np
 
 from discreet.privacy.noise import draw_discrete_gaussian, draw_discrete_laplace, draw_rounded_gaussian
 from discreet.privacy.noise_ball import draw_ball
-from discreet.privacy.noise_shares import draw_gaussian_share
 from discreet.privacy.randomness import Randomness
 
 TARGET = 8e6
@@ -106,7 +105,6 @@ def main() -> None:
             "noise by length, 10**5 dims",
             lambda count: [draw_ball(FINE, 100_000, secret) for _ in range(count // 100_000)],
         ),
-        ("Gaussian, one share of 1000", lambda count: draw_gaussian_share(FINE, 1000, count, secret)),
         ("64-bit words of ChaCha20", secret.words),
     ]
     for name, draw in others:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
-from discreet.collect.channel import Mechanism
+from discreet.collect.channel import LocalRandomiser
 from discreet.pages.drawing import WIDTH, Picture, plot, styled
 from discreet.pages.style import INK, QUIET, SERIES
 
@@ -39,7 +39,7 @@ def main() -> int:
     ratings = dc.load(arguments.data)
     values, counts = np.unique(ratings.values, return_counts=True)
     prior = dict(zip(values.tolist(), counts.tolist(), strict=True))
-    mechanisms: list[Mechanism] = [dc.collect.UniformNoise(gamma=gamma) for gamma in (0.0, *GAMMAS)]
+    mechanisms: list[LocalRandomiser] = [dc.collect.UniformNoise(gamma=gamma) for gamma in (0.0, *GAMMAS)]
     for epsilon in EPSILONS:
         mechanisms += [dc.collect.RandomisedResponse(epsilon=epsilon), dc.collect.Piecewise(epsilon=epsilon)]
     rows = [row_of(mechanism, ratings, prior) for mechanism in mechanisms]
@@ -58,7 +58,7 @@ def main() -> int:
     return 0 if all(row["holds"] for row in rows) else 1
 
 
-def row_of(mechanism: Mechanism, ratings: dc.Ratings, prior: dict[float, float]) -> dict[str, Any]:
+def row_of(mechanism: LocalRandomiser, ratings: dc.Ratings, prior: dict[float, float]) -> dict[str, Any]:
     scale = ratings.catalogue.scale
     risk = dc.collect.risk_of(mechanism, prior, scale)
     sent = dc.collect.perturb_ratings(mechanism, ratings, dc.Randomness(seed=1))
@@ -85,7 +85,7 @@ def row_of(mechanism: Mechanism, ratings: dc.Ratings, prior: dict[float, float])
     }
 
 
-def error(mechanism: Mechanism, ratings: dc.Ratings, seed: int) -> float:
+def error(mechanism: LocalRandomiser, ratings: dc.Ratings, seed: int) -> float:
     """RMSE of biases learned from reports; every user knows their own ratings exactly."""
     train, test = ratings.split(test=0.2, seed=seed)
     sent = dc.collect.perturb_ratings(mechanism, train, dc.Randomness(seed=seed))

@@ -4,6 +4,7 @@
     python benchmarks/robust.py --only ml-100k,filmtrust --seeds 3
     python benchmarks/robust.py --changed --first-seed 601       # the same on real data that were changed
     python benchmarks/robust.py --show                           # nothing is run: the table of the numbers so far
+    python benchmarks/robust.py --show --against earlier.jsonl   # and how they differ from those of another version
 
 Every model is fitted on 80% of each user's ratings, a tenth is left alone, and a tenth is foreseen: RMSE of ratings, in
 quarters of the scale's width, and NDCG@100 of rankings with what was known left out, of at most 10,000 and 1,000 users.
@@ -308,6 +309,23 @@ def show(rows: list[dict[str, Any]], ours: str) -> None:
             print(f"split by split {of_splits} of {splits}; the best rival of the other splits, {of_the_best}")
 
 
+def show_regret(rows: list[dict[str, Any]], earlier: list[dict[str, Any]]) -> None:
+    """How much worse ours is than before, on the same splits: the mean of all cells, and the worst, over splits."""
+    for metric, sign in (("rmse", 1), ("ndcg@100", -1)):
+        now, before = numbers_of(rows, metric), numbers_of(earlier, metric)
+        cells: dict[tuple[Any, ...], list[float]] = {}
+        for key in now.keys() & before.keys():
+            if key[4] in OURS and metric in LIMITS[key[4]]:
+                cells.setdefault((key[0], *key[2:]), []).append(sign * (now[key] - before[key]))
+        means = {cell: float(np.mean(several)) for cell, several in cells.items()}
+        if means:
+            worst = max(means, key=lambda cell: means[cell])
+            of_data = {data: np.mean([means[cell] for cell in means if cell[0] == data]) for data in data_of(rows)}
+            print(f"\n{metric}: worse by {np.mean([*means.values()]):+.4f} in the mean of {len(means)} cells")
+            print(f"most by {means[worst]:+.4f} in {', '.join(map(str, worst))}")
+            print("  " + ", ".join(f"{data} {mean:+.4f}" for data, mean in of_data.items()))
+
+
 def by_chance(cells: list[dict[str, Doubles]], ours: str, sign: int, limit: float) -> tuple[int, int, int]:
     """In how many splits ours is lost, and in how many whoever takes the rival that was best on all other splits.
 
@@ -335,6 +353,7 @@ def main() -> int:
     options.add_argument("--epsilons", default="", help="between commas")
     options.add_argument("--kept", type=Path, default=Path("robust.jsonl"), help="where numbers are kept")
     options.add_argument("--show", action="store_true")
+    options.add_argument("--against", type=Path, help="numbers of an earlier version that were kept")
     chosen = options.parse_args()
     rows = [json.loads(line) for line in chosen.kept.read_text().splitlines()] if chosen.kept.exists() else []
     if not chosen.show:
@@ -348,6 +367,8 @@ def main() -> int:
                     kept.write(json.dumps(row) + "\n")
     for ours in OURS:
         show(rows, ours)
+    if chosen.against is not None:
+        show_regret(rows, [json.loads(line) for line in chosen.against.read_text().splitlines()])
     return 0
 
 

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a process for every core: with a thread for every core each, they would fight
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -29,3 +30,11 @@ def ml_100k() -> dc.Ratings:
     if locate(find_data_set("ml-100k")) is None and os.environ.get("DISCREET_TEST_FETCH") != "1":
         pytest.skip("MovieLens 100K is not here; run `discreet data fetch ml-100k`, or set DISCREET_TEST_FETCH=1")
     return dc.load("ml-100k")
+
+
+@pytest.fixture(autouse=True)
+def strangers() -> None:
+    """What one test looked at is not known again in the next, as if each had a process of its own."""
+    if accounts := sys.modules.get("discreet.populations.accounts"):
+        accounts._LOOKED.clear()
+        accounts._FITTED.clear()

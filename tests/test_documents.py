@@ -1,6 +1,8 @@
 """What the README and the pages say runs as printed, and what they link to is there."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
+    ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").rglob("*.md")),
     ROOT / "benchmarks/README.md",
 ]
@@ -50,6 +54,15 @@ def test_commands_exist_and_take_their_options(page):
             known = {name for parameter in found.params for name in (*parameter.opts, *parameter.secondary_opts)}
             used = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
             assert used <= known | {"--help", "--version"}, f"{page.name}: {command}"
+
+
+def test_commands_on_a_gpu_run_as_printed():
+    """All other pages are run by ``scripts/check``, in an environment without torch."""
+    page = "docs/gpu.md"
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts/readme", "--here", ROOT / page], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @every_page

@@ -70,8 +70,3 @@ def test_what_models_share_imports_no_model(path):
     assert not [
         name for name in parts if name[:2] == ["discreet", "models"] and name[2] not in ("sums", "denoise", "home")
     ]
-
-
-def test_no_module_has_more_than_400_lines():
-    long = {str(path.relative_to(SOURCE)): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}
-    assert not {name: lines for name, lines in long.items() if lines > 400}

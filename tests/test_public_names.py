@@ -30,7 +30,7 @@ FOLDERS = {
     "models": "AutoEncoder MultVAE PMF PrivateVAE",
     "nightly": "Night recommend_all",
     "papers": "DPPMF DPPSMF DPPSPNBM DPSGDMF DPSGDPNBM DPVAE HybridKNN ObjectivePerturbedMF PDPPMF UntrustedMF",
-    "populations": "Choice Groups Mechanism PairwiseMasks Steps UntrustedServer quantile_of_users",
+    "populations": "Choice Groups Mechanism Steps UntrustedServer quantile_of_users",
     "privacy": "LevelLoss Loss PublicKey SigningKey Spend choose private_count private_mean private_quantile",
     "spark": "SparkRatings evaluate_frames recommend_frame",
     "releases": "Array PersonalPromise Recommendations Suggestion promised_to with_prior",

@@ -21,7 +21,7 @@ if _name == "discreet" or (_name == "-m" and "discreet" in sys.orig_argv[1:3]):
 
 import lazy_loader  # noqa: E402
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 # The public names are those of __init__.pyi, loaded on first use: `import discreet` is quick and light.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -5,7 +5,8 @@
     DiscreetError
     ├── InputError          an argument or a file says something that cannot be used (also a ValueError)
     │   ├── DataError       a file of ratings: the message names file and row
-    │   └── UnknownNameError     a name that is not there: the message offers the nearest ones (also a LookupError)
+    │   ├── UnknownNameError     a name that is not there: the message offers the nearest ones (also a LookupError)
+    │   └── DishonestDeviceError     a secure sum that no honest devices can have sent; nothing of it was released
     ├── FetchError          a data set could not be had from anywhere
     ├── OverspentError      it would cost more privacy than the limit allows; nothing was computed
     ├── BudgetError         the database of a budget cannot be used; nothing was computed
@@ -90,6 +91,10 @@ class UnknownNameError(InputError, LookupError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class DishonestDeviceError(InputError):
+    """A secure sum that no honest devices can have sent: nothing of it was released, and it stays paid for."""
 
 
 class FetchError(DiscreetError):

@@ -1,8 +1,11 @@
 """Mechanisms that are broken on purpose, as a hostile reviewer would. ``benchmarks/audits.py`` prints them."""
 
 import hashlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +15,15 @@ from discreet.models.sums.item_statistics import item_counts
 from discreet.populations.around import innermost
 from discreet.populations.held import held_by
 from discreet.populations.population import exact_total
+from discreet.populations.some import sampled_users, some_users
+from discreet.populations.steps import StepSums
 
+_spec = spec_from_file_location("step_model", Path(__file__).parent.parent / "populations" / "step_model.py")
+step_model = sys.modules["step_model"] = module_from_spec(_spec)
+_spec.loader.exec_module(step_model)
+
+DESCENT = step_model.Descent(count=6, sampling_rate=0.3)
 RATINGS = dc.synthetic(users=40, items=20, ratings=400, seed=1)
-MANY = dc.synthetic(users=300, items=20, ratings=3000, seed=1)
 SERVER = dc.TrustedServer
 RATING, USER = dc.Terms(epsilon=1.0), dc.Terms(epsilon=1.0, unit="user", delta=1e-5)
 BOUNDS = (dc.Bound("rating", "l1", 1.0, cells=1), dc.Bound("rating", "l2", 1.0, cells=1))
@@ -117,7 +126,65 @@ def every_fifth_row_left_out(size, unit):
     return dc.Contribution("counts", (size,), total, BOUNDS)
 
 
+def weighed(by):
+    """Counts, in which each rating has the weight that ``by`` gives its user, from the user's items."""
+
+    def statistic(size, unit):
+        def total(ratings):
+            owned = np.split(ratings.item_index, ratings.indptr[1:-1])
+            weights = np.array([by(set(own.tolist())) for own in owned], dtype=np.float64)
+            return np.bincount(ratings.item_index, weights=weights[ratings.user_index], minlength=size)
+
+        return dc.Contribution("counts", (size,), total, BOUNDS)
+
+    return statistic
+
+
+def weighed_by_name(odd):
+    """Counts, in which the ratings of whoever has an odd name weigh twice."""
+
+    def statistic(size, unit):
+        def total(ratings):
+            weights = np.array([1.0 + odd(name) for name in ratings.users.names.tolist()])
+            return np.bincount(ratings.item_index, weights=weights[ratings.user_index], minlength=size)
+
+        return dc.Contribution("counts", (size,), total, BOUNDS)
+
+    return statistic
+
+
+def in_a_quarter(name):
+    return hashlib.md5(name.encode()).digest()[0] % 4 == 0
+
+
+def clipped_for_each_rating(size, unit):
+    """Every rating is clipped to 1, and a user is said to be."""
+
+    def total(ratings):
+        values = np.clip(ratings.values - 3.0, -1, 1)
+        return np.bincount(ratings.item_index, weights=values, minlength=size)
+
+    return dc.Contribution("ratings", (size,), total, (dc.Bound("user", "l2", 1.0),))
+
+
 # ── Populations that do not do what they say ──
+
+
+class TwoRatingsCountTwice(SERVER):
+    """Whoever has two ratings is added again behind the statistic's back, twice."""
+
+    def _noisy(self, contribution, ratings, calibrated):
+        two = np.diff(ratings.indptr) == 2
+        return super()._noisy(contribution, ratings, calibrated) + 2 * exact_total(
+            contribution, ratings.select(two[ratings.user_index])
+        )
+
+
+class AQuarterOfTheNamesCountsTwice(SERVER):
+    def _noisy(self, contribution, ratings, calibrated):
+        odd = np.array([in_a_quarter(name) for name in ratings.users.names.tolist()], dtype=bool)
+        again = exact_total(contribution, ratings.select(odd[ratings.user_index]))
+        return super()._noisy(contribution, ratings, calibrated) + again
 
 
 class ThreesCountTwice(SERVER):
@@ -247,6 +314,147 @@ class NoiseThatIsCutOff(SERVER):
         return exact + np.clip(noise, -3 * calibrated.spend.scale, 3 * calibrated.spend.scale)
 
 
+# ── Steps over samples that are not what they should be ──
+
+
+class Sampling(SERVER):
+    """Right: whoever breaks it says who is in a step, or how it is answered."""
+
+    def steps(self, steps, share=1.0):
+        self.noise, self.number = self._charged_steps(steps, share), -1
+
+        def answer(contribution):
+            self.number += 1
+            chosen = self.chosen(held_by(self).n_users, steps)
+            return self.answered(contribution, some_users(held_by(self), chosen), int(chosen.sum()))
+
+        return StepSums(steps, self.noise.deviation, answer)
+
+    def chosen(self, users, steps):
+        return sampled_users(held_by(self), steps.sampling_rate, self._randomness)
+
+    def answered(self, contribution, ratings, size):
+        return self._noisy(contribution, ratings, self.noise)
+
+    def order(self, users):
+        return np.random.default_rng(int(self._randomness.words(1)[0])).permutation(users)
+
+
+class OneSample(Sampling):
+    """Drawn once, and used in every step."""
+
+    def chosen(self, users, steps):
+        if self.number == 0:
+            self.kept = super().chosen(users, steps)
+        return self.kept
+
+
+class TwoSamplesInTurn(Sampling):
+    def chosen(self, users, steps):
+        if self.number == 0:
+            self.kept = [super(TwoSamplesInTurn, self).chosen(users, steps) for _ in range(2)]
+        return self.kept[self.number % 2]
+
+
+class LastSampleIsTheFirst(Sampling):
+    def chosen(self, users, steps):
+        drawn = super().chosen(users, steps)
+        if self.number == 0:
+            self.kept = drawn
+        return self.kept if self.number == steps.count - 1 else drawn
+
+
+class ShortHistoriesKeepTheirCoin(Sampling):
+    """Whoever has one rating is in all steps or in none; the others are sampled anew."""
+
+    def chosen(self, users, steps):
+        drawn = super().chosen(users, steps)
+        if self.number == 0:
+            self.kept = drawn
+        return np.where(np.diff(held_by(self).indptr) == 1, self.kept, drawn)
+
+
+class SampleByName(Sampling):
+    """Another one in every step; but anybody can compute whose names are in it."""
+
+    def chosen(self, users, steps):
+        names = held_by(self).users.names.tolist()
+        digests = [hashlib.sha256(f"{name} {self.number}".encode()).digest()[:4] for name in names]
+        return np.array([int.from_bytes(digest) < steps.sampling_rate * 2**32 for digest in digests])
+
+
+class SampleOfFixedSize(Sampling):
+    def chosen(self, users, steps):
+        return self.order(users) < round(steps.sampling_rate * users)
+
+
+class Batches(Sampling):
+    """Users are shuffled and dealt out, as is the custom without privacy."""
+
+    def chosen(self, users, steps):
+        turns = round(1 / steps.sampling_rate)
+        if self.number % turns == 0:
+            self.shuffled = self.order(users)
+        return self.shuffled % turns == self.number % turns
+
+
+class LargerSample(Sampling):
+    def chosen(self, users, steps):
+        return sampled_users(held_by(self), min(1.0, 1.3 * steps.sampling_rate), self._randomness)
+
+
+class ShortHistoriesAlwaysIn(Sampling):
+    def chosen(self, users, steps):
+        return super().chosen(users, steps) | (np.diff(held_by(self).indptr) == 1)
+
+
+class DividedBySampleSize(Sampling):
+    """A mean over the sample, whose exact size is divided by."""
+
+    def answered(self, contribution, ratings, size):
+        return super().answered(contribution, ratings, size) / max(size, 1)
+
+
+class ScaledToTheExpectedSize(Sampling):
+    """As large as if the sample had its expected size; the noise is as it should be."""
+
+    def answered(self, contribution, ratings, size):
+        total = exact_total(contribution, ratings) * (0.3 * held_by(self).n_users / max(size, 1))
+        return self.noise.add_noise(total, self._randomness)
+
+
+class OneNoiseForAllSteps(Sampling):
+    def answered(self, contribution, ratings, size):
+        if self.number == 0:
+            self.kept = self.noise.add_noise(np.zeros(contribution.shape), self._randomness)
+        return exact_total(contribution, ratings) + self.kept
+
+
+class NoiseDividedAmongSteps(Sampling):
+    """The noise of all steps together is what one of them needs."""
+
+    def answered(self, contribution, ratings, size):
+        spend = self.noise.spend
+        weak = replace(self.noise, spend=replace(spend, scale=spend.scale / spend.times**0.5))
+        return self._noisy(contribution, ratings, weak)
+
+
+class NoiseForTheSampleAlone(Sampling):
+    """Sampling is counted twice: in the ledger, and here."""
+
+    def answered(self, contribution, ratings, size):
+        spend = self.noise.spend
+        weak = replace(self.noise, spend=replace(spend, scale=spend.scale * spend.sampling_rate))
+        return self._noisy(contribution, ratings, weak)
+
+
+class BooksOneStep(Sampling):
+    def _charged_steps(self, steps, share):
+        noise = self.calibrate(replace(steps, count=1), share)
+        self._pay(noise.spend, steps.shape)
+        return noise
+
+
 # ── Releases with more in them than noisy sums ──
 
 
@@ -285,6 +493,10 @@ class Also:
 
 def one_zero_for_each_user(ratings):
     return np.zeros(ratings.n_users)
+
+
+def number_of_users(ratings):
+    return np.array([ratings.n_users])
 
 
 def type_tells(ratings):
@@ -362,7 +574,7 @@ BUGS = [
     Bug("a third of the items without noise", "user", Counts(), ThirdWithoutNoise),
     Bug("a split by row number, in the population", "rating", Counts(), SplitByRowNumber),
     Bug("a split by row number, in the statistic", "rating", Asks(every_fifth_row_left_out)),
-    Bug("positional user names", "user", Counts(), PositionalNames, MANY),
+    Bug("positional user names", "user", Counts(), PositionalNames),
     Bug("sensitivity in the wrong norm", "rating", Asks(wrong_norm)),
     Bug("a clip after the sum", "rating", Asks(clipped_after_the_sum)),
     Bug("centred by the mean of all ratings", "rating", Asks(centred_by_everyone)),
@@ -379,5 +591,35 @@ BUGS = [
     Bug("items sorted by their exact counts", "rating", Also(items_by_popularity)),
     Bug("NaN where a count is odd", "rating", Also(not_a_number_where_odd)),
     Bug("exact counts, and nothing in the ledger", "rating", AsksForNothing()),
+    Bug("the exact number of users", "user", Also(number_of_users)),
+    Bug("a bound that breaks at the second rating", "rating", Asks(weighed(lambda own: 2 if len(own) == 2 else 1))),
+    Bug("a bound that breaks at the third rating", "rating", Asks(weighed(lambda own: 2 if len(own) == 3 else 1))),
+    Bug("a bound that breaks at the sixth rating", "rating", Asks(weighed(lambda own: 2 if len(own) == 6 else 1))),
+    Bug(
+        "a bound that breaks for few ratings with a certain item",
+        "rating",
+        Asks(weighed(lambda own: 2 if len(own) < 4 and 7 in own else 1)),
+    ),
+    Bug("a bound that breaks at the second rating, in the population", "rating", Counts(), TwoRatingsCountTwice),
+    Bug("a bound that breaks for a quarter of the names", "rating", Asks(weighed_by_name(in_a_quarter))),
+    Bug("a bound that breaks for long names", "rating", Asks(weighed_by_name(lambda name: len(name) > 20))),
+    Bug("a bound that breaks for names that are not ASCII", "rating", Asks(weighed_by_name(lambda n: not n.isascii()))),
+    Bug("a quarter of the names counts twice, in the population", "rating", Counts(), AQuarterOfTheNamesCountsTwice),
+    Bug("clipped for each rating, not for each user", "user", Asks(clipped_for_each_rating)),
+    Bug("one sample for all steps", "user", DESCENT, OneSample),
+    Bug("two samples in turn", "user", DESCENT, TwoSamplesInTurn),
+    Bug("the first sample again in the last step", "user", DESCENT, LastSampleIsTheFirst),
+    Bug("users with one rating in all samples or in none", "user", DESCENT, ShortHistoriesKeepTheirCoin),
+    Bug("a sample by names", "user", DESCENT, SampleByName),
+    Bug("a sample of fixed size", "user", DESCENT, SampleOfFixedSize),
+    Bug("shuffled batches", "user", DESCENT, Batches),
+    Bug("a larger sample than was booked", "user", DESCENT, LargerSample),
+    Bug("users with one rating in every sample", "user", DESCENT, ShortHistoriesAlwaysIn),
+    Bug("steps divided by the size of the sample", "user", DESCENT, DividedBySampleSize),
+    Bug("steps scaled to the expected size of the sample", "user", DESCENT, ScaledToTheExpectedSize),
+    Bug("one noise for all steps", "user", DESCENT, OneNoiseForAllSteps),
+    Bug("noise divided among the steps", "user", DESCENT, NoiseDividedAmongSteps),
+    Bug("noise made for the sample, and amplified again", "user", DESCENT, NoiseForTheSampleAlone),
+    Bug("one step booked of many", "user", DESCENT, BooksOneStep),
     Bug("exact counts in the digits that nobody reads", "rating", LowOrderBits(), only_by_replay=True),
 ]

@@ -6,7 +6,8 @@ import pytest
 
 import discreet as dc
 from discreet.audit import runs as by_runs
-from discreet.models.sums import rating_plan
+from discreet.models.almanac.planner import Plan, Planner
+from discreet.models.sums.activity import Known
 
 RATINGS = dc.synthetic(users=60, items=16, ratings=500, seed=1)
 CONFIDENCE = 0.999
@@ -53,20 +54,24 @@ def test_an_almanac_that_chooses_on_the_way_is_as_private_as_its_limit(monkeypat
     assert audit.mu.low < audit.mu_proven < audit.mu.high
 
 
-@pytest.mark.parametrize("level", [0.02, 0.0])
+@pytest.mark.parametrize("purpose", ["both", "ranking"])
 def test_laplace_looks_and_then_pairs_are_as_private_as_the_ledger_says(
-    level: float, monkeypatch: pytest.MonkeyPatch
+    purpose: Literal["both", "ranking"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the unit rating; so few users would not be asked for pairs, so the plan is told to.
 
-    Without a look at the level item sums have Gaussian noise too when they are asked for again.
+    For rankings nobody asks for the level or for widths of priors.
     """
-    chosen = rating_plan.NextLooks(0.25, scales=0.02, pairs=0.69 - level, items=8, rated=6, part=0.5)
-    monkeypatch.setattr(rating_plan, "first_looks", lambda *_: rating_plan.FirstLooks(0.03, level))
-    monkeypatch.setattr(rating_plan, "next_looks", lambda *_: chosen)
+
+    def plan(self: Planner, purpose: str, known: Known, left: float) -> Plan:
+        part = self.gaussian(left)
+        pairs = {"counts": 0.4 * part, "counted": 8, "products": 0.3 * part, "rated": 6}
+        return Plan("gaussian", 0.75, 0.3 * part, **pairs)
+
+    monkeypatch.setattr(Planner, "plan", plan)
     monkeypatch.setattr(by_runs, "EXPLORING", 8)
     audit = dc.audit.audit_by_runs(
-        dc.Almanac(purpose="both"),
+        dc.Almanac(purpose=purpose),
         RATINGS,
         dc.Terms(epsilon=1.5, delta=1e-5, unit="rating"),
         runs=100,

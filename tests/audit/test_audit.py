@@ -1,6 +1,8 @@
 """Canaries, recording and the words of an audit."""
 
 import json
+import time
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -188,3 +190,39 @@ def test_noise_helpers_are_those_of_the_populations():
     for add in (add_laplace, add_gaussian):
         drawn = add(zeros, 1.0, 2.0**-28, dc.Randomness(1))
         assert len(np.unique(drawn)) > 1990
+
+
+@dataclass(frozen=True)
+class Slow:
+    def fit(self, population, progress=None):
+        time.sleep(0.003)
+        counts = population.sum(item_counts(len(population.catalogue), population.unit))
+        return dc.Release.of(self, population, {"counts": counts})
+
+
+def test_how_long_more_runs_take_is_told_with_the_search_for_a_canary():
+    options = {"randomness": dc.Randomness(seed=1), "confidence": 0.9}
+    ratings = dc.synthetic(users=5, items=6, ratings=12, seed=1)
+    more = dc.audit.audit_by_runs(Slow(), ratings, dc.Terms(epsilon=1.0), runs=60, **options).more
+    again = dc.audit.audit_by_runs(Slow(), ratings, dc.Terms(epsilon=1.0), runs=more.runs, **options)
+    assert 0.5 < more.seconds / again.seconds < 2
+
+
+@dataclass(frozen=True)
+class LooksAgainWhereNoiseWasSmall:
+    """What it asks for next hangs on its first answer."""
+
+    def fit(self, population):
+        asked = item_counts(len(population.catalogue), population.unit)
+        found = population.sum(asked, 0.5)
+        more = abs(found - asked.total(RATINGS))[0] < 2
+        return dc.Release.of(self, population, {"found": population.sum(asked, 0.5) if more else found})
+
+
+@pytest.mark.parametrize("seed", [1, 3])  # whose first run stops, and goes on
+def test_a_model_that_goes_on_by_what_it_saw_is_left_in_peace(seed):
+    randomness = dc.Randomness(seed)
+    audit = dc.audit.audit_by_runs(
+        LooksAgainWhereNoiseWasSmall(), RATINGS, dc.Terms(epsilon=1.0), runs=200, randomness=randomness
+    )
+    assert audit.noise == () and not audit.accuses, str(audit)

@@ -56,6 +56,8 @@ def test_correct_models_are_not_accused(model, trust, unit):
 @pytest.mark.parametrize("terms", [RATING, USER], ids=["rating", "user"])
 def test_an_audit_can_be_repeated(terms):
     one, two = (audited(dc.Popularity(), terms, runs=200).to_json() for _ in range(2))
+    for document in (one, two):
+        del document["seconds"], document["more"]["seconds"]
     assert one == two
 
 
@@ -128,7 +130,8 @@ def test_a_clip_forgotten():
     audit = audited(Unclipped(), USER)
     assert shows_it(audit), str(audit)
     assert "every item" in audit.canary  # the one that a clip would have held back
-    assert audit.faults == ("a canary moves 'counts' by 4.472 in l2, and the noise is made for 1",)
+    assert "a canary moves 'counts' by 4.472 in l2, and the noise is made for 1" in audit.faults
+    assert all("moves" in fault and "'counts'" in fault for fault in audit.faults)
     assert audit.exercised == pytest.approx(20**0.5, rel=1e-3)
 
 

@@ -19,10 +19,15 @@ def test_people_get_the_verdict_and_what_it_rests_on(discreet, table):
         assert words in outcome.out
 
 
+def without_times(document):
+    assert document.pop("seconds") > 0 and document["more"].pop("seconds") > 0
+    return document
+
+
 def test_the_json_document_has_the_promised_shape(discreet, table):
     command = ("audit", "bias", table, "--scale", "1:5", "--epsilon", 1, "--unit", "user", *QUICK, "--json")
-    document = json.loads(discreet(*command).out)
-    assert document == json.loads(discreet(*command).out)  # a seed makes it repeatable
+    document, again = (without_times(json.loads(discreet(*command).out)) for _ in range(2))
+    assert document == again  # a seed makes it repeatable
     assert document["proven"] == {"epsilon": pytest.approx(1, rel=1e-3), "delta": 1e-6}
     assert document["claimed"] is None
     assert document["mu"]["low"] <= document["mu"]["proven"] == pytest.approx(0.2367, rel=1e-3)
@@ -143,9 +148,17 @@ def test_what_a_paper_forgot_to_add_up_is_found_without_statistics(discreet, tab
     assert "is not in the ledger" not in outcome.out  # dampings that are public cost nothing
 
 
-def test_an_audit_without_epsilon_says_what_is_missing(discreet, table):
-    outcome = discreet("audit", "bias", table, "--scale", "1:5")
-    assert outcome.code == 2 and "say with --epsilon how much privacy is to be tested" in outcome.err
+def test_an_audit_that_is_told_nothing_takes_the_time_that_it_has(discreet, table, monkeypatch):
+    """It tests epsilon 1, makes the runs that it has time for, and says what more of them would show."""
+    monkeypatch.setattr("discreet.audit.runs.SECONDS", 4)
+    command = ("audit", "popularity", table, "--scale", "1:5")
+    document = json.loads(discreet(*command, "--json").out)
+    assert document["proven"]["epsilon"] == 1 and not document["accuses"]
+    assert 40 <= document["runs"] < 4000 and 0 < document["seconds"] < 60
+    more = document["more"]
+    assert more["runs"] == 4 * document["runs"] and more["of"] == "epsilon"
+    assert document["epsilon_low"] <= more["low"] and more["seconds"] > 0
+    assert "more runs" in discreet(*command, "--runs", 200).out
 
 
 def test_covariances_are_audited_at_full_strength(discreet, table, items, few_explored):

@@ -1,10 +1,13 @@
 """``discreet compare --epsilon …``: models by epsilons in one table, one document and one picture."""
 
 import json
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from discreet.names import MODELS
 
 SCALE = ("--scale", "1:5")
 FEW = ("--models", "bias,popularity,own-taste,paper:hybrid-knn,mf", "--set", "mf.epochs=1")
@@ -152,3 +155,39 @@ def test_progress_names_the_model_and_its_epsilon(discreet, table, items, tmp_pa
     assert {"bias, epsilon 1", "bias, epsilon 10", "bias"} <= {what for _, _, what in steps}
     done = [step / total for step, total, what in steps if what.startswith("bias")]
     assert done == sorted(done)
+
+
+@pytest.fixture
+def without_torch(monkeypatch):
+    """As if the extra ``torch`` was not installed."""
+    for loaded in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setitem(sys.modules, "torch", None)
+
+
+def test_models_lists_everything_where_torch_is_missing(discreet, without_torch):
+    outcome = discreet("models")
+    assert outcome.code == 0 and "pip install 'discreet[torch]'" in outcome.out
+    found = {each["model"]: each for each in json.loads(discreet("models", "--json").out)}
+    lacking = {name for name, each in found.items() if each["missing_extras"]}
+    assert lacking == {"mult-vae", "private-vae", "auto-encoder"} and {"almanac", "paper:dp-vae"} <= found.keys()
+    assert found["private-vae"]["private"] is None and found["mult-vae"]["private"] == []
+    assert found["almanac"]["private"] == ["rating", "user"]
+
+
+@pytest.mark.parametrize("privacy", [(), ("--epsilon", 1, "--unit", "user")])
+def test_compare_leaves_out_what_cannot_run_here(discreet, table, items, tmp_path, without_torch, privacy, monkeypatch):
+    for name in ("noisy-pnbm", "langevin-pnbm", "pnbm", "warp"):  # slow, and they need no library
+        monkeypatch.delitem(MODELS, name)
+    outcome = compare(discreet, table, items, tmp_path, *privacy, "--metrics", "ndcg@5", "--json")
+    assert outcome.code == 0, outcome.err
+    assert {"almanac", "bias"} <= {row["model"] for row in json.loads(outcome.out)["rows"]}
+    (said,) = [line for line in outcome.err.splitlines() if "mult-vae" in line]
+    assert "private-vae" in said and "auto-encoder" in said and "discreet[torch" in said
+    refused = compare(discreet, table, items, tmp_path, "--models", "mult-vae")
+    assert refused.code == 2 and "pip install 'discreet[torch]'" in refused.err
+
+
+def test_a_model_without_a_private_form_is_refused_where_torch_is_missing(discreet, table, items, without_torch):
+    outcome = discreet("evaluate", "cosine", table, "--scale", "1:5", "--items", items, "--epsilon", 1)
+    assert outcome.code == 2 and "almanac" in outcome.err and "torch" not in outcome.err

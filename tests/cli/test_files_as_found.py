@@ -31,6 +31,13 @@ def test_separators_with_and_without_a_header(discreet, tmp_path, mark, name):
     assert described(found)["ratings"] == 2
 
 
+def test_a_table_named_as_that_of_movielens_is_one_where_its_columns_are_named(discreet, tmp_path):
+    (tmp_path / "ratings.dat").write_text("u1::1::5\n")
+    (tmp_path / "movies.dat").write_text("1::Toy Story (1995)::Animation\n")
+    found = discreet("data", "describe", tmp_path / "ratings.dat", *SCALE, "--columns", "user,item,rating", "--json")
+    assert described(found)["ratings"] == 1
+
+
 def test_the_first_row_of_a_file_without_header_is_a_rating_too(discreet, tmp_path):
     (tmp_path / "r.csv").write_text("ann,tea,5\nann,milk,9\n")
     refused = discreet("data", "describe", tmp_path / "r.csv", *SCALE, "--columns", "user,item,rating")
@@ -130,13 +137,13 @@ def test_without_features_all_unused_columns_are_named(discreet, shop):
     assert "name, brand, price, about, colour" in outcome.err
 
 
-def test_unlisted_items_are_dropped_on_request_and_counted(discreet, shop, caplog):
+def test_unlisted_items_are_dropped_on_request(discreet, shop, caplog):
     data = (shop / "r.csv", *SCALE, "--items", shop / "products.csv", "--items-id-column", "sku")
     refused = discreet("data", "describe", *data)
     assert refused.code == 2 and "--drop-unlisted" in refused.err
     found = discreet("data", "describe", *data, "--drop-unlisted", "--json")
     assert described(found)["ratings"] == 45
-    assert "9 ratings of items that are not listed left out" in caplog.text
+    assert "ratings of items that are not listed are left out" in caplog.text
 
 
 def test_options_of_the_items_need_the_file(discreet, shop):

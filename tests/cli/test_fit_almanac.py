@@ -10,19 +10,26 @@ SUMS = "how often each item was rated, and its ratings' sum"
 PAIRS = "products of pairs of items, and their weights"
 TOGETHER = "how often pairs of items were rated together"
 USERS = "how many users rated how much"
-USERS_BY_RATINGS = "how many pairs users rate"
+USERS_BY_RATINGS = "how many ratings there are, and how many pairs users rate"
 LEVEL = "how many ratings there are, and how far they lie from what is expected"
 PRIORS = "how well users' own ratings foresee each other"
 COMMON = "what users' own fits have in common"
+FACTORS = "what users' own factors say about each item"
 
 
 @pytest.mark.parametrize(
     ("options", "looks"),
     [
-        (["--epsilon", "0.3", "--unit", "user"], [USERS, SUMS, SUMS, COMMON, PRIORS]),
         (["--epsilon", "1", "--unit", "user", "--set", "pair_share=0.5"], [SUMS, TOGETHER]),
         (["--epsilon", "1"], [SUMS]),
-        (["--epsilon", "10", "--delta", "1e-6"], [USERS_BY_RATINGS, SUMS, SUMS, PRIORS, TOGETHER, PAIRS]),
+        (
+            ["--epsilon", "10", "--delta", "1e-6"],
+            [USERS_BY_RATINGS, LEVEL, SUMS, SUMS, LEVEL, TOGETHER, PAIRS, PRIORS],
+        ),
+        (
+            ["--epsilon", "1", "--delta", "1e-6", "--for", "ranking"],
+            [USERS_BY_RATINGS, SUMS, SUMS, TOGETHER],
+        ),
     ],
 )
 def test_fit_books_every_look_and_recommends(discreet, tmp_path, options, looks):
@@ -37,13 +44,26 @@ def test_fit_books_every_look_and_recommends(discreet, tmp_path, options, looks)
     assert set(certificate["sources"]) == set(release.arrays)
 
 
+@pytest.mark.parametrize(("epsilon", "among"), [("0.05", {COMMON}), ("20", {COMMON, FACTORS, TOGETHER})])
+def test_with_a_whole_user_hidden_a_plan_follows_the_first_answers(discreet, tmp_path, epsilon, among):
+    """What follows them is decided by noisy answers, and may change from run to run."""
+    outcome = discreet(
+        "fit", "almanac", "synthetic", "-o", tmp_path / "release", "--epsilon", epsilon, "--unit", "user"
+    )
+    assert outcome.code == 0, outcome.err
+    release = dc.Release.load(tmp_path / "release")
+    looks = [spend.what for spend in release.spends]
+    assert looks[:2] == [USERS, SUMS] and looks[-1] == PRIORS and among <= set(looks)
+    assert release.guarantee.proven.epsilon <= float(epsilon) * (1 + 1e-9)
+
+
 def test_where_noise_hides_most_the_level_is_asked_for_around_the_item_sums(discreet, tmp_path):
-    """Once or twice: whether the first look leaves something depends on noise as large as what it hides."""
     folder = tmp_path / "release"
     outcome = discreet("fit", "almanac", "synthetic", "-o", folder, "--epsilon", "0.02", "--delta", "1e-6")
     assert outcome.code == 0, outcome.err
-    looks = [spend.what for spend in dc.Release.load(folder).spends]
-    assert looks in ([USERS_BY_RATINGS, LEVEL, *sums, LEVEL] for sums in ([SUMS], [SUMS, SUMS]))
+    spends = dc.Release.load(folder).spends
+    assert [spend.what for spend in spends] == [USERS_BY_RATINGS, LEVEL, SUMS, SUMS, LEVEL, PRIORS]
+    assert {spend.mechanism for spend in spends} == {"laplace"}
 
 
 def test_what_a_release_is_for_is_a_setting_and_is_shown(discreet, tmp_path):

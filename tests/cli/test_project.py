@@ -59,6 +59,8 @@ def test_a_night_without_an_option(discreet, project):
     assert discreet("data", "describe").code == 0
     assert discreet("plan", "--json").code == 0
     assert json.loads(discreet("evaluate", "--test", 0.2, "--json").out)["rows"][0]["model"] == "popularity"
+    audited = discreet("audit", "popularity", "--runs", 200, "--seed", 1, "--json")
+    assert audited.code == 0 and json.loads(audited.out)["unit"] == "user"
 
 
 def test_what_is_typed_wins(discreet, project):

@@ -73,7 +73,8 @@ def test_unrated_items_stay_in_the_catalogue_and_unlisted_ones_are_refused(movie
     with (folder / "movies.dat").open("a") as file:
         file.write("3::Never Seen (1999)::Drama\n")
     catalogue = read_movielens(folder).catalogue
-    assert catalogue.items.names.tolist() == ["1", "2", "3", "10"] and catalogue.declared
+    assert catalogue.items.names.tolist() == ["1", "2", "3", "10"] and not catalogue.declared
+    assert read_movielens(folder, items_public=True).catalogue.declared
     with (folder / "ratings.dat").open("a") as file:
         file.write("1::77::4::600\n")
     with pytest.raises(DataError, match=r"ratings\.dat, row 6: the item is not in the list of items"):

@@ -46,7 +46,8 @@ def test_reading(folder, zipped):
 
 
 def test_the_list_of_films_is_declared_only_if_there_is_one(folder):
-    assert read_netflix(folder).catalogue.declared
+    assert read_netflix(folder, items_public=True).catalogue.declared
+    assert not read_netflix(folder).catalogue.declared
     (folder / "movie_titles.csv").write_text("1,2003,Dinosaur Planet\n2,NULL,Other\n")
     with pytest.raises(DataError, match=r"\.txt, row 2: the item is not in the list of items"):
         read_netflix(folder)

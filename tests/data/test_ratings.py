@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
+from discreet.data.handling import Handling
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.data.sorting import sorting_order, stable_order
@@ -22,7 +23,8 @@ SEEDS = st.integers(0, 2**32 - 1)
 def make(rows, *, timed=True) -> Ratings:
     user, item, value, time = np.array(rows, dtype=np.int64).reshape(-1, 4).T
     facts = {"age": np.arange(N_USERS)}
-    return Ratings.of_columns(CATALOGUE, USERS, user, item, value, time if timed else None, facts)
+    times = time if timed else None
+    return Ratings.of_columns(CATALOGUE, USERS, user, item, value, times, facts, handling=Handling())
 
 
 def rows_of(ratings):

@@ -364,3 +364,25 @@ def test_frames_that_are_wrong():
         dc.from_frame(FRAME, scale=SCALE, items=pl.DataFrame({"what": [9, 9]}), **COLUMNS)
     with pytest.raises(DataError, match="the frame of items: there is no column 'what'"):
         dc.from_frame(FRAME, scale=SCALE, items=pl.DataFrame({"id": [9, 9]}), **COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [[[1], [2], [3], [4]], [b"\xff", b"a", b"b", b"c"], [{"a": 1}] * 4, pl.Series([1, 2, 3, 4]).cast(pl.Duration)],
+    ids=["lists", "bytes", "structs", "durations"],
+)
+def test_a_column_called_handling_of_any_kind_may_be_somebodys_own(tmp_path, own):
+    frame = FRAME.with_columns(handling=pl.Series(own))
+    frame.write_parquet(tmp_path / "r.parquet")
+    check(dc.load(tmp_path / "r.parquet", scale=SCALE, **COLUMNS, time="when"))
+    for kind in (frame, frame.to_arrow(), frame.to_pandas()):
+        check(dc.from_frame(kind, scale=SCALE, **COLUMNS, time="when"))
+
+
+def test_of_two_columns_called_handling_nobody_knows_which_is_meant():
+    twice = FRAME.with_columns(pl.lit("discreet: split=True").alias("handling")).to_arrow()
+    twice = twice.append_column("handling", twice["handling"])
+    rows = zip(*(column.to_pylist() for column in twice.columns), strict=True)
+    for kind in (twice, pd.DataFrame(list(rows), columns=twice.column_names)):
+        ratings = dc.from_frame(kind, scale=SCALE, **COLUMNS)
+        assert ratings.handling.unmarked and not ratings.handling.split

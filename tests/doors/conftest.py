@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
+from discreet.cli.app import app
+
 Door = Callable[[str, str, str], None]
 
 
@@ -25,6 +27,28 @@ def door(record_property) -> Door:
         record_property("door", (claimed, true, now))
 
     return write
+
+
+@pytest.fixture
+def budget(tmp_path, monkeypatch):
+    path = tmp_path / "kept" / "budget.sqlite"
+    path.parent.mkdir()
+    monkeypatch.setenv("DISCREET_BUDGET", str(path))
+    return path
+
+
+@pytest.fixture
+def discreet(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            app([str(argument) for argument in arguments], prog_name="discreet")
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
 
 
 def pytest_terminal_summary(terminalreporter):

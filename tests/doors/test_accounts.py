@@ -11,34 +11,11 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.cli.app import app
 from discreet.errors import InputError, OverspentError
 from discreet.privacy.booking import Booking
 from discreet.privacy.composition import composed_epsilon, filtered_epsilon
 
 DAMPINGS = (0.5, 2.0, 8.0, 32.0)
-
-
-@pytest.fixture
-def budget(tmp_path, monkeypatch):
-    path = tmp_path / "kept" / "budget.sqlite"
-    path.parent.mkdir()
-    monkeypatch.setenv("DISCREET_BUDGET", str(path))
-    return path
-
-
-@pytest.fixture
-def discreet(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments):
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            app([str(argument) for argument in arguments], prog_name="discreet")
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
 
 
 def write(ratings, folder, name="ratings.csv"):

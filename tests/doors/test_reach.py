@@ -291,7 +291,7 @@ def test_a_score_that_is_no_number_is_no_error(door):
         pytest.param(dc.ALS(), dc.User(), 2**23, id="als"),
         pytest.param(dc.Almanac(), dc.User(), 2**23, id="almanac, by what is seen"),
         pytest.param(dc.Almanac(), dc.Rating(), 2**22, id="almanac, rating"),
-        pytest.param(dc.Almanac(purpose="ratings"), dc.Rating(), int(2**23 / 1.5), id="almanac for ratings, rating"),
+        pytest.param(dc.Almanac(purpose="ratings"), dc.Rating(), 2**22, id="almanac for ratings, rating"),
     ],
 )
 def test_more_users_than_are_summed_exactly_are_refused(door, model, unit, most, tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from discreet.evaluation import comparison, memory
 from discreet.evaluation.metric_names import RANKING_METRICS, RATING_METRICS
 from discreet.names import every_kind
 from discreet.releases import scorer as scorer_module
-from discreet.releases.release import Release
+from discreet.releases.release import HERE, Release
 
 RATINGS = dc.synthetic(users=80, items=50, ratings=1600, seed=2)
 
@@ -189,7 +189,7 @@ def test_same_seed_same_report():
     ],
 )
 def test_what_is_promised_is_said(promise, kind, said):
-    release = dataclasses.replace(RELEASE, guarantee=dc.Guarantee(reason="so it is", **promise))
+    release = dataclasses.replace(RELEASE, guarantee=dc.Guarantee(reason="so it is", **promise), made=HERE)
     row = dc.evaluate(release, TRAIN, TEST).to_json()["rows"][0]
     assert row["promise"] == kind
     assert row["guarantee"] is said is None or row["guarantee"].startswith(said)

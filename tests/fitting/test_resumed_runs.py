@@ -11,8 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InputError
-from discreet.fitting.spending import _answers_beside
-from discreet.populations.answer_file import AnswerFile
+from discreet.populations.answer_file import AnswerFile, at_hand
 from discreet.releases.releasable import CHECKED
 
 RATINGS = dc.synthetic(users=200, items=30, ratings=3000, seed=1)
@@ -43,6 +42,11 @@ def run(root, model, stop_at=None, folder="release", run_id="nightly"):
     return release, budget
 
 
+def answers_in(folder):
+    """The files of answers of runs that were stopped."""
+    return [path for path in folder.iterdir() if path.name.startswith(".discreet-run")]
+
+
 def vae(**changes):
     pytest.importorskip("torch")
     return dc.models.PrivateVAE(**({"audience": 200, "latent": 2, "steps": 12} | changes))
@@ -56,7 +60,7 @@ def test_an_interrupted_run_goes_on_and_pays_once(tmp_path, counted, monkeypatch
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, vae(), stop_at=7)
     assert len(counted) == len(written) == 1 + 7 and "goes on from what was drawn" in caplog.text
-    path = _answers_beside(tmp_path / "release", "nightly")
+    [path] = answers_in(tmp_path)
     assert path.stat().st_mode & 0o777 == 0o600
     before = [*written]
     release, budget = run(tmp_path, vae())
@@ -69,18 +73,19 @@ def test_an_interrupted_run_goes_on_and_pays_once(tmp_path, counted, monkeypatch
     assert np.corrcoef(again, release.arrays["output_bias"])[0, 1] > 0.999
 
 
-def test_a_torn_answer_is_drawn_again(tmp_path, counted):
-    with pytest.raises(KeyboardInterrupt):
+def test_a_torn_answer_is_drawn_again(tmp_path, counted, monkeypatch):
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(AnswerFile, "close", lambda self, keep=True: None)  # as if killed
         run(tmp_path, vae(), stop_at=7)
-    path = _answers_beside(tmp_path / "release", "nightly")
+    [path] = answers_in(tmp_path)
     os.truncate(path, path.stat().st_size - 5)
     counted.clear()
-    run(tmp_path, vae())
-    assert len(counted) == 1 + 6
+    _, budget = run(tmp_path, vae())
+    assert len(counted) == 1 + 6 and len(budget.account("films").spendings) == 1
 
 
 def test_only_the_same_run_goes_on(tmp_path, counted):
-    """Another name is another spend; another folder or model begins anew, or is refused by the budget."""
+    """Another name is another spend; another folder pays anew, and another model is refused."""
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, vae(), stop_at=7)
     counted.clear()
@@ -93,48 +98,53 @@ def test_only_the_same_run_goes_on(tmp_path, counted):
 def test_without_a_name_nothing_is_kept(tmp_path, counted):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, vae(), stop_at=7, run_id=None)
-    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".discreet-run")]
+    assert not answers_in(tmp_path)
 
 
-def test_a_published_run_is_found_and_its_answers_are_removed(tmp_path, counted):
-    run(tmp_path, dc.Popularity())
-    path = _answers_beside(tmp_path / "release", "nightly")
-    path.write_bytes(b"of whoever was killed right after the release appeared")
+def test_a_published_run_is_found_and_its_answers_are_removed(tmp_path, counted, monkeypatch):
+    with monkeypatch.context() as patched:  # as if killed right after the release appeared
+        patched.setattr(AnswerFile, "remove", lambda self: False)
+        run(tmp_path, dc.Popularity())
+    [path] = answers_in(tmp_path)
     counted.clear()
     run(tmp_path, dc.Popularity())
     assert not counted and not path.exists()
 
 
 def test_a_file_that_somebody_else_could_write_is_refused(tmp_path):
-    path = tmp_path / "answers"
+    path = tmp_path / "answers-0"
     (tmp_path / "elsewhere").write_bytes(b"")
     path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match="cannot keep the answers"):
-        AnswerFile(path, "a run")
+    for opened in (AnswerFile, at_hand):
+        with pytest.raises(InputError, match="cannot keep the answers"):
+            opened(tmp_path / "answers")
     path.unlink()
     path.write_bytes(b"")
     path.chmod(0o666)
-    with pytest.raises(InputError, match="not yours alone"):
-        AnswerFile(path, "a run")
+    for opened in (AnswerFile, at_hand):
+        with pytest.raises(InputError, match="not yours alone"):
+            opened(tmp_path / "answers")
 
 
-def test_answers_of_other_questions_or_runs(tmp_path):
-    path = tmp_path / "answers"
-    file = AnswerFile(path, "a run")
+def test_answers_of_other_questions(tmp_path):
+    file = AnswerFile(tmp_path / "first")
     file.add(("sum", "a"), np.arange(3.0))
     file.add(("sum", "b"), np.arange(2.0))
     file.close()
-    again = AnswerFile(path, "a run")
-    assert again.is_used and again.next(("sum", "a")).tolist() == [0, 1, 2]
+    again = AnswerFile(tmp_path / "second", begun=at_hand(tmp_path / "first"))
+    assert again.next(("sum", "a")).tolist() == [0, 1, 2]
     with pytest.raises(InputError, match="other questions"):
         again.next(("sum", "c"))
-    assert AnswerFile(path, "another run").next(("sum", "a")) is None
-    small = AnswerFile(tmp_path / "small", "a run", most_bytes=200)
+
+
+def test_more_answers_than_are_kept(tmp_path):
+    """Whoever does not keep all of them keeps none: what is drawn again is paid again."""
+    small = AnswerFile(tmp_path / "small", most_bytes=200)
     small.add(("sum", "a"), np.arange(3.0))
-    small.add(("sum", "b"), np.arange(30.0))  # no room: and what follows must not stand in its place
+    assert small.kept and small.path.exists()
+    small.add(("sum", "b"), np.arange(30.0))
     small.add(("sum", "c"), np.arange(1.0))
-    reading = AnswerFile(tmp_path / "small", "a run", most_bytes=200)
-    assert reading.next(("sum", "a")) is not None and reading.next(("sum", "b")) is None
+    assert not small.kept and not any(tmp_path.iterdir())
 
 
 KILLED = """
@@ -167,7 +177,7 @@ def test_kill_9_on_the_command_line_and_the_same_command_again(tmp_path):
     words += ["--budget", str(tmp_path / "budget.sqlite"), "--account", "films"]
     paths = os.pathsep.join([str(Path(dc.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-    path, sizes = _answers_beside(tmp_path / "release", "nightly"), []
+    sizes = []
     for answers, ending in (("5", -signal.SIGKILL), ("4", -signal.SIGKILL), ("5", 0)):
         # The third time four answers are missing: the fifth never comes, and nothing is killed.
         done = subprocess.run(
@@ -178,7 +188,7 @@ def test_kill_9_on_the_command_line_and_the_same_command_again(tmp_path):
             check=False,
         )
         assert done.returncode == ending, done.stderr
-        sizes.append(path.stat().st_size if path.exists() else 0)
+        sizes.append(sum(path.stat().st_size for path in answers_in(tmp_path)))
     assert 0 < sizes[0] < sizes[1] and sizes[2] == 0
     (line,) = dc.Budget(str(tmp_path / "budget.sqlite")).account("films").spendings
     assert line.released_at is not None

@@ -19,10 +19,10 @@ from discreet.models.denoise.item_biases import CONSTANTS, UnknownLine, denoised
 from discreet.models.denoise.level import levelled
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums import item_sums_plan
 from discreet.models.sums.almanac_queries import CONSTANTS as QUERIES
 from discreet.models.sums.almanac_queries import AlmanacQueries, queries_for
-from discreet.models.sums.item_statistics import ItemStatistics
+from discreet.models.sums.item_statistics import CONSTANTS as STATISTICS
+from discreet.models.sums.item_statistics import SCALINGS, ItemStatistics
 from discreet.models.sums.rating_level import RatingLevel
 from discreet.populations.held import held_by
 from discreet.populations.rehearsal import rehearse
@@ -89,6 +89,17 @@ def test_item_sums_add_up_over_users(scaling):
     dc.audit.check_sensitivity(contribution, catalogue_of(3), [1, 3, 5], users=3, most=150)
 
 
+@pytest.mark.parametrize("scaling", SCALINGS)
+@pytest.mark.parametrize("weight", [0.2, 1.0, 1.5, 2.0, 50.0])
+def test_no_sum_over_as_many_users_as_are_allowed_leaves_the_doubles(scaling, weight):
+    """Multiples of 2⁻³⁰ are exact up to 2⁵³ of them: as many of the largest entry there is are fewer."""
+    sums = ItemStatistics(np.full(30, 3.0, dtype=np.float32), SCALE, scaling, weight)
+    alone = Ratings.of_history(dc.History(WORLD.catalogue, np.array([0], np.int32), np.array([5.0], np.float32)))
+    largest = np.abs(sums.contribution.total(alone)).max()
+    assert largest == weight if scaling == "rating" and weight > 1 else largest <= 1
+    assert sums.contribution.most_users * largest * 2.0**30 <= 2.0**53
+
+
 @pytest.mark.parametrize(("scaling", "norm"), [("user, l2", 2), ("user, l1", 1)])
 def test_every_user_is_as_long_as_the_bound(scaling, norm):
     """A bound that nobody comes near would buy noise for nothing."""
@@ -113,11 +124,12 @@ def test_a_tight_clip_leaves_the_same_sums_about():
     catalogue, names = catalogue_of(40), Labels.of([f"u{n}" for n in range(9000)], what="user")
     user, item = np.nonzero(rng.random((9000, 40)) < 0.8)
     liked = rng.normal(0, 0.3, 40)
-    spread = item_sums_plan.CONSTANTS.rating_deviation * SCALE.width
+    spread = STATISTICS.rating_deviation * SCALE.width
     values = np.clip(3.5 + liked[item] + spread * rng.normal(size=len(item)), 1, 5)
     ratings = Ratings.of_columns(catalogue, names, user, item, values)
     base = np.full(40, 3.5, dtype=np.float32)
-    sums = ItemStatistics(base, SCALE, "rating", clip=0.4, kept=item_sums_plan.kept_by(0.4))
+    sums = ItemStatistics(base, SCALE, "rating").clipped_tightly()
+    assert sums.clip == 0.4 < 1
     counts, totals = sums.contribution.total(ratings)
     found = totals * sums.points / counts
     assert np.polyfit(liked, found, 1)[0] == pytest.approx(1, abs=0.1)
@@ -281,12 +293,13 @@ def test_a_stranger_gets_the_prior_mean():
     np.testing.assert_allclose(predicted, release.arrays["mean"][0] + release.arrays["item_bias"], rtol=1e-6)
 
 
-def test_finds_a_taste_for_a_genre_with_noise_that_hides_all_factors():
+@pytest.mark.parametrize(("epsilon", "hidden"), [(0.5, True), (3.0, False)])
+def test_finds_a_taste_for_a_genre_whether_noise_hides_all_factors_or_not(epsilon, hidden):
     train, test = world(users=300, items=40, seed=2).split(test=0.2, seed=1)
     errors = {}
     for features in (True, False):
-        release = fit_on(dc.Almanac(audience=300, features=features), train, terms(3.0))
-        assert not release.arrays["item_factors"].any()
+        release = fit_on(dc.Almanac(audience=300, features=features), train, terms(epsilon))
+        assert hidden != release.arrays["item_factors"].any()
         predicted = release.predict(train, test.user_index, test.item_index)
         errors[features] = np.sqrt(np.mean((predicted - test.values) ** 2))
     assert errors[True] < errors[False] - 0.02

@@ -19,6 +19,7 @@ class Recorder:
     def __init__(self, ratings):
         self.ratings, self.asked = ratings, []
         self.catalogue, self.guarantee = ratings.catalogue, dc.NoPrivacy(ratings).guarantee
+        self.reading = dc.NoPrivacy(ratings).reading
 
     def deviation(self, contribution, share=1.0):
         return 0.0

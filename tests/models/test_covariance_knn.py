@@ -535,7 +535,7 @@ def test_an_unknown_engine_is_refused():
 
 def test_an_engine_needs_whole_numbers():
     bounds = (Bound("user", "l2", 1.0),)
-    with pytest.raises(InputError, match="needs a finish or most_users: only exact sums are the same on every engine"):
+    with pytest.raises(InputError, match="needs a finish, largest or most_users: only exact sums"):
         dc.Contribution("sums", (1,), lambda ratings: np.zeros(1), bounds, on_torch=lambda ratings: np.zeros(1))
 
 

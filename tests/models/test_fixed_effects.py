@@ -7,11 +7,10 @@ import pytest
 
 import discreet as dc
 from discreet.data.labels import Labels
-from discreet.models.denoise.initial_factors import initial_factors
+from discreet.models.almanac.planner import Planner
 from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums.almanac_plan import Sweeps, item_sums
-from discreet.models.sums.census import Census, census_of_users
+from discreet.models.sums.activity import MIDDLES, Activity, activity_of_users
 from discreet.models.sums.fixed_effects import CONSTANTS, FixedEffects, share_for, with_fixed_effects
 
 SCALE = dc.Scale(1, 5)
@@ -82,25 +81,25 @@ def test_what_users_have_in_common_is_found_and_priors_are_as_wide_as_what_is_le
     known, wider = regression(rng), np.array([1.5, 1.5, 1.0], dtype=np.float32)
     common = np.array([0.5, -0.6, 0.6, 0.0, 0.0])
     ratings = rated(rng, known, 1500, 20, common)
-    census = Census.of(census_of_users().total(ratings), 0.0)
-    counts, roots = np.full(ITEMS, 500.0), 1500 * 20**0.5
+    activity = Activity.by_histogram(activity_of_users().total(ratings), 0.0).with_roots(1500 * 20**0.5)
+    counts = np.full(ITEMS, 500.0)
     truth = known.base + known.rows @ common
     before = np.std(truth - known.base)
     left = {}
     for epsilon in (0.005, 5.0):
-        base, widths = with_fixed_effects(known, wider, census, counts, roots, server(ratings, epsilon), 0.1)
+        base, widths = with_fixed_effects(known, wider, activity, counts, server(ratings, epsilon), 0.1)
         left[epsilon] = np.std(truth - base) / before, widths
     assert left[5.0][0] < 0.25 and left[0.005][0] < 1.1
     assert (left[5.0][1][:2] < 1.1).all() and (left[0.005][1][:2] > 1.3).all()
-    unchanged, same = with_fixed_effects(known, wider, census, counts, roots, server(ratings, 1.0), 0.0)
+    unchanged, same = with_fixed_effects(known, wider, activity, counts, server(ratings, 1.0), 0.0)
     assert unchanged is known.base and same is wider
 
 
-def test_a_census_that_noise_hides_is_replaced_by_the_sum_of_counts():
+def test_activity_that_noise_hides_is_replaced_by_the_sum_of_counts():
     known = regression(np.random.default_rng(4))
-    counts, hidden = np.full(ITEMS, 500.0), Census(np.zeros(13))
-    typical, _ = FixedEffects(known).expected(hidden, counts, 9000.0)
-    twice, _ = FixedEffects(known).expected(hidden, counts, 18000.0)
+    counts, hidden = np.full(ITEMS, 500.0), Activity(np.zeros(len(MIDDLES)), MIDDLES)
+    typical, _ = FixedEffects(known).expected(hidden.with_roots(9000.0), counts)
+    twice, _ = FixedEffects(known).expected(hidden.with_roots(18000.0), counts)
     np.testing.assert_allclose(twice, 2 * typical)
     assert np.trace(typical) > 100
 
@@ -108,7 +107,7 @@ def test_a_census_that_noise_hides_is_replaced_by_the_sum_of_counts():
 def test_more_is_spent_where_there_are_more_features_and_fewer_users():
     rng = np.random.default_rng(5)
     population = server(rated(rng, regression(rng), 10, 5, np.zeros(5)), 1.0)
-    many, few = (Census(np.eye(13)[5] * users) for users in (10**6, 300))
+    many, few = (Activity(np.array([users]), np.array([25.0])) for users in (1e6, 300.0))
     assert share_for(many, population, 22) == CONSTANTS.least_share
     assert share_for(few, population, 0) < share_for(few, population, 22) <= 0.1
 
@@ -122,11 +121,11 @@ def test_factors_from_products_of_pairs_point_where_ratings_do():
     labels = Labels.of([f"u{u}" for u in range(users)])
     ratings = dc.Ratings.of_columns(CATALOGUE, labels, who, items, np.clip(values, 1, 5).astype(np.float32))
     population, features = server(ratings, 20.0), np.zeros((ITEMS, 0), dtype=np.float32)
-    seen = SeenItems.ask(item_sums(population, "ratings"), population, 0.2)
-    averages = seen.averages(features, ITEMS)
-    found = initial_factors(Sweeps(2, 6, 0.7, start=0.2, items=40), population, seen, averages, 8)
-    assert found.shape[0] == ITEMS and 1 <= found.shape[1] <= 8
-    listed = seen.listed(40)
-    assert not found[np.setdiff1d(np.arange(ITEMS), listed)].any()
-    assert abs(np.corrcoef(found[listed, 0], truth[listed])[0, 1]) > 0.9
-    assert initial_factors(Sweeps(2, 6, 0.7), population, seen, averages, 8).shape == (ITEMS, 0)
+    planner = Planner(population)
+    seen = SeenItems.ask(planner.sums, population, 0.2)
+    averages, listed = seen.averages(features, ITEMS), seen.listed(40)
+    counts = averages.counts[listed] * seen.sums.typical_weight
+    found = dc.Almanac()._products(planner.pairs(listed, averages.base, rated=True), 0.2, population, counts)
+    assert found.shape[0] == 40 and found.shape[1] >= 1
+    strongest = found[:, np.argmax(counts @ found**2)]
+    assert abs(np.corrcoef(strongest, truth[listed])[0, 1]) > 0.9

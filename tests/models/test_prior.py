@@ -1,6 +1,7 @@
 """A release as the prior of another: what is matched, what is believed, and what several nights are together."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import discreet as dc
 from discreet.data.prior import ItemPrior
 from discreet.evaluation.measuring import measure
+from discreet.models.almanac.planner import Plan, Planner
 from discreet.models.denoise.prior import counts_with
 from discreet.models.denoise.seen_items import GAUSSIAN, LAPLACE, SeenItems
 from discreet.models.sums.item_statistics import ItemStatistics
@@ -135,14 +137,23 @@ def test_a_look_knows_which_noise_it_has(worlds):
         )
 
 
-def test_sums_of_many_nights_weigh_as_in_one_large_night(worlds):
-    """A small night sees little but popularity; together with the nights before it sees more, and asks more of sums."""
+@pytest.mark.parametrize("unit", [dc.User(), dc.Rating()], ids=["user", "rating"])
+def test_a_plan_knows_what_the_nights_before_saw(worlds, unit, monkeypatch):
     _, ours = worlds
-    release, weights = None, []
-    for seed in range(1, 12):
-        release = fit(ours, 0.03, release, seed)
-        weights.append(prior_of(release, ours.catalogue).relative_weight)
-    assert weights[0] == pytest.approx(0.5) and weights[-1] > 1 and np.all(np.diff(weights) > -1e-6)
+    known, release, plan = [], None, Planner.plan
+
+    def noted(self, purpose, seen, left):
+        known.append(seen)
+        return plan(self, purpose, seen, left)
+
+    monkeypatch.setattr(Planner, "plan", noted)
+    for seed in range(1, 5):
+        before = ours if release is None else with_prior(ours, release)
+        server = dc.TrustedServer(before, dc.Ledger(0.3, 1e-6, unit), randomness=dc.Randomness(seed))
+        release = dc.Almanac().fit(server)
+    for night, later in pairwise(known):  # each has seen all that came before, and its own first look
+        assert later.count_precision >= (night.count_precision + known[0].count_precision) * (1 - 1e-6)
+        assert later.sum_precision >= (night.sum_precision + known[0].sum_precision) * (1 - 1e-6)
 
 
 def look(asked, answer, noise):
@@ -172,8 +183,9 @@ def prior_with(ratings, seen):
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
-def test_nights_that_hide_single_ratings_are_averaged_too(worlds, epsilon):
-    """How sums are weighed and clipped there goes by a noisy answer, which is another one every night."""
+def test_nights_that_hide_single_ratings_are_averaged_too(worlds, epsilon, monkeypatch):
+    """About which level sums are clipped there goes by a noisy answer, which is another one every night."""
+    monkeypatch.setattr(Planner, "plan", lambda self, purpose, known, left: Plan(None, 1.5, left))
     _, ours = worlds
     nights, prior = [], None
     for seed in (1, 2, 3):
@@ -272,12 +284,16 @@ def test_popularity_and_patterns_of_data_without_ratings_come_from_a_prior(world
 
 
 def test_widths_of_priors_at_home_are_averaged_over_nights(worlds):
-    """By how much of all that was seen was seen tonight: half of it, after one night of the same size."""
+    """By how much of all that was seen was seen tonight: about half of it, after one night of the same size."""
     _, ours = worlds
     first = fit(ours, 1.0)
     arrays = dict(first.arrays) | {"prior_scales": np.array([4.0, 0.25, 1.0], dtype=np.float32)}
     wide = dc.Release(first.model, arrays, first.catalogue, first.guarantee)
-    usual, averaged = (fit(ours, 1.0, prior, seed=2).arrays["prior_scales"] for prior in (first, wide))
+    usual, averaged = (fit(ours, 1.0, prior, seed=2).arrays for prior in (first, wide))
+    nights = float(np.median(usual["sums_noise"][0]) / np.median(arrays["sums_noise"][0])) ** 2
+    assert 0.35 < nights < 0.65
     np.testing.assert_allclose(
-        averaged / usual, (arrays["prior_scales"] / first.arrays["prior_scales"]) ** 0.5, rtol=0.1
+        averaged["prior_scales"] / usual["prior_scales"],
+        (arrays["prior_scales"] / first.arrays["prior_scales"]) ** nights,
+        rtol=1e-3,
     )

@@ -17,7 +17,6 @@ from discreet.models.denoise import private_als
 from discreet.models.denoise.normal_equations import NoisyEquations, positive
 from discreet.models.denoise.private_als import ALSQueries, ask_for_averages, fit_private, refined
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums.almanac_plan import Sweeps
 from discreet.models.sums.factor_sums import FactorSums
 from discreet.populations.population import exact_total
 from discreet.populations.rehearsal import rehearse
@@ -25,7 +24,7 @@ from discreet.populations.rehearsal import rehearse
 SCALE = dc.Scale(1, 5)
 RATINGS = dc.synthetic(users=60, items=40, ratings=1200, seed=3)
 WEIGHTINGS = ["uniform", "tail", "adaptive"]
-QUERIES = ALSQueries.of(Sweeps(2, 6, 0.7), 40, features=False, most_factors=8)
+QUERIES = ALSQueries.of(factors=2, sweeps=6, items=40, share=0.7, last=0.0, features=False)
 
 
 def asked(weighting, size=4, listed=None, factors=2, kept=2, spread=1.0, clip=1.5, seed=0):
@@ -436,11 +435,11 @@ def test_without_noise_the_private_form_is_as_good_as_alternating():
 
 
 def test_shares_of_sweeps_grow_and_are_all_that_is_left():
-    queries = ALSQueries.of(Sweeps(2, 5, 0.7, last=0.1), 40, features=False, most_factors=8)
+    queries = ALSQueries.of(factors=2, sweeps=5, items=40, share=0.7, last=0.1, features=False)
     shares = queries.sweep_shares
     assert shares.sum() + queries.last_share == pytest.approx(0.7)
     np.testing.assert_allclose(shares[1:] / shares[:-1], private_als.CONSTANTS.growth)
-    without = ALSQueries.of(Sweeps(0, 2, 0.7), 40, features=False, most_factors=8)
+    without = ALSQueries.of(factors=0, sweeps=2, items=40, share=0.7, last=0.0, features=False)
     np.testing.assert_allclose(without.sweep_shares, [0.35, 0.35])
 
 

@@ -1,5 +1,6 @@
 """The published S2 and S3: parties and messages beside the simulation, both beside gradient descent (T4 to T9)."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -53,6 +54,29 @@ def test_numbers_that_no_longer_fit_are_an_error():
         simulate(UntrustedMF(epsilon=None, divisor="none", factors=10), many, Randomness(1))
     with pytest.raises(InputError, match="user_norm='projected', divisor='row', or less noise"):
         simulate(UntrustedMF(epsilon=0.1, factors=10), RATINGS, Randomness(1))
+
+
+@pytest.mark.parametrize("scenario", ["static", "dynamic"])
+@pytest.mark.parametrize("epsilon", [None, 5.0, 0.05])
+def test_words_that_are_too_short_are_an_error_that_says_which_are_not(scenario, epsilon):
+    """With 32 bits the sums are those of 64 bits, or none: they used to wrap around in silence."""
+    many, refused = dc.synthetic(users=300, items=4, ratings=900, seed=1), []
+    for fraction_bits in range(2, 24, 3):
+        own = model(scenario, epsilon=epsilon, fraction_bits=fraction_bits, at_most=300)
+        exact, short = simulate(own, many, Randomness(1)), replace(own, bits=32)
+        try:
+            assert simulate(short, many, Randomness(1)).items.tobytes() == exact.items.tobytes()
+        except InputError as error:
+            said = re.search(
+                r"32 bits with fraction_bits=(\d+): take fraction_bits=(\d+) or less or bits=64", str(error)
+            )
+            assert int(said[1]) == fraction_bits > int(said[2])
+            refused.append(int(said[2]))
+            fits = replace(short, fraction_bits=refused[-1], iterations=1)
+            simulate(fits, many, Randomness(1))
+    assert refused
+    with pytest.raises(InputError, match="64 bits with fraction_bits=55: take fraction_bits="):
+        simulate(replace(own, fraction_bits=55), many, Randomness(1))
 
 
 # ── T5: messages, simulation and central computation ──

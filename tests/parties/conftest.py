@@ -12,12 +12,11 @@ import discreet as dc
 from discreet.parties.calling import Caller
 from discreet.parties.credentials import make_tokens, read_enrolled, read_tokens
 from discreet.parties.fitting import Run
-from discreet.parties.folder import StateFolder
+from discreet.parties.folder import Kept, StateFolder
 from discreet.parties.recommender import RecommenderServer
 from discreet.parties.third_party import ThirdPartyServer
 from discreet.parties.user import Terms, UserSession
-from discreet.populations.guarded import nobody
-from discreet.populations.remote import Device
+from discreet.populations.remote import Device, ModelCopy
 
 KEY = bytes(range(32))
 RATINGS = dc.synthetic(users=8, items=12, ratings=60, seed=4)
@@ -46,6 +45,7 @@ class Net:
             users_at_most=100,
             seconds_for_others=0.0,
         )
+        self.kept = Kept(self.root / "users")
         self.start_third_party()
         self.start_recommender()
 
@@ -80,9 +80,10 @@ class Net:
 
     def session(self, place, terms=TERMS, token=None):
         return UserSession(
-            self.root / "users" / str(place),
+            self.kept,
+            str(place),
             RATINGS.history_at(place),
-            self.offer,
+            self.copy(),
             terms,
             self.tokens[place] if token is None else token,
             self.caller("recommender"),
@@ -91,7 +92,10 @@ class Net:
 
     def question(self):
         """What the model asks first."""
-        return Device(self.run.model, nobody(RATINGS.catalogue), self.offer, key=KEY).next([]).question
+        return self.copy().next([])[0]
+
+    def copy(self):
+        return ModelCopy(self.run.model, RATINGS.catalogue, self.offer)
 
     async def round_begins(self):
         """The task of a round, once users are being asked."""
@@ -109,7 +113,7 @@ class Net:
         question = self.question()
         points, total = question.points(self.offer), np.zeros(question.cells, np.int64)
         for place in places:
-            own = Device(self.run.model, dc.Ratings.of_history(RATINGS.history_at(place)), self.offer, key=KEY)
+            own = Device(self.copy(), dc.Ratings.of_history(RATINGS.history_at(place)), key=KEY)
             total += points.whole(own.next([]).values.ravel())
         return (total * question.step).tolist()
 
@@ -118,6 +122,7 @@ class Net:
         return question.points(self.offer).decode(answer.words).ravel().tolist()
 
     def close(self):
+        self.kept.close()
         for folder in self.open_folders:
             folder.__exit__()
 

@@ -23,10 +23,11 @@ from .conftest import KEY, RATINGS, TERMS, Net
 BOUNDED = settings(max_examples=150, derandomize=True, deadline=None)
 SERVERS = {
     "third party": (
-        requests.CLAIM,
         requests.OFFER,
+        requests.OFFER_INSTEAD,
         requests.QUESTION,
         requests.ARRIVED,
+        requests.ANSWER,
         requests.FINISHED,
         requests.SEED,
     ),
@@ -59,12 +60,12 @@ class World:
         some = self.sent[0]._sent
         self.value = MaskedValue(
             label=self.question.label,
-            sender=some.sender,
-            question=some.question,
+            sender=some.seed.sender,
+            question=some.seed.question,
             code=bytes(32),
-            words=some.words,
+            words=np.zeros(self.question.cells, dtype=np.uint64),
         ).to_bytes()
-        senders = tuple(sorted(machine._sent.sender for machine in self.sent))
+        senders = tuple(sorted(machine._sent.seed.sender for machine in self.sent))
         self.arrived = Arrived(label=self.question.label, question=self.question.digest, senders=senders).to_bytes()
         self.bodies = [
             b"",
@@ -99,7 +100,7 @@ class World:
     def secrets(self):
         """What belongs to one user: seeds, masked words, tokens."""
         own = [machine._sent for machine in self.sent]
-        return [each.seed for each in own] + [each.words.tobytes() for each in own] + self.net.tokens
+        return [each.seed.seed for each in own] + [each.plain for each in own] + self.net.tokens
 
     def close(self):
         self.rounds.cancel()
@@ -162,7 +163,7 @@ def test_no_endpoint_fails_on_any_bytes(world, data):
 @given(data=st.data())
 def test_what_is_signed_may_be_nonsense_too(world, data):
     """A recommender that is broken, or evil, and has the key."""
-    path = data.draw(st.sampled_from([requests.OFFER, requests.QUESTION, requests.ARRIVED]))
+    path = data.draw(st.sampled_from([requests.OFFER, requests.QUESTION, requests.ARRIVED, requests.ANSWER]))
     body = bytearray(data.draw(st.sampled_from(world.bodies)))
     for _ in range(data.draw(st.integers(1, 3))):
         if body:
@@ -172,7 +173,7 @@ def test_what_is_signed_may_be_nonsense_too(world, data):
     signed = requests.signed(derived(KEY, "requests"), path, number, bytes(body))
     answer = world.send("third party", "POST", path, bytes(body), signed)
     check(world, answer, before)
-    if path == requests.ARRIVED:
+    if path in (requests.ARRIVED, requests.ANSWER):
         assert answer.status_code >= 400  # two users are too few, whoever asks
     elif answer.status_code < 400:
         assert world.state() == before or path == requests.QUESTION
@@ -220,7 +221,7 @@ def test_sizes_are_bounded_before_a_body_is_read(world, server, path):
     assert not taken
     # Announced as short, and longer than that: cut off at the bound.
     if server == "third party":
-        assert world.loop.run_until_complete(ask(b"0" if path == requests.CLAIM else b"10")) == 413
+        assert world.loop.run_until_complete(ask(b"10")) == 413
     assert world.state() == before
 
 
@@ -228,10 +229,7 @@ def test_replayed_messages_change_nothing(world):
     """What was sent once is sent again, to where it was sent and elsewhere."""
     before = world.state()
     for machine, token in zip(world.sent, world.net.tokens, strict=False):
-        sent = machine._sent
-        seed = MaskSeed(
-            label=world.question.label, sender=sent.sender, question=sent.question, seed=sent.seed
-        ).to_bytes()
+        seed = machine._sent.seed.to_bytes()
         own = {"authorization": f"Bearer {token.hex()}"}
         again = world.send("third party", "POST", requests.SEED, seed, own)
         assert again.status_code == 200  # the same receipt: the user may not have got it
@@ -337,9 +335,10 @@ def test_a_user_refuses_answers_that_were_made_up(world):
 def test_a_third_party_that_answers_nonsense_is_refused(world, content, status, error):
     net = world.net
     session = UserSession(
-        net.root / "users/7",
+        net.kept,
+        "7",
         RATINGS.history_at(7),
-        net.offer,
+        net.copy(),
         TERMS,
         net.tokens[7],
         net.caller("recommender"),

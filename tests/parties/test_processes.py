@@ -18,9 +18,11 @@ from discreet.parties import requests
 from discreet.parties.calling import Caller, DeclinedError, until_reached
 from discreet.parties.certificates import make_certificate
 from discreet.parties.credentials import make_key, make_tokens, read_tokens
+from discreet.parties.folder import Kept
 from discreet.parties.third_party import RECORD, SEED_MESSAGE
 from discreet.parties.user import Feed, Terms, UserSession
 from discreet.populations import untrusted
+from discreet.populations.remote import ModelCopy
 
 from .given_noise import given_noise
 
@@ -178,9 +180,10 @@ class Own:
             offer, catalogue = await feed.start()
             items, values = RATINGS.history_at(place).items, RATINGS.history_at(place).values
             session = UserSession(
-                self.programs.root / f"own-{place}",
+                Kept(self.programs.root / f"own-{place}"),
+                "",
                 dc.History(catalogue, items, values),
-                offer,
+                ModelCopy(MODEL, catalogue, offer),
                 Terms(epsilon=EPSILON, delta=DELTA),
                 self.programs.tokens[place],
                 recommender,
@@ -251,6 +254,8 @@ def test_kills_and_restarts_change_nothing_in_the_release(programs, monkeypatch)
     third_party.send_signal(signal.SIGINT)
     assert third_party.wait(LONG) == 130
     assert not list((programs.root / "third-party/state").glob("seeds-*"))
+    for name in GROUPS:  # many users, one file
+        assert sorted(path.name for path in (programs.root / f"{name}-state").iterdir()) == ["lock", "users.sqlite"]
     said = "\n".join(programs.logs().values())
     assert "somebody" not in said and "Traceback" not in said
     assert not any(token.hex() in said for token in programs.tokens)

@@ -1,10 +1,12 @@
 """Servers and users that vanish, restart or come twice: nothing is lost, and nothing counts twice."""
 
 import asyncio
-import json
 import logging
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
+import httpx
 import pytest
 
 import discreet as dc
@@ -13,7 +15,7 @@ from discreet.parties import requests
 from discreet.parties.calling import Caller, DeclinedError, printable
 from discreet.parties.certificates import make_certificate
 from discreet.parties.credentials import derived, make_tokens, read_key, read_tokens
-from discreet.parties.folder import Journal, StateFolder
+from discreet.parties.folder import Journal, Kept, StateFolder
 from discreet.parties.hosting import history_files, hosted_users
 from discreet.parties.news import News
 from discreet.parties.offered import offered_model
@@ -35,7 +37,7 @@ async def seed_alone(net, session):
     """What a user does up to the receipt, and the receipt."""
     asked = session._device.next([])
     seed = session._machine.answer(net.question(), asked.question, asked.values)
-    session._save()
+    session._write(session._machine)
     headers = {"authorization": f"Bearer {session._token.hex()}"}
     return read_message(await session._third_party.post(requests.SEED, seed.to_bytes(), SEED_MESSAGE, headers), Receipt)
 
@@ -144,6 +146,7 @@ def test_another_run_waits_until_the_first_has_ended_and_no_run_begins_again(net
         assert net.offer.digest == first.digest
         with pytest.raises(DeclinedError, match="never begun again"):
             await net.recommender.begin(end_other_run=True)
+        assert net.third_party.machine.offer.digest == other.offer.digest  # what is refused ends nothing
         net.start_third_party()
         with pytest.raises(DeclinedError, match="never begun again"):
             await net.recommender.begin()
@@ -195,23 +198,12 @@ def test_a_users_budget_holds_over_all_runs(net):
         if terms.unit == dc.User():
             with pytest.raises(RefusedError):
                 net.session(1, terms=terms)
-    assert list(json.loads((net.root / "users/0/agreed.json").read_text()).values()) == [[20.0, 1e-5]]
-
-
-def test_a_user_whose_state_is_lost_sends_nothing_twice(net):
-    net.session(0)
-    (net.root / "users/0" / f"run-{net.offer.label.run.hex()}").unlink()
-    with pytest.raises(RefusedError, match="not sent twice"):
-        net.session(0)
+    assert list(net.kept.agreed("0").values()) == [(20.0, 1e-5)]
 
 
 def test_many_users_in_one_program_share_what_the_recommender_tells(net, without_noise):
     async def main():
         await net.recommender.begin()
-        users = [
-            (net.root / f"hosted-{place}", lambda _, place=place: RATINGS.history_at(place), net.tokens[place])
-            for place in range(3)
-        ]
 
         async def serve():
             told = await net.recommender.run_round(net.question())
@@ -219,12 +211,91 @@ def test_many_users_in_one_program_share_what_the_recommender_tells(net, without
             return told
 
         told, outcome = await asyncio.gather(
-            serve(), take_part(users, TERMS, net.caller("recommender"), net.caller("third party"))
+            serve(), take_part(hosted(net), net.kept, TERMS, net.caller("recommender"), net.caller("third party"))
         )
         assert (outcome.took_part, outcome.answered, outcome.refused) == (3, 1, ())
         return net.decoded(told)
 
     assert run(main()) == net.counts([0, 1, 2])
+
+
+def hosted(net):
+    return [(str(place), lambda _, place=place: RATINGS.history_at(place), net.tokens[place]) for place in range(3)]
+
+
+def test_what_is_sent_is_on_the_disk_before_and_the_model_is_run_once_for_all(net, monkeypatch):
+    """Whoever is killed after sending a seed finds it again, and never sends another one in this round."""
+    fit, fits, seen = dc.Popularity.fit, [], []
+
+    def counted(model, *arguments):
+        fits.append(model)
+        return fit(model, *arguments)
+
+    class Looks(Caller):
+        async def post(self, path, body, most, headers=None):
+            with closing(sqlite3.connect(net.root / "users" / "users.sqlite")) as file:
+                kept = [machine for (machine,) in file.execute("SELECT machine FROM runs")]
+            seen.append(sum(body in machine for machine in kept))
+            return await super().post(path, body, most, headers)
+
+    async def main():
+        await net.recommender.begin()
+        rounds = await net.round_begins()
+        third_party = Looks("http://localhost:1", "third party", transport=httpx.ASGITransport(net.third_party_app))
+        monkeypatch.setattr(dc.Popularity, "fit", counted)
+        users = asyncio.create_task(take_part(hosted(net), net.kept, TERMS, net.caller("recommender"), third_party))
+        await rounds
+        await net.recommender.end(0.0)
+        return await users
+
+    assert run(main()).answered == 1
+    assert seen == [1, 1, 1]  # every seed, in the state of one user
+    assert len(fits) == 1
+
+
+def test_nothing_is_sent_that_cannot_be_kept(net, monkeypatch, without_noise):
+    do, commits = Kept._do, iter([False, True])  # the users' agreement is kept; their answers are not
+
+    def disk_is_full(kept, statement, *values):
+        if statement == "COMMIT" and next(commits, False):
+            raise InputError("no space is left")
+        return do(kept, statement, *values)
+
+    monkeypatch.setattr(Kept, "_do", disk_is_full)
+
+    async def main():
+        taking_part = net.kept, TERMS, net.caller("recommender"), net.caller("third party")
+        await net.recommender.begin()
+        rounds = await net.round_begins()
+        with pytest.raises(InputError, match="no space"):
+            await take_part(hosted(net), *taking_part)
+        assert net.third_party.machine.seeds == 0 and len(net.kept.agreed("0")) == 1
+        users = asyncio.create_task(take_part(hosted(net), *taking_part))
+        told = await rounds
+        await net.recommender.end(0.0)
+        assert (await users).took_part == 3
+        return net.decoded(told)
+
+    assert run(main()) == net.counts([0, 1, 2])
+
+
+def test_a_full_disk_undoes_what_was_written_together_and_is_named(tmp_path):
+    with closing(Kept(tmp_path)) as kept:
+        with closing(sqlite3.connect(tmp_path / "users.sqlite")) as file:  # as sqlite does where no room is left
+            full = "SELECT RAISE(ROLLBACK, 'disk is full')"
+            file.execute(f"CREATE TRIGGER full BEFORE INSERT ON runs WHEN NEW.user = 'bob' BEGIN {full}; END")
+        with pytest.raises(InputError, match="make room"), kept.together():
+            kept.write("ann", "run", 0.5, 0.0, b"state")
+            with pytest.raises(InputError, match="full"):
+                kept.write("bob", "run", 0.5, 0.0, b"state")
+        assert kept.agreed("ann") == {}
+
+
+def test_budgets_of_an_earlier_version_are_not_forgotten(tmp_path):
+    (tmp_path / "0123456789abcdef").mkdir()
+    (tmp_path / "0123456789abcdef" / "agreed.json").write_text("{}")
+    with pytest.raises(InputError, match="earlier version"):
+        Kept(tmp_path)
 
 
 def test_whoever_is_far_behind_gets_answers_one_after_another(net, without_noise, monkeypatch):
@@ -263,8 +334,8 @@ def test_logs_name_nobody_and_no_rating(net, caplog):
     run(main())
     said = [record.getMessage() for record in caplog.records if record.name == "discreet.parties"]
     assert [sentence.partition(" after ")[0] for sentence in said] == [
-        "a recommender has started (1)",
         "a run begins: Popularity()",
+        "a recommender has started (1)",
         "round 0: how often each item was rated",
         "round 0: how often each item was rated",
         "round 0 is closed",
@@ -319,7 +390,7 @@ def test_what_is_written_wrongly_is_said_in_one_sentence(tmp_path):
 
 def test_files_of_users_are_named_in_no_message(tmp_path):
     (tmp_path / "alice.csv").write_text("item,rating\nnothing of this name,5\n")
-    (_, read, token) = hosted_users(history_files(tmp_path), tmp_path, None)[0]
+    (_, read, token) = hosted_users(history_files(tmp_path), None)[0]
     assert token is None
     with pytest.raises(InputError, match=r"^a file of ratings, row 2") as error:
         read(RATINGS.catalogue)

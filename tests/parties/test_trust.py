@@ -76,13 +76,13 @@ def test_one_history_has_one_budget_however_it_is_reached(tmp_path, monkeypatch)
     (tmp_path / "link.csv").symlink_to(mine)
     (tmp_path / "linked").symlink_to(folder)
     states = {
-        hosted_users(history_files(place), default_state(place), None)[0][0]
+        (default_state(place), hosted_users(history_files(place), None)[0][0])
         for place in (mine, folder, tmp_path / "link.csv", tmp_path / "linked", folder / ".." / "ratings" / "mine.csv")
     }
     assert len(states) == 1
     (folder / "again.csv").symlink_to(mine)
     with pytest.raises(InputError, match="there twice"):
-        hosted_users(history_files(folder), default_state(folder), None)
+        hosted_users(history_files(folder), None)
 
 
 def test_seeds_are_gone_from_the_disk_when_a_round_is_closed(net, without_noise):
@@ -93,7 +93,7 @@ def test_seeds_are_gone_from_the_disk_when_a_round_is_closed(net, without_noise)
         for place in range(3):
             session = net.session(place)
             await session.answer(net.boot, net.question(), [])
-            sent.append(session._machine._sent.seed)
+            sent.append(session._machine._sent.seed.seed)
         await rounds
         kept = b"".join(path.read_bytes() for path in (net.root / "third party").iterdir())
         assert not any(seed in kept for seed in sent)

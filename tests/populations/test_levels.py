@@ -15,6 +15,7 @@ from discreet.populations.weighted import weighted_total
 from discreet.privacy.composition import composed_epsilon
 from discreet.privacy.levels import levels_on_offer
 from discreet.privacy.noise import add_gaussian
+from discreet.releases.release import HERE
 
 OFFERS = {"strict": 0.25, "medium": 0.5, "normal": 1.0}
 DELTA = 1e-6
@@ -225,4 +226,4 @@ def test_a_forged_level_is_refused(tmp_path):
         replace(level, loss=dc.privacy.Loss(level.loss.epsilon / 2, DELTA)) for level in release.guarantee.levels
     )
     with pytest.raises(dc.InputError, match="the promise is false"):
-        replace(release, guarantee=replace(release.guarantee, levels=forged)).save(tmp_path / "release")
+        replace(release, guarantee=replace(release.guarantee, levels=forged), made=HERE).save(tmp_path / "release")

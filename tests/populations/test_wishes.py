@@ -17,6 +17,7 @@ from discreet.populations.rehearsal import follow, rehearse
 from discreet.privacy.levels import Offer, group_of, sampled_levels
 from discreet.releases.contract import ChoosingModel, needs_raw_ratings
 from discreet.releases.promises import level_of
+from discreet.releases.release import HERE
 
 RATINGS = dc.synthetic(users=120, items=25, ratings=1500, seed=1)
 LEVELS = {"strict": 0.1, "middle": 0.2, "lax": 1.0}
@@ -189,7 +190,7 @@ def test_a_forged_rate_is_refused(tmp_path):
         for level in release.guarantee.levels
     )
     with pytest.raises(dc.InputError, match="the promise is false"):
-        replace(release, guarantee=replace(release.guarantee, levels=levels)).save(tmp_path / "release")
+        replace(release, guarantee=replace(release.guarantee, levels=levels), made=HERE).save(tmp_path / "release")
 
 
 # ── Where wishes come from ──

@@ -262,13 +262,15 @@ def test_nothing_about_ratings_or_users_is_kept(url):
         found = {name: connection.columns(name) for name in connection.tables()}
     assert found == {
         "discreet_schema": ["id", "version"],
-        "discreet_data_sets": ["name", "unit", "neighbours", "epsilon", "delta"],
+        "discreet_data_sets": [
+            "name", "unit", "neighbours", "epsilon", "delta", "promised_epsilon", "promised_delta",
+        ],
         "discreet_spendings": [
             "id", "data_set", "unit", "neighbours", "purpose", "reserved_at", "released_at",
             "epsilon", "delta", "total", "spends", "settings", "run_id", "claim", "arrays", "digest",
             "folder",
         ],
-        "discreet_looks": ["id", "data_set", "at", "what", "models"],
+        "discreet_looks": ["id", "data_set", "at", "what", "models", "reading"],
         "discreet_sketches": ["id", "data_set", "at", "place", "key_id", "users", "tastes", "items"],
         "discreet_keys": ["id", "key"],
     }  # fmt: skip

@@ -151,12 +151,12 @@ def test_sampled_steps_that_are_planned_together_cost_least():
 def test_samplers_have_their_own_part_of_delta():
     ledger = Ledger(1.0, DELTA)
     ledger.charge(replace(gaussian(0.01), slack=1e-10))
-    with pytest.raises(OverspentError, match="the samplers alone are off with larger odds"):
+    with pytest.raises(OverspentError, match="sampler error exceeds delta"):
         ledger.charge(replace(gaussian(0.01), slack=1e-10))
     without = Ledger(1.0)
     without.charge(replace(pure(0.1), slack=SAMPLER_ODDS / 2))
     assert without.sampler_delta == pytest.approx(SAMPLER_ODDS * (1 + math.e))
-    with pytest.raises(OverspentError, match="the samplers alone are off with larger odds"):
+    with pytest.raises(OverspentError, match="sampler error exceeds delta"):
         without.charge(replace(pure(0.1), slack=SAMPLER_ODDS))
     planned = Ledger(1.0)
     planned.plan(replace(pure(0.5), slack=1e-15))

@@ -153,7 +153,10 @@ def test_sampling_does_not_amplify_replacement():
 def test_an_epsilon_that_the_samplers_cannot_support_is_refused_by_its_name():
     ledger = Ledger(epsilon=1000.0, delta=1e-6)
     exact = Spend(what="sums", mechanism="gaussian", norm="l2", sensitivity=1, scale=0.01, slack=1e-25)
-    with pytest.raises(OverspentError, match="the samplers alone are off with larger odds"):
+    with pytest.raises(
+        OverspentError,
+        match="cannot calibrate the noise of 'sums' at epsilon 1000 and delta 1e-06",
+    ):
         ledger.charge(exact)
 
 

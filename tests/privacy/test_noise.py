@@ -95,7 +95,7 @@ def test_tails_and_moments(law):
         assert stats.binomtest(int(seen), len(draws), tail).pvalue > FALSE_ALARM
 
 
-def test_decisions_with_a_hundred_digits_give_the_same_law():
+def test_exact_decisions_give_the_same_law():
     """With ``doubt`` large nearly every decision takes the slow path."""
     draws = draw_discrete_gaussian(1.3, 20_000, Randomness(seed=5), doubt=0.5)
     weight = LAWS["gaussian"][1]
@@ -110,17 +110,21 @@ def ninety_digits():
         yield
 
 
+def threshold(scale, level, k):
+    """P(digit ≤ k): of the last digit, which has no other above it, without a condition."""
+    step = Decimal(4096) ** level / Decimal(scale)
+    whole = 1 if 4096 * step > 80 else 1 - (-4096 * step).exp()
+    return (1 - (-(k + 1) * step).exp()) / whole
+
+
 @pytest.mark.usefixtures("ninety_digits")
-@pytest.mark.parametrize("scale", [0.4, 46.0, 1000.0, 2.0**33])
+@pytest.mark.parametrize("scale", [1e-3, 0.4, 46.0, 1000.0, 2.0**33, 2.0**45])
 def test_digit_tables_against_exact_arithmetic(scale):
-    high, low, guide = noise._tables(scale)
-    for level in range(len(high)):
-        step = Decimal(4096) ** level / Decimal(scale)
-        whole = 1 - (-4096 * step).exp()
-        for k in (0, 1, 17, 1000, 4094):
-            exact = (1 - (-(k + 1) * step).exp()) / whole
-            table = (Decimal(int(high[level, k])) * 2**64 + Decimal(int(low[level, k]))) / Decimal(2) ** 128
-            assert abs(table - exact) < Decimal(2) ** -126
+    levels = {1e-3: 1, 0.4: 1, 46.0: 1, 1000.0: 2, 2.0**33: 4, 2.0**45: 5}[scale]
+    high, guide = noise.digit_tables(scale, 0, levels)
+    for level in range(levels):
+        for k in (0, 1, 17, 1000, 4094, 4095):
+            assert high[level, k] == min(math.floor(threshold(scale, level, k) * 2**64), 2**64 - 1)
         assert (np.diff(high[level].astype(object)) >= 0).all()
         starts = np.arange(1 << 13, dtype=np.uint64) << np.uint64(51)
         first = guide[level].astype(int)
@@ -128,19 +132,44 @@ def test_digit_tables_against_exact_arithmetic(scale):
         assert all(k == 0 or high[level][k - 1] < start for k, start in zip(first, starts, strict=True))
 
 
-def test_second_words_settle_ties():
-    """A word that equals a threshold's first half: the second word decides, by the second half."""
-    high, low, guide = noise._tables(46.0)
-    from discreet.kernels.noise import discrete_laplace
+@pytest.mark.parametrize("scale", [0.4, 46.0, 1000.0, 2.0**33])
+def test_further_words_settle_ties_however_many_it_takes(scale):
+    """Numbers that agree with a threshold in 64, 128 or 320 bits: the digit is known to the last one."""
+    levels = {0.4: 1, 46.0: 1, 1000.0: 2, 2.0**33: 4}[scale]
+    for level in range(levels):
+        for k in (0, 3, 7):
+            with localcontext() as context:
+                context.prec = 300
+                bits = int(threshold(scale, level, k) * 2**640)
+            whole = [bits >> shift & (2**64 - 1) for shift in range(576, -64, -64)]
+            for same in (1, 2, 5):
+                for off in (-1, 1):
+                    more = iter([*whole[1:same], (whole[same] + off) % 2**64, *whole[same + 1 :], 0])
+                    words = np.full(levels, 0, dtype=np.uint64)
+                    words[level] = whole[0]
+                    drawn = noise.draw_digits(scale, 0, levels, words, more)
+                    below = whole[same] + off < whole[same]
+                    assert drawn.tolist() == [(k if below else k + 1) << (12 * level)]
 
-    for k in (3, 200):
-        for second, digit in ((int(low[0, k]) - 1, k), (int(low[0, k]), k + 1)):
-            words = np.array([high[0, k], 0], dtype=np.uint64)
-            spare = np.zeros(64, dtype=np.uint64)
-            spare[0], spare[63] = 63, second
-            out = np.empty(1, dtype=np.int64)
-            assert discrete_laplace(words, high, low, guide, spare, out) == 1
-            assert out[0] == digit
+
+@pytest.mark.parametrize("scale", [0.4, 46.0, 2.0**28.5])
+def test_the_largest_numbers_come_with_their_odds(scale):
+    """Where all of the first 1,000 bits are ones the number is beyond 693 scales; nothing is cut off."""
+    levels = {0.4: 1, 46.0: 1, 2.0**28.5: 3}[scale]
+    words = np.full(levels, 2**64 - 1, dtype=np.uint64)
+    words[:-1] = 0
+    drawn = noise.draw_digits(scale, 0, levels, words, iter([*[2**64 - 1] * 15, 2**63, *[0] * 20]))
+    assert drawn[0] / scale == pytest.approx(1025 * math.log(2), abs=max(1, 1 / scale))
+
+
+def test_odds_are_compared_to_the_last_bit():
+    third = 2**1984 // 3
+    words = [third >> shift & (2**64 - 1) for shift in range(1920, -64, -64)]
+    odds = lambda: Decimal(1) / 3  # noqa: E731
+    for same in (1, 2, 20):
+        for off in (-1, 1):
+            more = iter([*words[1:same], words[same] + off, *[0] * 3])
+            assert noise.is_below(words[0], 64, odds, more) == (off < 0)
 
 
 @pytest.mark.usefixtures("ninety_digits")
@@ -165,7 +194,9 @@ def test_odds_never_exceed_one_and_doubles_err_less_than_the_doubt(rounded):
     scale = math.floor(sigma) + 1.0
     for deviations in np.linspace(-12, 12, 97):
         candidate = round(deviations * sigma)
-        exact = noise._threshold(candidate, sigma, scale, rounded)
+        with localcontext() as context:
+            context.prec = 100
+            exact = noise._odds_of_keeping(candidate, sigma, scale, rounded) * 2**128
         distance = (abs(float(candidate)) - sigma * sigma / scale) / sigma
         fast = Decimal(math.exp(-0.5 * distance * distance) * 2.0**64) * 2**64
         assert exact < 2**128

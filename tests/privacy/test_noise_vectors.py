@@ -1,4 +1,4 @@
-"""Noise by length, and noise in shares, have the laws they are said to have.
+"""Noise by length has the law it is said to have.
 
 Seeded streams: what passes once always passes. Thresholds are such that a correct sampler with another seed fails
 with odds below one in a billion, and a scale that is 30% off is rejected at 1e-20.
@@ -13,13 +13,8 @@ from scipy import stats
 
 from discreet.errors import InputError
 from discreet.privacy import noise_ball
-from discreet.privacy.noise_ball import add_ball, ball_distance, draw_ball, draw_balls
-from discreet.privacy.noise_shares import (
-    draw_gaussian_share,
-    gaussian_share_distance,
-)
+from discreet.privacy.noise_ball import add_ball, draw_ball, draw_balls
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.spend import Spend
 
 FALSE_ALARM = 1e-9
 
@@ -38,19 +33,8 @@ def p_value(draws, law, scale):
     return stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), df=len(expected) - 1)
 
 
-def laplace(scale):
-    return lambda x: np.exp(-np.abs(x) / scale)
-
-
-def gaussian(scale):
-    return lambda x: np.exp(-(x**2) / (2 * scale**2))
-
-
 def rounded_laplace(scale):
     return lambda x: stats.laplace.cdf(x + 0.5, scale=scale) - stats.laplace.cdf(x - 0.5, scale=scale)
-
-
-# ── Noise whose density falls with its length ──
 
 
 @pytest.mark.parametrize("scale", [0.8, 3.0])
@@ -102,10 +86,10 @@ def test_many_dimensions_have_the_long_noise_they_should():
 
 def test_exponential_numbers_have_their_law_and_all_their_digits():
     draws = noise_ball._exponentials(100_000, Randomness(seed=4))
-    numbers = np.array([draw / 2.0**89 for draw in draws])
+    numbers = np.array([draw / 2**noise_ball._BITS for draw in draws])
     assert stats.kstest(numbers, stats.expon.cdf).pvalue > FALSE_ALARM
     assert stats.kstest(1.3 * numbers, stats.expon.cdf).pvalue < 1e-20
-    for shift in (0, 20, 46, 60):  # far below the mean every digit is as good as uniform
+    for shift in (0, 20, 1000, 1979, 1985, 2030, 2044):  # far below the mean every digit is as good as uniform
         digits = np.array([draw >> shift & 63 for draw in draws])
         assert stats.chisquare(np.bincount(digits, minlength=64)).pvalue > FALSE_ALARM
 
@@ -128,71 +112,9 @@ def test_noisy_vectors_lie_on_the_grid():
     noisy = add_ball(np.linspace(0, 1, 6).reshape(2, 3), 0.3, 2.0**-30, Randomness())
     assert noisy.shape == (2, 3)
     np.testing.assert_array_equal(noisy * 2.0**30, np.rint(noisy * 2.0**30))
-    assert ball_distance(10**6) < 1e-20
-    spend = Spend(what="x", mechanism="pure", norm="l2", sensitivity=2, scale=4.0, slack=ball_distance(6))
-    assert spend.pure_epsilon == 0.5
 
 
 @pytest.mark.parametrize(("scale", "dimensions"), [(0.0, 2), (math.nan, 2), (2.0**45, 2), (1.0, 0)])
 def test_impossible_noise_is_refused(scale, dimensions):
     with pytest.raises(InputError, match="noise"):
         draw_ball(scale, dimensions, Randomness())
-
-
-# ── Noise in shares ──
-
-
-@pytest.mark.parametrize("parties", [1, 3, 40])
-@pytest.mark.parametrize("scale", [40.0, 900.0])
-def test_gaussian_shares_add_up_to_the_law(scale, parties):
-    total = sum(draw_gaussian_share(scale, parties, 60_000, Randomness(seed=party)) for party in range(parties))
-    assert p_value(total, gaussian(scale), scale) > FALSE_ALARM
-    for off in (0.7, 1.3):
-        assert p_value(total, gaussian(off * scale), scale) < 1e-20
-
-
-def test_fine_lattices_have_the_continuous_law():
-    scale = 2.0**28.5
-    total = sum(draw_gaussian_share(scale, 5, 50_000, Randomness(seed=party)) for party in range(5)) / scale
-    assert stats.kstest(total, stats.norm.cdf).pvalue > FALSE_ALARM
-    assert stats.kstest(1.3 * total, stats.norm.cdf).pvalue < 1e-20
-
-
-def test_with_half_of_the_parties_honest_their_shares_alone_suffice():
-    """All ten draw; five of them betray theirs; what is left is the whole noise."""
-    shares = [draw_gaussian_share(40.0, 5, 60_000, Randomness(seed=party)) for party in range(10)]
-    assert p_value(sum(shares[5:]), gaussian(40.0), 40.0) > FALSE_ALARM
-    assert np.var(sum(shares)) == pytest.approx(2 * np.var(sum(shares[5:])), rel=0.05)
-
-
-@pytest.mark.parametrize("sigma", [16, 30])
-def test_a_sum_of_shares_is_as_near_to_the_rounded_gaussian_as_stated(sigma):
-    """The χ² distance that the proof uses, and the statistical distance, summed over the whole law."""
-    x = np.arange(-12 * sigma, 12 * sigma + 1).astype(float)
-    discrete = np.exp(-(x**2) / (2 * sigma**2))
-    discrete /= discrete.sum()
-    away = np.abs(x)  # upper tails, which doubles hold better than differences of numbers near 1
-    rounded = stats.norm.sf((away - 0.5) / sigma) - stats.norm.sf((away + 0.5) / sigma)
-    assert ((rounded - discrete) ** 2 / discrete).sum() < 1 / (280 * sigma**4)
-    assert np.abs(rounded - discrete).sum() / 2 < gaussian_share_distance(sigma, 1, 1)
-
-
-def test_the_sum_of_two_discrete_gaussians_is_as_near_to_one_as_stated():
-    """At a share of 0.5 steps the factor can be seen; at the least share allowed it is below what doubles hold."""
-    for sigma, tolerance in ((0.5, None), (4.0, 1e-13)):
-        x = np.arange(-80, 81).astype(float)
-        one = np.exp(-(x**2) / (2 * sigma**2))
-        both = np.convolve(one, one, mode="same")
-        ideal = np.exp(-(x**2) / (4 * sigma**2))
-        inside = np.abs(x) < 5 * sigma
-        ratio = (both / both.sum())[inside] / (ideal / ideal.sum())[inside]
-        theta = 2.1 * math.exp(-(math.pi**2) * sigma**2)  # s² = σ²/2
-        assert np.abs(np.log(ratio)).max() <= math.log((1 + theta) / (1 - theta)) + (tolerance or 0)
-
-
-@pytest.mark.parametrize("honest", [0, -1])
-def test_impossible_shares_are_refused(honest):
-    with pytest.raises(InputError, match="at least 1 honest party"):
-        draw_gaussian_share(100.0, honest, 1, Randomness())
-    with pytest.raises(InputError, match="finer grid"):
-        draw_gaussian_share(10.0, 100, 1, Randomness())

@@ -39,13 +39,13 @@ def test_large_numbers_are_normal_and_a_wrong_scale_is_noticed(sigma):
 
 
 def test_doubtful_decisions_keep_the_law():
-    """With so much doubt nearly every number that is not kept at once is decided with 100 digits."""
+    """With so much doubt nearly every number that is not kept at once is decided exactly."""
     drawn = slabs.draw_from(64.0, 50_000, Randomness(seed=4), rounded=False, doubt=0.5)
     assert stats.kstest(drawn + np.random.default_rng(1).uniform(-0.5, 0.5, len(drawn)), "norm", (0, 64)).pvalue > RISK
 
 
 def test_what_is_kept_at_once_would_be_kept_by_exact_odds():
-    bits, _, _, _, sure = slabs._tables(1.5 * 2.0**30)
+    bits, _, _, sure = slabs._tables(1.5 * 2.0**30)
     for slab in (0, 1, 100, 500, 2047):
         far = Decimal((slab + 1) << bits)
         exact = (-(far**2 - Decimal(slab << bits) ** 2) / (2 * Decimal(1.5 * 2.0**30) ** 2)).exp()
@@ -54,15 +54,20 @@ def test_what_is_kept_at_once_would_be_kept_by_exact_odds():
 
 @pytest.mark.parametrize("sigma", [0.8, 1.5 * 2.0**30, 1.99 * 2.0**47])
 def test_thresholds_are_those_of_exact_odds(sigma):
-    bits, high, low, _, _ = slabs._tables(sigma)
+    bits, high, _, _ = slabs._tables(sigma)
     with localcontext() as context:
-        context.prec = 100
-        odds = [
-            int((-(Decimal(j << bits) ** 2) / (2 * Decimal(sigma) ** 2)).exp() * 2**256) for j in range(slabs.SLABS)
-        ]
+        context.prec = 300
+        odds = [int((-(Decimal(j << bits) ** 2) / (2 * Decimal(sigma) ** 2)).exp() * 2**900) for j in range(6000)]
     for slab in (0, 1, 77, 500, 2047):
-        exact = min((sum(odds[: slab + 1]) << 128) // sum(odds), 2**128 - 1)
-        assert abs((int(high[slab]) << 64 | int(low[slab])) - exact) <= 1
+        assert int(high[slab]) == min((sum(odds[: slab + 1]) << 64) // sum(odds), 2**64 - 1)
+    for slab in (0, 77, 1300):  # of which the last has odds of 2**-140 and less
+        exact = (sum(odds[: slab + 1]) << 512) // sum(odds)
+        words = [exact >> shift & (2**64 - 1) for shift in range(448, -64, -64)]
+        if words[0] != int(high[slab]) or (slab == 1300 and bits == 0):
+            continue
+        for same, off in ((3, -1), (3, 1), (6, -1), (6, 1)):
+            more = iter([*words[1:same], words[same] + off, *words[same + 1 :], 0])
+            assert slabs._tied_slab(words[0], sigma, bits, more) == (slab if off < 0 else slab + 1)
 
 
 def test_it_is_repeatable_and_does_not_depend_on_threads(monkeypatch):

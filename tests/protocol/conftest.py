@@ -43,6 +43,7 @@ def make_question(offer: Offer, round_number: int = 0, before: bytes = START, **
         "shape": (5,),
         "spend": spend,
         "step": 2.0**-10,
+        "largest": 2.0**20,
     }
     return Question(**(settings | changes))
 

@@ -10,6 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import InputError, ReleaseError
+from discreet.releases.release import HERE
 
 RATINGS = dc.synthetic(users=60, items=40, ratings=900, seed=1)
 
@@ -144,7 +145,9 @@ def test_where_the_list_of_items_came_from_survives_the_disk(tmp_path):
 
 
 def test_a_promise_that_its_ledger_does_not_add_up_to_is_not_saved(private, tmp_path):
-    forged = replace(private, guarantee=replace(private.guarantee, proven=dc.privacy.Loss(0.01, 1e-9)))
+    smaller = replace(private.guarantee, proven=dc.privacy.Loss(0.01, 1e-9))
+    assert replace(private, guarantee=smaller).guarantee.proven is None
+    forged = replace(private, guarantee=smaller, made=HERE)  # as if a fit had made it
     with pytest.raises(InputError, match="its ledger adds up to epsilon 1: the promise is false"):
         forged.save(tmp_path / "release")
     assert list(tmp_path.iterdir()) == []

@@ -112,6 +112,17 @@ def test_a_worker_that_dies_is_started_again(start, folder):
     assert server.stop() == 0
 
 
+def test_stopping_workers_that_are_still_starting_is_no_failure(folder, tmp_path):
+    command = [sys.executable, "-m", "discreet", "serve", folder, "--port", "0", "--workers", "2"]
+    with (tmp_path / "log").open("wb") as log:
+        server = subprocess.Popen(command, stderr=log, stdout=log, env=os.environ | {"PYTHONPATH": str(SOURCE)})
+    listed = ["ps", "-ww", "-o", "args=", "--ppid", str(server.pid)]
+    while subprocess.run(listed, capture_output=True, text=True).stdout.count("spawn_main") < 2:
+        assert server.poll() is None
+    server.terminate()
+    assert server.wait(LONG) == 0, (tmp_path / "log").read_text()
+
+
 def test_tls_by_files(start, folder, tmp_path):
     certificate, key = make_certificate(tmp_path / "tls")
     import ssl

@@ -100,3 +100,10 @@ def test_without_a_list_of_items_nothing_is_proven(frame_of):
     assert ratings.catalogue.items.names.tolist() == here.catalogue.items.names.tolist()
     assert not ratings.catalogue.declared
     assert dc.TrustedServer(ratings, dc.Ledger(1.0)).guarantee.proven is None
+
+
+def test_a_column_called_handling_may_be_somebodys_own(frame_of):
+    said = RATINGS.split(test=0.5, seed=1)[0].to_frame()["handling"][0]
+    for column, split in (([1], False), ("express", False), (said, True)):
+        ratings = read(frame_of(ROWS.with_columns(pl.lit(column).alias("handling"))))
+        assert ratings.handling.split == split and len(ratings) == len(ROWS)

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.data.ratings import Ratings
-from discreet.models.sums.census import census_of_users
+from discreet.models.sums.activity import activity_of_users
 from discreet.models.sums.item_statistics import item_statistics
 from discreet.models.sums.pair_sums import PairSums
 from discreet.populations.accounts import sketch_of
@@ -30,7 +30,7 @@ def user_ledger():
 
 
 @pytest.mark.parametrize(
-    "asked", [PAIRS, census_of_users(), item_statistics(80, RATINGS.catalogue.scale, dc.User())], ids=lambda c: c.name
+    "asked", [PAIRS, activity_of_users(), item_statistics(80, RATINGS.catalogue.scale, dc.User())], ids=lambda c: c.name
 )
 def test_totals_are_the_same_integers(on_cluster, asked):
     np.testing.assert_array_equal(added_up(asked, on_cluster), added_up(asked, RATINGS))

@@ -3,12 +3,14 @@
 A canary is a made-up unit that is added to the real data. The adversary of an audit knows all the rest, and asks only
 whether the canary is there. Many kinds are offered, because which one moves a release most depends on the model, and
 which one a bug gives away depends on the bug: every value of the scale and not the ends alone; items that few, some and
-many rated; short and long profiles; users who stand first, in the middle and last, by position and by name.
+many rated; short and long profiles; users who stand first, in the middle and last, by position and by name; on exact
+totals each under a name of its own.
 
 All of them are tried on exact totals (:func:`units_for`), which takes no noise and no runs. Some are tried in runs as
 well (:func:`pairs_for`): what a population or a model does behind the totals shows only there.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -23,10 +25,15 @@ from discreet.privacy.unit import UnitName
 from discreet.strings import Strings
 from discreet.types import AnyArray, Booleans
 
-OTHERS = 20
-"""Ratings beside the canary's, where it has some."""
+OTHERS, BESIDE = 20, (0, 1, 2, 3, 20)
+"""Ratings beside the canary's, where it has some: a bound may break at a user's second rating alone."""
+RANDOM = 100
+"""Users with ratings at random, few and many: a bound may break wherever nobody thought of."""
 MOST_LEVELS = 10
 """Values of the scale that are tried, where the data have more."""
+
+SHAPES = "", "7", "é", "A@", 40 * "x"
+"""How made-up names begin: a bug may hang on what a name looks like, or on a hash of it."""
 
 Rows = Sequence[tuple[int, float]]
 """(item, value) for each rating of one user."""
@@ -126,7 +133,15 @@ def rating_kinds(ratings: Ratings, items: _Items) -> list[tuple[str, Rows, Rows,
     kinds: list[tuple[str, Rows, Rows, Place]] = [
         ("one rating, the highest, by a user without others", [], [(rare, high)], "last"),
         ("one rating, the lowest, by a user without others", [], [(rare, low)], "first"),
-        (f"one rating, the highest, by a user with {len(others)} others", others, [*others, (rare, high)], "middle"),
+        *(
+            (
+                f"one rating, the highest, by a user with {count} other{'s' if count > 1 else ''}",
+                others[:count],
+                [*others[:count], (rare, high)],
+                "middle",
+            )
+            for count in sorted({min(count, len(others)) for count in BESIDE if count})
+        ),
         # Some models ask only about items that are rated much.
         ("one rating, the lowest, by a user without others, of the item rated most", [], [(popular, low)], "last"),
         (
@@ -161,6 +176,7 @@ def user_kinds(ratings: Ratings, items: _Items) -> list[tuple[str, Rows, Rows, P
     kinds: list[tuple[str, Rows, Rows, Place]] = [
         ("a user with one rating, the highest", [], [(rare[0], high)], "last"),
         ("a user with one rating, the lowest", [], [(rare[0], low)], "first"),
+        *((f"a user with {n} ratings, the highest", [], [(item, high) for item in rare[:n]], "last") for n in (2, 3)),
         ("a user who rated every item the highest", [], [(item, high) for item in rare], "last"),
         ("a user who rated every item, high and low in turn", [], mixed, "middle"),
         ("a user with a few ratings, the lowest, of the items rated most", [], liked, "last"),
@@ -189,21 +205,22 @@ def units_for(ratings: Ratings, unit: UnitName) -> Iterator[tuple[Ratings, Ratin
     """
     items, catalogue = _Items.of(ratings), ratings.catalogue
     low, high, size = catalogue.scale.low, catalogue.scale.high, len(catalogue)
-    profiles: list[tuple[Rows, Rows]] = []
-    for value in levels_of(ratings):
-        if unit == "rating":
-            for item in items.some:
-                rest = [(other, low if place % 2 else high) for place, other in enumerate(items.others(item, size))]
-                beside = (rest[:0], rest[:OTHERS], rest[-OTHERS:], rest)
-                profiles += [(others, [*others, (item, value)]) for others in beside]
-        else:
-            profiles += [([], [(item, value)]) for item in items.some]
-            long = (items.rare[:OTHERS], items.rare[-OTHERS:], items.rare[::2], items.rare)
-            profiles += [([], [(item, value) for item in chosen]) for chosen in long]
-    if unit == "user":
-        profiles.append(([], [(item, high if place % 2 else low) for place, item in enumerate(items.rare)]))
-    for absent, present in profiles:
-        yield users_of(catalogue, [absent] if unit == "rating" else []), users_of(catalogue, [present])
+    profiles: list[Rows] = []
+    for item, value in itertools.product(items.some, sorted(levels_of(ratings), reverse=True)):
+        # The last one comes and goes.
+        rest = [(other, low if place % 2 else high) for place, other in enumerate(items.others(item, size))]
+        beside = [rest[:count] for count in BESIDE] + [rest[-OTHERS:], rest]
+        profiles += [[*others, (item, value)] for others in beside]
+        if unit == "user":
+            profiles += [[(other, value) for other in [*items.others(item, count), item]] for count in (OTHERS, size)]
+    rng = np.random.default_rng(0)
+    for many in np.exp(rng.uniform(0, np.log(size + 1), RANDOM)).astype(np.int64):
+        chosen = rng.choice(size, min(many, size), replace=False).tolist()
+        profiles.append(list(zip(chosen, rng.choice(levels_of(ratings), len(chosen)).tolist(), strict=True)))
+    for number, present in enumerate(profiles):
+        begins = f"{SHAPES[number % len(SHAPES)]}{number} "
+        absent = [present[:-1]] if unit == "rating" else []
+        yield users_of(catalogue, absent, begins), users_of(catalogue, [present], begins)
 
 
 def levels_of(ratings: Ratings) -> list[float]:
@@ -273,7 +290,8 @@ def users_of(catalogue: Catalogue, rows: Sequence[Rows], begins: str = "") -> Ra
     user = np.repeat(np.arange(len(rows)), [len(own) for own in rows])
     item = np.array([item for own in rows for item, _ in own], dtype=np.int32)
     values = np.array([value for own in rows for _, value in own], dtype=np.float32)
-    names = Labels(Strings.of(f"{begins}canary {place}" for place in range(len(rows))), what="user")
+    shaped = (f"{begins}{SHAPES[place % len(SHAPES)]}canary {place}" for place in range(len(rows)))
+    names = Labels(Strings.of(shaped), what="user")
     return Ratings.of_columns(catalogue, names, user, item, values)
 
 

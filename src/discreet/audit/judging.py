@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from discreet.audit import bounds
 from discreet.audit.learning import Sides
+from discreet.audit.results import More
 from discreet.errors import InputError
 from discreet.privacy.spend import Spend
 from discreet.types import Doubles
@@ -92,27 +93,52 @@ def check_enough_runs(runs: int, confidence: float, delta: float, epsilon: float
     discreet.errors.InputError: with 100 runs on each side an audit can show an epsilon of 2.57 at most, \
 and 5 is to be tested: run at least 1103
     """
-    risk = (1 - confidence) / (1 if mu is None else 8)  # of the lower end of the interval that judge gives
-    bound: bounds.Bound = bounds.epsilon_bound(delta, risk) if mu is None else bounds.mu_bound(risk)
-    name, promised = ("epsilon", epsilon) if mu is None else ("mu", mu)
+    name, promised, bound = _tested(confidence, delta, epsilon, mu)
+    shown = bounds.greatest_bound(_judged(runs), bound)
+    if shown <= promised:
+        raise InputError(
+            f"with {runs} runs on each side an audit can show {'an' if name == 'epsilon' else 'a'} {name} of "
+            f"{shown:.3g} at most, and {promised:.4g} is to be tested: run at least "
+            f"{fewest_runs(confidence, delta, epsilon, mu)}"
+        )
 
-    def enough(judged: int) -> bool:
-        return bounds.greatest_bound(judged, bound) > promised
 
-    judged = runs - 2 * (runs // 4)
-    if enough(judged):
-        return
-    most = judged
-    while not enough(most):
+def fewest_runs(confidence: float, delta: float, epsilon: float, mu: float | None) -> int:
+    """From how many runs on each side on an attack that is always right would refute what is promised."""
+    name, promised, bound = _tested(confidence, delta, epsilon, mu)
+    most = 1
+    while bounds.greatest_bound(most, bound) <= promised:
         most *= 2
         if most > 2**40:
             raise InputError(f"no number of runs can refute {name} {promised:.4g} at delta {delta:g}")
-    most = judged + 1 + bisect_left(range(judged + 1, most), True, key=enough)
-    shown = bounds.greatest_bound(judged, bound)
-    raise InputError(
-        f"with {runs} runs on each side an audit can show {'an' if name == 'epsilon' else 'a'} {name} of {shown:.3g} "
-        f"at most, and {promised:.4g} is to be tested: run at least {2 * most + 3}"
-    )
+    judged = bisect_left(range(most), True, lo=1, key=lambda runs: bounds.greatest_bound(runs, bound) > promised)
+    return 2 * judged + 3
+
+
+def _judged(runs: int) -> int:
+    """What is left of the runs after a quarter to learn on, and a quarter to choose on."""
+    return runs - 2 * (runs // 4)
+
+
+def _tested(confidence: float, delta: float, epsilon: float, mu: float | None) -> tuple[str, float, bounds.Bound]:
+    """What is tested, how much of it is promised, and the lower end of the interval that :func:`judge` gives."""
+    if mu is None:
+        return "epsilon", epsilon, bounds.epsilon_bound(delta, 1 - confidence)
+    return "mu", mu, bounds.mu_bound((1 - confidence) / 8)
+
+
+def more_runs(verdict: Verdict, runs: int, seconds: float, delta: float, confidence: float) -> More:
+    """What four times as many runs, which take so long, would show if the attack were right as often as it was.
+
+    Intervals would be half as wide.
+    """
+    if verdict.mu is not None:
+        low = max(0.0, verdict.mu.estimate - (verdict.mu.estimate - verdict.mu.low) / 2)
+        return More(4 * runs, seconds, "mu", low)
+    many, few = verdict.cut.many_and_few(verdict.absent, verdict.present)
+    bound = bounds.epsilon_bound(delta, 1 - confidence)
+    shown = bound(4 * verdict.cut.hits(many), 4 * len(many), 4 * verdict.cut.hits(few), 4 * len(few))
+    return More(4 * runs, seconds, "epsilon", float(shown))
 
 
 def epsilon_of_mu(mu: float, delta: float) -> float | None:

@@ -10,6 +10,10 @@ refute the ledger:
 
 More noise than was booked is no leak, and a total that is off, say because ratings were left out, only makes values
 greater (Anderson: noise about 0 exceeds any size less often than noise about another middle): so neither is accused.
+What a run asks for next may hang on the noise that came before. So noise is tested in all runs that asked for the same
+as the first up to that look: whoever left out those that went on in another way would keep small noise, say, and accuse
+it. Beside later looks it is then of no known law, and only the later one of two is taken as fresh (Anderson again).
+
 All tests together are wrong with at most the risk that is given (Bonferroni).
 
 This needs no canary that happens to lie where the noise is missing, and a few hundred runs are plenty. How much of
@@ -18,7 +22,7 @@ epsilon is lost it does not say: the attacks do.
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +63,7 @@ class Noise:
         self._rows: tuple[list[list[Doubles]], list[list[Doubles]]] = ([], [])
 
     def see(self, side: int, reads: Sequence[Read]) -> None:
-        """One run. Runs that asked for something else than the first are left out."""
+        """One run: its looks up to the first that the first run did not ask for."""
         fit = [read for read in reads if _is_plain(read)]
         form = tuple((read.look.contribution.name, read.look.answer.size) for read in fit)
         if self._form is None:
@@ -69,24 +73,25 @@ class Noise:
             ]
         cells = sum(min(read.look.answer.size, 2 * CELLS) for read in fit)
         most = min(ROWS, max(8, MOST_KEPT // max(1, cells)))
-        if form == self._form and form and len(self._rows[side]) < most:
-            self._rows[side].append([scaled_noise(read, side) for read in fit])
+        if len(self._rows[side]) < most:
+            alike = takewhile(lambda both: both[0] == both[1], zip(form, self._form, strict=False))
+            self._rows[side].append([scaled_noise(read, side) for read, _ in zip(fit, alike, strict=False)])
 
-    def _sides(self) -> list[list[Doubles]]:
-        """For each side with runs and each look: runs by cells."""
-        return [[np.stack(look) for look in zip(*rows, strict=True)] for rows in self._rows if rows]
+    def _of_looks(self, *places: int, sides: Sequence[int] = (0, 1)) -> list[Doubles]:
+        """For each of these looks, runs by cells: of the runs that asked for all of them, one side after the other."""
+        rows = [row for side in sides for row in self._rows[side] if len(row) > max(places)]
+        return [np.stack([row[place] for row in rows]) for place in places] if rows else []
 
     def faults(self, risk: float) -> list[str]:
         """What is wrong with it, in words; any at all with at most ``risk`` where nothing is."""
-        sides = self._sides()
-        if not sides:
-            return []
-        whole = [np.concatenate(looks) for looks in zip(*sides, strict=True)]
         less = [
             _test(_normal(values, law), (place,), f"there is less noise on {name!r} than the ledger says")
-            for place, (values, (name, _, law)) in enumerate(zip(whole, self._looks, strict=True))
+            for place, (name, _, law) in enumerate(self._looks)
+            for values in self._of_looks(place)
         ]
-        same = [*self._again(sides), *self._within(whole), *self._between(whole)]
+        if not less:
+            return []
+        same = [*self._again(), *self._within(), *self._between()]
         enough = risk / (len(less) + len(same))
         found = {place: test for place, test in enumerate(less) if test.odds < enough}
 
@@ -98,27 +103,10 @@ class Noise:
         same = [test for test in same if repeats(test)]
         return list(dict.fromkeys(test.sentence for test in (*found.values(), *same)))
 
-    def surprise(self) -> float:
-        """By how many deviations the looks differ between the sides otherwise than by the canary's own total.
-
-        Only to choose a canary: where a population leaves some ratings out, this may be large and no leak.
-        """
-        sides = self._sides()
-        if len(sides) < 2:
-            return 0.0
-        greatest = 0.0
-        for absent, present, (_, _, law) in zip(*sides, self._looks, strict=True):
-            runs = 1 / (1 / len(absent) + 1 / len(present)) / (2 if law == "laplace" else 1)
-            squares = runs * (present.mean(axis=0) - absent.mean(axis=0)) ** 2
-            cells = len(squares)
-            together = float(squares.sum() - cells) / math.sqrt(2 * cells)
-            greatest = max(greatest, together, math.sqrt(float(squares.max())) - math.sqrt(2 * math.log(2 * cells)))
-        return greatest
-
-    def _again(self, sides: list[list[Doubles]]) -> Iterator[_Test]:
+    def _again(self) -> Iterator[_Test]:
         """In other runs on the same data, and in the run that came next."""
         for place, (name, _, law) in enumerate(self._looks):
-            runs = [side[place] for side in sides]
+            runs = [rows for side in (0, 1) for rows in self._of_looks(place, sides=(side,))]
             pairs = [(rows[0::2][: len(rows) // 2], rows[1::2][: len(rows) // 2]) for rows in runs]
             if len(runs) == 2:
                 most = min(map(len, runs))
@@ -128,29 +116,29 @@ class Noise:
                     values = _normal(one - two, law, pair=True)
                     yield _test(values, (place,), f"the noise on {name!r} comes again in other runs")
 
-    def _within(self, whole: list[Doubles]) -> Iterator[_Test]:
+    def _within(self) -> Iterator[_Test]:
         """In neighbouring cells, and in neighbouring rows."""
         for place, (name, shape, law) in enumerate(self._looks):
-            values = whole[place]
-            runs, cells = values.shape
-            halves = [(values[:, 0 : cells - 1 : 2], values[:, 1::2])] if cells > 1 else []
-            if len(shape) > 1 and shape[0] > 1 and cells == math.prod(shape):
-                rows = values.reshape(runs, shape[0], -1)[:, : 2 * (shape[0] // 2)]
-                halves.append((rows[:, 0::2].reshape(runs, -1), rows[:, 1::2].reshape(runs, -1)))
-            for one, two in halves:
-                for other in (two, -two):
-                    normal = _normal(one - other, law, pair=True)
-                    yield _test(normal, (place,), f"the noise on {name!r} comes again in other cells")
+            for values in self._of_looks(place):
+                runs, cells = values.shape
+                halves = [(values[:, 0 : cells - 1 : 2], values[:, 1::2])] if cells > 1 else []
+                if len(shape) > 1 and shape[0] > 1 and cells == math.prod(shape):
+                    rows = values.reshape(runs, shape[0], -1)[:, : 2 * (shape[0] // 2)]
+                    halves.append((rows[:, 0::2].reshape(runs, -1), rows[:, 1::2].reshape(runs, -1)))
+                for one, two in halves:
+                    for other in (two, -two):
+                        normal = _normal(one - other, law, pair=True)
+                        yield _test(normal, (place,), f"the noise on {name!r} comes again in other cells")
 
-    def _between(self, whole: list[Doubles]) -> Iterator[_Test]:
+    def _between(self) -> Iterator[_Test]:
         """In other looks with noise of the same law, cell by cell from the first."""
-        for one, two in combinations(range(min(MOST_LOOKS, len(whole))), 2):
+        steady = all(len(row) == len(self._looks) for rows in self._rows for row in rows)
+        for one, two in combinations(range(min(MOST_LOOKS, len(self._looks))), 2):
             (first, _, law), (second, _, other_law) = self._looks[one], self._looks[two]
-            most = min(whole[one].shape[1], whole[two].shape[1])
-            if law != other_law:
-                continue
-            for sign in (1, -1):
-                values = _normal(whole[one][:, :most] - sign * whole[two][:, :most], law, pair=True)
+            found = self._of_looks(one, two) if law == other_law else []
+            most = min((values.shape[1] for values in found), default=0)
+            for sign in (1, -1) if found else ():
+                values = _normal(found[1][:, :most] - sign * found[0][:, :most], law, pair=steady)
                 yield _test(values, (one, two), f"{first!r} and {second!r} have the same noise")
 
 

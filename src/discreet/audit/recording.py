@@ -26,9 +26,9 @@ NO_NOISE = 1e-9
 class Look:
     """One answer, and the law of its noise according to whoever gave it.
 
-    ``spends`` are the lines that it added to the ledger; of steps that were booked together, its own part of the line.
-    ``sampling_rate`` is how often a unit took part in it. What a ``mechanism`` drew is an answer that no sum explains:
-    its law is ``other``, its contribution says 0 of everybody, and its mechanism is checked.
+    ``spends`` are the lines that it added to the ledger; of ``steps`` that were booked together, its own part of the
+    line. ``sampling_rate`` is how often a unit took part in it. What a ``mechanism`` drew is an answer that no sum
+    explains: its law is ``other``, its contribution says 0 of everybody, and its mechanism is checked.
     """
 
     contribution: Contribution
@@ -38,6 +38,8 @@ class Look:
     spends: tuple[Spend, ...]
     sampling_rate: float = 1.0
     mechanism: Mechanism | None = None
+    steps: Steps | None = None
+    share: float = 1.0
 
 
 class RecordingPopulation(Around):
@@ -69,7 +71,7 @@ class RecordingPopulation(Around):
         answer = self._population.sum(contribution, share)
         spends = self._population.spends[booked:]
         law, scale = _law(spends, deviation)
-        self.looks.append(Look(contribution, np.array(answer, dtype=np.float64), law, scale, spends))
+        self.looks.append(Look(contribution, np.array(answer, dtype=np.float64), law, scale, spends, share=share))
         return answer
 
     def deviation(self, question: Question, share: float = 1.0) -> float:
@@ -80,13 +82,17 @@ class RecordingPopulation(Around):
         """The population's steps, each of which is a look."""
         booked = len(self._population.spends)
         drawn = self._population.steps(steps, share)
-        spends = tuple(replace(spend, times=1) for spend in self._population.spends[booked:])
+        lines, before = self._population.spends[booked:], len(self.looks)
+        spends = tuple(replace(spend, times=1) for spend in lines)
         law, scale = _law(spends, drawn.deviation)
 
         def answer(contribution: Contribution) -> Doubles:
             found = drawn.sum(contribution)
             kept = np.array(found, dtype=np.float64)
-            self.looks.append(Look(contribution, kept, law, scale, spends, steps.sampling_rate))
+            rate = spends[0].sampling_rate if spends else steps.sampling_rate
+            number = sum(look.steps is steps for look in self.looks[before:])
+            paid = tuple(spend for spend, line in zip(spends, lines, strict=True) if number < line.times)
+            self.looks.append(Look(contribution, kept, law, scale, paid, rate, steps=steps, share=share))
             return found
 
         return StepSums(steps, drawn.deviation, answer)

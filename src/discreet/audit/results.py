@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,19 @@ from discreet.populations.terms import Trust
 from discreet.privacy.guarantee import Loss
 from discreet.privacy.unit import UnitName
 from discreet.types import Doubles
+
+
+class More(NamedTuple):
+    """What more runs would take, and which bound (on epsilon or on mu) they would show."""
+
+    runs: int
+    seconds: float
+    of: Literal["epsilon", "mu"]
+    low: float
+
+    def __str__(self) -> str:
+        time = f"{self.seconds / 60:.0f} minutes" if self.seconds > 90 else f"{max(1.0, self.seconds):.0f} seconds"
+        return f"--runs {self.runs} takes about {time}, and would show {self.of} {self.low:.3g} if it goes on as now"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,6 +64,8 @@ class Audit:
         Scores of the judged runs (or canaries) without and with the canary.
     threshold
         Where the attack draws the line.
+    seconds, more
+        How long it took, and what more runs would.
     """
 
     model: str
@@ -76,6 +91,8 @@ class Audit:
     present: Doubles = field(default_factory=lambda: np.zeros(0), repr=False)
     threshold: float | None = None
     guesses: tuple[int, int] | None = None
+    seconds: float = 0.0
+    more: More | None = None
 
     @property
     def accuses(self) -> bool:
@@ -102,6 +119,9 @@ class Audit:
             promise += f" and {self.claimed} is claimed"
         if self.accuses:
             lines = [f"The promise is broken: {measured}, {promise}."]
+            if not self.faults and not self.noise:
+                rare = round(1 / max(1 - self.confidence, 1e-9))
+                lines.append(f"Chance says so of at most one sound mechanism in {rare:,}: audit again to be sure.")
         else:
             lines = [f"No leak was found: {measured}, {promise}."]
         lines += [f"{fault[:1].upper()}{fault[1:]}." for fault in (*self.faults, *self.noise)]
@@ -150,4 +170,6 @@ class Audit:
             "noise": list(self.noise),
             "accuses": self.accuses,
             "sentence": str(self),
+            "seconds": self.seconds,
+            "more": None if self.more is None else self.more._asdict(),
         }

@@ -1,5 +1,6 @@
 """The audit in many runs: the same mechanism, again and again, on two data sets that differ in one canary."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,9 +13,10 @@ from discreet.audit.attack import Adversary, likelihoods
 from discreet.audit.bounds import best_cut, epsilon_bound
 from discreet.audit.canaries import pairs_for, units_for
 from discreet.audit.card import Cards
-from discreet.audit.exact import Exact
-from discreet.audit.judging import CAUTION, LIKELIHOOD, check_enough_runs, epsilon_of_mu, judge
+from discreet.audit.exact import Exact, telling
+from discreet.audit.judging import CAUTION, LIKELIHOOD, check_enough_runs, epsilon_of_mu, fewest_runs, judge, more_runs
 from discreet.audit.noise import SHARE, Noise
+from discreet.audit.probing import Probe
 from discreet.audit.results import Audit
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
@@ -27,8 +29,9 @@ from discreet.types import AnyArray, Progress, no_progress
 Attacks = Literal["all", "release"]
 FEWEST_RUNS, EXPLORING, FINALISTS = 40, 40, 3
 """Runs at least; on how many every canary is tried at least, and how many canaries on twice as many."""
-SURPRISING = 5.0
-"""Deviations by which looks must differ otherwise than by a canary's own total to make it the one that is judged."""
+SECONDS, MOST_RUNS, TIMED = 100, 4000, 8
+"""How long an audit takes that is not told how many runs to make, so that people need not wait for more than two
+minutes; how many it makes at most; and on how many it is timed, the fewest that an attack can be learned from."""
 RELEASE = "learned from the release"
 
 
@@ -38,7 +41,7 @@ def audit_by_runs(
     ratings: Ratings,
     terms: Terms,
     *,
-    runs: int = 4000,
+    runs: int | None = None,
     confidence: float = 0.99,
     attacks: Attacks = "all",
     randomness: Randomness | None = None,
@@ -60,7 +63,8 @@ def audit_by_runs(
         What is audited, on which data and on what terms. A canary is added to the data. With ``trust="devices"`` one
         device is audited, whose message the recommender sees, and the data only lend their catalogue.
     runs
-        On each side.
+        On each side; by default as many as are done in about two minutes, at most 4,000, and at least so many that the
+        promise could be refuted. How many more would tell more is in ``more`` of the audit.
     confidence
         With which the bounds hold.
     attacks
@@ -78,21 +82,40 @@ def audit_by_runs(
     >>> 0.3 < audit.epsilon_low <= 1.0, audit.accuses
     (True, False)
     """
+    began = time.monotonic()
     ratings = looked(ratings, "audit", [model])
     setting.check_confidence(confidence)
     randomness = Randomness() if randomness is None else randomness
     audited = setting.Audited(model, terms, randomness, make_population)
-    if runs < FEWEST_RUNS:
+    if runs is not None and runs < FEWEST_RUNS:
         raise InputError(f"an audit needs at least {FEWEST_RUNS} runs on each side, got {runs}")
     pairs = pairs_for(ratings, terms.unit_name, device=terms.trusted == "devices")
     first, limit = audited.run(pairs[0].present, replay=True), audited.limit
     proven, mu_proven = audited.proven(first), setting.mu_of(first.spends)
-    confident = 1 - (1 - confidence) * (1 - SHARE)  # the tests of the noise have the rest of the risk
-    check_enough_runs(runs, confidence, limit.delta, proven.epsilon if proven else limit.epsilon, mu_proven)
-    exact = Exact(cap=first.cap)
-    exact.see_units(first.looks, units_for(ratings, terms.unit_name))
-    adversary = choose_canary(audited, [Adversary(pair, exact) for pair in pairs], first, runs, attacks, progress)
+    confident = 1 - (1 - confidence) * (1 - 2 * SHARE)  # the tests of noise and samples have the rest of the risk
+    tested = confidence, limit.delta, proven.epsilon if proven else limit.epsilon, mu_proven
+    if runs is not None:
+        check_enough_runs(runs, *tested)
+    exact, probe, units = Exact(cap=first.cap), Probe(audited.population), list(units_for(ratings, terms.unit_name))
+    looks = telling(first.looks)
+    exact.see_units(looks, units)
+    if audited.proves:
+        probe.see_moves(looks, [*((pair.absent, pair.present) for pair in pairs), *units])
+        probe.see_samples(looks, ratings, (1 - confidence) * SHARE)
+    adversaries = [Adversary(pair, exact) for pair in pairs]
+    exploring, times = max(EXPLORING, (runs or 0) // 40), len(pairs) + 2 * FINALISTS
+    if runs is None:
+        progress(0, 1, "seeing how long a fit takes")
+        each = seconds_each(audited, adversaries[0], attacks)
+        exploring = min(EXPLORING, int(0.4 * (SECONDS - (time.monotonic() - began)) / each / times))
+    adversary = choose_canary(audited, adversaries, first, exploring, attacks, progress)
+    if runs is None:
+        each = seconds_each(audited, adversary, attacks)
+        possible = int((SECONDS - (time.monotonic() - began)) / each)
+        runs = max(FEWEST_RUNS, fewest_runs(*tested), min(MOST_RUNS, possible))
+    timed = time.monotonic()
     observed = observe(audited, adversary, runs, attacks, progress)
+    each = (time.monotonic() - timed) / runs
     pure = sum(spend.pure_epsilon for spend in first.spends if spend.mechanism != "gaussian")
     verdict = judge(
         observed.scores, runs // 4, limit.delta, confident, None if mu_proven is None else observed.ratios, pure=pure
@@ -116,54 +139,70 @@ def audit_by_runs(
         canary=adversary.pair.what,
         exercised=setting.exercised(seen, adversary, limit.delta),
         attack=verdict.attack,
-        faults=(*setting.sure_faults(audited, seen), *first.faults, *exact.sentences(), *observed.card_faults),
-        noise=tuple(observed.noise.faults((1 - confidence) * SHARE)),
+        faults=(
+            *setting.sure_faults(audited, seen),
+            *first.faults,
+            *exact.sentences(),
+            *probe.faults,
+            *observed.card_faults,
+        ),
+        noise=(*observed.noise.faults((1 - confidence) * SHARE), *probe.noise),
         absent=verdict.absent,
         present=verdict.present,
         threshold=verdict.cut.threshold,
+        seconds=time.monotonic() - began,
+        more=more_runs(
+            verdict, runs, each * (4 * runs + times * max(EXPLORING, 4 * runs // 40)), limit.delta, confident
+        ),
     )
+
+
+def seconds_each(audited: setting.Audited, adversary: Adversary, attacks: Attacks) -> float:
+    """How long a run on both sides takes: the mean of a few that are not judged, after some that may compile."""
+    for _ in range(2):
+        began = time.monotonic()
+        observe(audited, adversary, TIMED, attacks, no_progress)
+        if (took := time.monotonic() - began) > SECONDS / 5:  # compiling takes no such time
+            break
+    return took / TIMED
 
 
 def choose_canary(
     audited: setting.Audited,
     adversaries: Sequence[Adversary],
     first: setting.Seen,
-    runs: int,
+    exploring: int,
     attacks: Attacks,
     progress: Progress = no_progress,
 ) -> Adversary:
     """The canary that moves the looks of this model furthest, unless a few runs show another far more clearly.
 
-    Every canary has a few runs, and those that show most have more. None of these is judged, so whatever they make us
-    choose, the bounds hold.
+    Every canary has a few runs, unless there is no time for as many as can be learned from; those that show most have
+    more. None of these is judged, so whatever they make us choose, the bounds hold.
     """
     strengths = [adversary.strength(first.looks) for adversary in adversaries]
     order = sorted(range(len(adversaries)), key=lambda place: -round(strengths[place], 6))
     bound = epsilon_bound(0.0, CAUTION * 0.05)
+    if exploring < TIMED:
+        return adversaries[order[0]]
 
     def shown(place: int, count: int) -> float:
-        observed = observe(audited, adversaries[place], count, attacks, no_progress)
-        surprises[place] = observed.noise.surprise()
-        return max(best_cut(absent, present, bound)[1] for absent, present in observed.scores.values())
+        scores = observe(audited, adversaries[place], count, attacks, no_progress).scores
+        return max(best_cut(absent, present, bound)[1] for absent, present in scores.values())
 
-    found, surprises = {}, dict.fromkeys(order, 0.0)
+    found = {}
     for done, place in enumerate(order):
-        found[place] = shown(place, max(EXPLORING, runs // 40))
+        found[place] = shown(place, exploring)
         progress(done + 1, len(order) + FINALISTS, "looking for the worst canary")
-    # Of equals the one that moves most; and one whose looks differ otherwise than they should.
-    finalists = sorted(order, key=lambda place: -found[place])[: FINALISTS - 1]
-    odd = max(order, key=lambda place: surprises[place])
-    finalists = list(dict.fromkeys([*finalists, odd]))
+    finalists = sorted(order, key=lambda place: -found[place])[:FINALISTS]  # of equals the one that moves most
     best, most = order[0], found[order[0]]
     for done, place in enumerate(finalists):
-        again = shown(place, max(2 * EXPLORING, runs // 16))
+        again = shown(place, 2 * exploring)
         if place == best:
             most = max(most, again)
         elif again > 1.5 * most + 0.5:
             best, most = place, again
         progress(len(order) + done + 1, len(order) + FINALISTS, "looking for the worst canary")
-    if best == order[0] and surprises[odd] > SURPRISING:
-        best = odd
     return adversaries[best]
 
 

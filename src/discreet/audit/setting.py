@@ -80,15 +80,17 @@ class Audited:
         if isinstance(self.model, Published):
             release, looks = self.model.observe(ratings, self.randomness)
             return Seen(looks, release, tuple(spend for look in looks for spend in look.spends))
-        make = self._default if self.make_population is None else self.make_population
-        looked_at = RecordingPopulation(make(ratings, self.terms.ledger(), self.randomness))
+        looked_at = RecordingPopulation(self.population(ratings))
         kept = Recorded(looked_at) if replay else None
         release = self.model.fit(looked_at if kept is None else kept)
         fault = "" if kept is None else fault_by_replay(self.model, kept, release)
         return Seen(tuple(looked_at.looks), release, looked_at.spends, looked_at.unit, fault)
 
-    def _default(self, ratings: Ratings, ledger: Ledger, randomness: Randomness) -> Population:
-        return self.terms.kind(ratings, ledger, randomness=randomness)
+    def population(self, ratings: Ratings) -> Population:
+        """Someone to ask, with a fresh ledger."""
+        if self.make_population is not None:
+            return self.make_population(ratings, self.terms.ledger(), self.randomness)
+        return self.terms.kind(ratings, self.terms.ledger(), randomness=self.randomness)
 
     @property
     def proves(self) -> bool:

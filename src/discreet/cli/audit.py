@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from discreet.audit.results import Audit
     from discreet.populations.terms import Terms
 
-RUNS, CANARIES = 4000, 1000
+CANARIES = 1000
+EPSILON = 1.0
+"""Tested if nobody says another: what is fitted is thrown away, so it promises nothing to anyone."""
 
 
 @grouped
@@ -25,7 +27,7 @@ def audit(
     source: DataOptions,
     epsilon: Annotated[
         float | None,
-        typer.Option(metavar="E", help="The privacy budget whose promise is tested (default: what a paper claims)."),
+        typer.Option(metavar="E", help="The privacy budget whose promise is tested (default: 1, or a paper's claim)."),
     ] = None,
     delta: Delta = None,
     unit: Annotated[
@@ -36,7 +38,8 @@ def audit(
     ] = "server",
     settings: Settings = [],  # noqa: B006 (typer copies it)
     runs: Annotated[
-        int | None, typer.Option(metavar="N", help=f"Fits on each of two neighbouring data sets (default: {RUNS}).")
+        int | None,
+        typer.Option(metavar="N", help="Fits on each of two neighbouring data sets (default: as two minutes allow)."),
     ] = None,
     one_run: Annotated[
         bool, typer.Option("--one-run", help="Fit only once, with many canaries: for data that take long.")
@@ -86,8 +89,7 @@ def audit(
         chosen = with_claim(chosen, epsilon, model)
         epsilon = chosen.epsilon
         require(not one_run, f"{model} is audited by --runs: it claims an epsilon, and asks no population")
-    require(epsilon is not None, "an audit tests a promise: say with --epsilon how much privacy is to be tested")
-    assert epsilon is not None
+    epsilon = EPSILON if epsilon is None else epsilon
     terms = PrivacyOptions(epsilon=epsilon, delta=delta, unit=unit, trust=trust).terms()
     from discreet.audit.one_run import audit_in_one_run, check_enough_canaries
     from discreet.audit.runs import audit_by_runs
@@ -119,7 +121,7 @@ def audit(
             found = audit_in_one_run(chosen, ratings, terms, canaries=many, seed=seed, **shared)
         else:
             shared["attacks"] = "release" if release_only else "all"
-            found = audit_by_runs(chosen, ratings, terms, runs=RUNS if runs is None else runs, **shared)
+            found = audit_by_runs(chosen, ratings, terms, runs=runs, **shared)
     if html is not None:
         from discreet.pages.audit_pages import write_audit
 
@@ -174,4 +176,6 @@ def print_audit(found: "Audit", terms: "Terms") -> None:
         rows.insert(-1, ("it can show", f"{found.exercised:.0%} of {allows}"))
     if found.guesses is not None:
         rows.append(("guesses", f"{found.guesses[0]:,} of {found.guesses[1]:,} were right"))
+    if found.more is not None and not found.accuses:
+        rows += [("took", f"{found.seconds:.0f} seconds"), ("more runs", str(found.more))]
     facts(rows)

@@ -30,7 +30,8 @@ def budget(
         str | None, typer.Option("--account", metavar="NAME", help="The account, where it has a name of its own.")
     ] = None,
     epsilon: Annotated[
-        float | None, typer.Option(metavar="E", help="Declare the limit; later it can only be lowered.")
+        float | None,
+        typer.Option(metavar="E", help="Declare the limit, before the first fit; later it can only be lowered."),
     ] = None,
     delta: Annotated[
         float | None, typer.Option(metavar="D", help="Delta of the limit (default: 0 for rating, 1e-6 for user).")
@@ -93,6 +94,7 @@ def print_account(account: "Account", looks: "tuple[Look, ...]", place: str) -> 
         [
             ("data", account.data),
             ("limit", limit),
+            *([] if account.exact else [("promised", account.promise)]),
             *spent,
             *([("left", _left(account))] if account.epsilon is not None else []),
             *([("looked at", _looks(looks))] if looks else []),
@@ -135,6 +137,7 @@ def print_left(account: "Account") -> None:
     left = "no limit was declared"
     if account.epsilon is not None:
         left = f"of epsilon {account.epsilon:g} there is left {_left(account)}"
+        left += "" if account.promised else " (a tally, and no promise)"
     elif account.exact:
         left = "a release without privacy is out, so no limit can be kept any more"
     say(f"It is booked on the budget of {account.data}: {left}; see `discreet budget`.")
@@ -172,8 +175,8 @@ def _left(account: "Account") -> str:
         return "nothing"
     if not account.spends:
         return f"epsilon {left.epsilon:.4g}"
-    often = "more than 1,000" if left.fits > 1000 else "no" if left.fits == 0 else str(left.fits)
-    size = f"{often} {'fit' if left.fits == 1 else 'fits'} of that size"
+    often = "more than 1,000" if left.fits > 1000 else str(left.fits)
+    size = f"{often} {'fit' if left.fits == 1 else 'fits'} of that size" if left.fits else "less than the last one took"
     return f"epsilon {left.epsilon:.4g} for one more fit like the last; {size}"
 
 

@@ -54,10 +54,12 @@ class DataOptions:
         metavar="COLUMN,…", help="In that table: columns to use as tags, as in brand,price:number."
     )
     drop_unlisted: bool = option(
-        "--drop-unlisted", help="Leave out ratings of items that are not listed, and count them.", default=False
+        "--drop-unlisted", help="Leave out ratings of items that are not listed.", default=False
     )
     items_public: bool = option(
-        "--items-public", help="That table is public: it was made without looking at the ratings.", default=False
+        "--items-public",
+        help="That table, or the list that comes with DATA, is public: it was made without looking at the ratings.",
+        default=False,
     )
     users: str | None = option(
         "--users", metavar="FILE", help="A table of the users, or its address: age, gender, occupation."
@@ -122,9 +124,11 @@ class DataOptions:
         """Read the ratings; with ``merged``, refuse several ratings of one item that no rule was given for."""
         from discreet.data.catalogue import Scale
         from discreet.data.loading import load
+        from discreet.data.reports import holds_reports
 
         rule = self.rule
-        require(self.items is not None or not self.items_public, "--items-public goes with --items FILE: name the file")
+        listed = self.items is not None or (self.table() is None and not holds_reports(Path(self.data)))
+        require(listed or not self.items_public, "--items-public goes with --items FILE: name the file")
         scale = None if self.scale is None else Scale.parse(self.scale)
         self.check()
         try:
@@ -196,8 +200,8 @@ class DataOptions:
         self._note_columns(found)
         require(
             found.declared,
-            "without a public list of items --epsilon would promise nothing: say that the table of --items is public "
-            "with --items-public",
+            "without a public list of items --epsilon would promise nothing: say with --items-public that the table of "
+            "--items, or the list that comes with the data, is public",
         )
         return found
 

@@ -17,7 +17,7 @@ from discreet.fitting.outputs import check_file
 
 if TYPE_CHECKING:
     from discreet.evaluation.results import Results
-    from discreet.models.sums.almanac_plan import Purpose
+    from discreet.models.almanac.planner import Purpose
     from discreet.populations.terms import Terms
 
 Metrics = Annotated[
@@ -78,8 +78,8 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Which models, separated by commas (default: all; with --epsilon, all that have a private form, and "
-            "the best ones without).",
+            help="Which models, separated by commas (default: all that are installed; with --epsilon, all "
+            "of them with a private form, and the best ones without).",
         ),
     ] = None,
     settings: options.Settings = [],  # noqa: B006 (typer copies it)
@@ -102,13 +102,16 @@ def compare(
     page = output / "page.html"
     check_file(page)
     terms = privacy.terms()
-    from discreet.fitting.private_forms import names_to_compare
+    if models is not None:
+        names = split_names(models, "--models", "bias,popularity")
+    else:
+        from discreet.extras import install
+        from discreet.fitting.private_forms import names_to_compare, names_without_libraries
 
-    names = (
-        names_to_compare(terms, source.implicit)
-        if models is None
-        else split_names(models, "--models", "bias,popularity")
-    )
+        names = names_to_compare(terms, source.implicit)
+        if missing := names_without_libraries():
+            extras = dict.fromkeys(extra for needed in missing.values() for extra in needed)
+            note(f"Left out, for want of libraries: {', '.join(missing)}; they need {install(extras)}")
     noted = Noted(account, budget)
     results = measure(
         names, source, splitting, terms, settings, metrics, noted, several=True, audience=audience, purpose=purpose

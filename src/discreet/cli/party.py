@@ -246,10 +246,12 @@ def user(
     refused.
     """
     _check_installed()
+    from contextlib import closing
+
     require((history is None) != (histories is None), "give either --history FILE or --histories DIR")
     require(unit in ("user", "rating"), f"--unit must be user or rating, got {unit!r}")
     from discreet.parties.calling import Caller
-    from discreet.parties.folder import StateFolder
+    from discreet.parties.folder import Kept, StateFolder
     from discreet.parties.hosting import default_state, history_files, hosted_users
     from discreet.parties.serving import run_program
     from discreet.parties.user import Terms, take_part
@@ -267,13 +269,13 @@ def user(
     )
 
     async def main() -> Any:
-        with StateFolder(state or default_state(place), "user") as folder:
-            users = hosted_users(files, folder.path, token)
+        with StateFolder(state or default_state(place), "user") as folder, closing(Kept(folder.path)) as kept:
+            users = hosted_users(files, token)
             async with (
                 Caller(recommender, "recommender", trust=trust_recommender) as one,
                 Caller(third_party, "third party", trust=trust_third_party) as other,
             ):
-                return await take_part(users, terms, one, other, seconds=patience, heard=note)
+                return await take_part(users, kept, terms, one, other, seconds=patience, heard=note)
 
     outcome = run_program(main)
     for reason in outcome.refused:

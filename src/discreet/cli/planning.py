@@ -17,7 +17,7 @@ from discreet.errors import require
 if TYPE_CHECKING:
     from discreet.evaluation.made_up import Trial
     from discreet.fitting.planning import Plan
-    from discreet.models.sums.almanac_plan import Purpose
+    from discreet.models.almanac.planner import Purpose
     from discreet.populations.terms import Terms
     from discreet.privacy.budget import Budget
     from discreet.releases.release import Release

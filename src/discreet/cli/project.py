@@ -130,6 +130,7 @@ class Project:
             "search": data | privacy | paying,
             "evaluate": data | privacy | settings | paying | ({"models": model} if model else {}),
             "compare": data | several | settings | paying,
+            "audit": data | privacy | {name: settings[name] for name in settings if name == "settings"} | paying,
             "recommend": {**data, **release, **self.recommend},
             "show": release,
             "serve": release,

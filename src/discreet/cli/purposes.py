@@ -8,7 +8,7 @@ from discreet.errors import require
 
 if TYPE_CHECKING:
     from discreet.data.catalogue import Catalogue
-    from discreet.models.sums.almanac_plan import Purpose
+    from discreet.models.almanac.planner import Purpose
     from discreet.populations.terms import Terms
 
 Read = TypeVar("Read", bound=Any)

@@ -17,6 +17,9 @@ from discreet.privacy.spend import Spend
 
 MECHANISMS: dict[str, Any] = {kind.name: kind for kind in (UniformNoise, RandomisedResponse, Piecewise, HiddenItems)}
 
+IN_PROCESS = "whoever ran the devices in one process"
+"""Who holds everybody's ratings where the devices of all users are simulated."""
+
 
 def mechanism_of(form: ReportForm) -> UniformNoise | RandomisedResponse | Piecewise | HiddenItems | None:
     """The mechanism that makes reports of this form; None where there is none.
@@ -57,6 +60,7 @@ def promise_of(form: ReportForm) -> Guarantee:
     return replace(
         own,
         reason=f"every rating was perturbed at home by {form}, and whatever is made of reports tells no more than they",
+        exposed_to=(IN_PROCESS,) if form.in_process else (),
         public=("who sent reports",) if isinstance(mechanism, HiddenItems) else ("who rated which items",),
     )
 

@@ -21,7 +21,8 @@ def perturb_ratings(mechanism: LocalRandomiser, ratings: Ratings, randomness: Ra
     """Perturb every rating on its own, and declare the scale of what comes out. For experiments.
 
     What comes out says how it was perturbed, as reports do, and if the noise was seeded it says that too: then it
-    promises nothing. Every call is a collection of its own, which costs its users epsilon again.
+    promises nothing. Whoever calls this holds everybody's ratings, and is named in the guarantee. Every call is a
+    collection of its own, which costs its users epsilon again.
 
     Examples
     --------
@@ -39,6 +40,6 @@ def perturb_ratings(mechanism: LocalRandomiser, ratings: Ratings, randomness: Ra
         ratings,
         catalogue=replace(ratings.catalogue, scale=in_32_bits(channel.reported)),
         values=values,
-        perturbed=mechanism.form(ratings.catalogue.scale, seeded=randomness.is_seeded),
+        perturbed=replace(mechanism.form(ratings.catalogue.scale, seeded=randomness.is_seeded), in_process=True),
         report_digest=secrets.token_hex(32),  # fresh noise is another collection, whatever came out
     )

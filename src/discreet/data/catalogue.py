@@ -1,10 +1,13 @@
 """What is public: the items, what is known about them, and the declared rating scale."""
 
 import hashlib
+import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from heapq import nsmallest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +22,9 @@ from discreet.types import AnyArray, Booleans
 UNKNOWN_YEAR = 0
 LARGEST_RATING, SMALLEST_WIDTH = 1e9, 1e-9
 """So sums, squares and quotients of ratings stay far from what a number can hold."""
+SAMPLED = 64
+"""Items of a list by which it is known again."""
+_RANGE = re.compile(r"(.*): (up to|above) (-?\d+(?:\.\d+)?(?:e[+-]\d+)?)")
 
 
 @checked
@@ -120,6 +126,9 @@ class Catalogue:
         Whether whoever made the list says that it is public: that it was made without looking at the ratings. A list
         that was read off the ratings tells what was rated, and nothing that carries it is private. This cannot be seen
         from the list, so without a word it is taken for such a one.
+    published
+        Of which data set this is the published list, known by its checksum (:mod:`discreet.data.known_lists`); empty
+        where ``declared`` is somebody's word. It is not saved with a release.
     tags_from
         How each column of the table of items became tags, in words. It is not saved with a release.
     prior
@@ -144,6 +153,7 @@ class Catalogue:
     item_genres: Booleans = field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
     years: NDArray[np.int16] = field(default_factory=lambda: np.zeros(0, dtype=np.int16))
     declared: bool = field(default=False, kw_only=True)
+    published: str = field(default="", kw_only=True)
     tags_from: tuple[str, ...] = field(default=(), kw_only=True)
     prior: ItemPrior | None = field(default=None, kw_only=True)
 
@@ -175,6 +185,7 @@ class Catalogue:
         genres: Sequence[Sequence[str]] | None = None,
         years: Sequence[int] | None = None,
         declared: bool = False,
+        published: str = "",
         tags_from: tuple[str, ...] = (),
     ) -> "Catalogue":
         """Build a catalogue from plain lists, one entry an item; ``declared`` says that the list is public."""
@@ -195,6 +206,7 @@ class Catalogue:
             item_genres=matrix,
             years=np.zeros(0, dtype=np.int16) if years is None else np.array(years, dtype=np.int16),
             declared=declared,
+            published=published,
             tags_from=tags_from,
         )
 
@@ -227,6 +239,26 @@ class Catalogue:
         for column in self.columns().values():
             digest.update("\x1f".join(column).encode() if isinstance(column, Strings) else column.tobytes())
         return digest.hexdigest()
+
+    @cached_property
+    def sample(self) -> str:
+        """What the list says of a few items, in hashes: a list that grew by a few items says nearly the same.
+
+        It goes by tags and years, as models do. Ranges of a number move with the list: their order counts.
+        """
+        found = [(match, name) for name in self.genres if (match := _RANGE.fullmatch(name))]
+        ranges = sorted(found, key=lambda each: (each[0][1], each[0][2] == "above", float(each[0][3])))
+        tags = {name: f"{match[1]} {place}" for place, (match, name) in enumerate(ranges)}
+
+        def digest(text: str) -> str:
+            return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+
+        chosen = nsmallest(SAMPLED, ((digest(name), name, place) for place, name in enumerate(self.items)))
+        said = []
+        for _, name, place in chosen:
+            own = [self.genres[column] for column in np.flatnonzero(self.item_genres[place])]
+            said.append(digest(json.dumps([name, sorted(tags.get(tag, tag) for tag in own), int(self.years[place])])))
+        return " ".join(said)
 
     def columns(self) -> dict[str, Strings | AnyArray]:
         """What makes up the catalogue, for saving."""

@@ -52,7 +52,8 @@ def bound_users(ratings: Ratings, *, least: int = 1, most: int | None = None, se
         rank = np.empty(len(ratings), dtype=np.int64)
         rank[order] = np.arange(len(ratings)) - ratings.indptr[ratings.user_index[order]]
         keep &= rank < most
-    return replace(ratings.select(keep), handling=ratings.handling.bounded_by(least, most))
+    bounded = ratings.handling.bounded_by(least, most)
+    return replace(ratings.select(keep), handling=replace(bounded, options=(*bounded.options, ("seed", str(seed)))))
 
 
 def keep_popular_items(ratings: Ratings, *, least: int) -> Ratings:

@@ -22,8 +22,8 @@ from discreet.data.cells import refuse_two_spellings as refuse_two_spellings
 from discreet.data.cells import rows_of as rows_of
 from discreet.data.cells import seconds as seconds
 from discreet.data.growing import Growing
-from discreet.data.handling import MergeRule
-from discreet.data.labels import Labels, counted
+from discreet.data.handling import HANDLING, OURS, OWN_FORMAT, Handling, MergeRule
+from discreet.data.labels import Labels
 from discreet.data.numbering import Numbering as Numbering
 from discreet.data.numbering import to_strings as to_strings
 from discreet.data.ratings import Ratings
@@ -37,11 +37,12 @@ Repeats = Literal["keep"] | MergeRule
 
 _log = logging.getLogger("discreet")
 RENUMBERED = 2**16  # rows at a time
+TEXT = (pl.String, pl.Categorical, pl.Enum)
 
 
 @dataclass(frozen=True)
 class ItemFacts:
-    """What a file of items says, one entry an item; whether somebody said that the list is public; how it was read."""
+    """What a file of items says, one entry an item; whether and why the list is public; how it was read."""
 
     items: Sequence[str]
     titles: Sequence[str]
@@ -49,6 +50,7 @@ class ItemFacts:
     years: Sequence[int]
     declared: bool
     tags_from: tuple[str, ...] = ()
+    published: str = ""
 
     def catalogue(self, scale: Scale) -> Catalogue:
         """The catalogue that the list makes."""
@@ -59,6 +61,7 @@ class ItemFacts:
             genres=self.genres,
             years=self.years,
             declared=self.declared,
+            published=self.published,
             tags_from=self.tags_from,
         )
 
@@ -76,8 +79,8 @@ class Gatherer:
     users
         Users known beforehand, in order; others may follow.
     drop_unlisted
-        Leave out, and count, ratings of items that are not listed. The list is public, so which ratings are left out
-        depends on nothing else: it changes no bound.
+        Leave out ratings of items that are not listed. The list is public, so which ratings are left out depends on
+        nothing else: it changes no bound. How many these are is private, so nobody counts them.
     """
 
     def __init__(
@@ -89,22 +92,26 @@ class Gatherer:
         drop_unlisted: bool = False,
     ) -> None:
         require(items is not None or not drop_unlisted, "to drop ratings of unlisted items takes a list of items")
-        self._scale, self._drop_unlisted, self.dropped = scale, drop_unlisted, 0
+        self._scale, self._drop_unlisted = scale, drop_unlisted
         self._listed = items is not None
         self._users, self._items = Numbering(users), Numbering(items or ())
         kinds = {"user": np.uint8, "item": np.uint8, "rating": np.float32, "time": np.int32}
         self._columns = {name: Growing(kind) for name, kind in kinds.items()}
         self._wheres: list[tuple[int, Where]] = []
         self.size = 0
+        self.options, self.marks = OWN_FORMAT, set[str]()
 
     def add(self, batch: pl.DataFrame, where: Where) -> None:
-        """Check and keep a batch with the columns user, item, rating and perhaps time."""
+        """Check and keep a batch with the columns user, item, rating and perhaps time and handling."""
         if batch.height == 0:
             return
+        if HANDLING in batch.columns and batch[HANDLING].dtype in TEXT:  # else it is somebody's own
+            words = batch[HANDLING].cast(pl.String)
+            ours = words.str.starts_with(OURS).fill_null(value=False)
+            self.marks.update(words.filter(ours).unique() if ours.all() else ["", *words.filter(ours).unique()])
         user, item = (identifiers(batch[name], name, where) for name in ("user", "item"))
         if self._drop_unlisted:
             kept = self._items.knows(item)
-            self.dropped += batch.height - int(kept.sum())
             batch, user, item = batch.filter(kept), user.filter(kept), item.filter(kept)
             where = left_out(where, np.flatnonzero(~kept))
             if batch.height == 0:
@@ -156,7 +163,7 @@ class Gatherer:
         """
         ratings, order = self._sorted(label, facts, user_facts or {})
         if self._drop_unlisted:
-            _log.warning("%s: %s of items that are not listed left out", label, counted(self.dropped, "rating"))
+            _log.warning("%s: ratings of items that are not listed are left out", label)
         if self._scale.implicit:
             require(repeats == "keep", "without ratings there is nothing to merge: what happened twice counts once")
             return ratings.merge("once")
@@ -201,6 +208,7 @@ class Gatherer:
             values=values,
             times=times,
             user_facts={name: _padded(column, len(users)) for name, column in user_facts.items()},
+            handling=Handling(options=self.options).marked_as(sorted(self.marks)),
         )
         return ratings, order
 

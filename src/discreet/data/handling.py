@@ -1,12 +1,19 @@
 """What was done to ratings before anyone asks for a sum of them."""
 
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from discreet.doors import checked, checked_methods
+from discreet.looks import LISTED, SELECTION, Reading
+from discreet.types import AnyArray
 
 MergeRule = Literal["last", "mean", "recency", "once"]
 """How several ratings of one item by one user become one; ``once`` is for data without ratings, where all are alike."""
+_KEY = secrets.token_bytes(16)
 
 
 @checked
@@ -39,6 +46,14 @@ class Handling:
         Whether items were left out by how many users rated them: others' ratings decide that.
     prior
         What a guarantee has to say of another release that is used as a prior; None without one.
+    perturbed
+        Whether a table held reports of perturbed ratings: what they promise is not known from it.
+    unmarked
+        Whether they came in a frame, in arrays or as histories that say nothing of what was done before.
+    options
+        With which options a table was read, of those that change what is learned from it.
+    selection
+        A hash of the rows or users that somebody selected, under a key of this process: outside of it, it says nothing.
 
     Examples
     --------
@@ -59,6 +74,10 @@ class Handling:
     popular_items: bool = False
     by_time: bool = field(default=False, repr=False)
     prior: str | None = field(default=None, repr=False)
+    perturbed: bool = field(default=False, repr=False)
+    unmarked: bool = field(default=False, repr=False)
+    options: Reading = field(default=(), repr=False, compare=False)
+    selection: str = field(default="", repr=False, compare=False)
 
     def merged_by(self, rule: MergeRule) -> "Handling":
         """After merging. What was merged before is not merged again: there is one rating of each pair."""
@@ -68,9 +87,13 @@ class Handling:
         """After a split, at random unless it went by time."""
         return replace(self, split=True, by_time=by_time)
 
-    def after_selection(self, *, of_users: bool = False) -> "Handling":
-        """After somebody chose some of the ratings, or of the users, who are then not all who take part."""
-        return replace(self, selected=True, users_listed=self.users_listed and not of_users)
+    def after_selection(self, rows: AnyArray | None = None, *, of_users: bool = False) -> "Handling":
+        """After somebody chose some of the ratings (``rows``), or of the users, who are then not all who take part."""
+        selection = self.selection
+        if rows is not None:
+            selection = hashlib.blake2b(selection.encode() + rows.tobytes(), key=_KEY, digest_size=8).hexdigest()
+        listed = self.users_listed and not of_users
+        return replace(self, selected=True, users_listed=listed, selection=selection)
 
     def with_listed_users(self) -> "Handling":
         """After somebody listed the users."""
@@ -84,3 +107,72 @@ class Handling:
     def filtered_by_popularity(self) -> "Handling":
         """After items were left out because few users rated them."""
         return replace(self, popular_items=True)
+
+    @property
+    def words(self) -> str:
+        """The marks in words, for a column of a table (:data:`HANDLING`), so that they travel with it; empty for none.
+
+        >>> Handling(merged="last", split=True).words
+        'discreet: merged=last split=True'
+        """
+        marks = [f"{name}={getattr(self, name)}" for name in _TRAVEL if getattr(self, name)]
+        return " ".join([OURS, *marks]) if marks else ""
+
+    def marked_as(self, words: Iterable[str]) -> "Handling":
+        """With the marks that some rows of a table carry too; a column that is not ours says nothing.
+
+        Where some rows are marked and others are not (``""`` among the words), nothing is known of those.
+
+        >>> Handling().marked_as(["discreet: merged=last split=True", "express"])
+        Handling(merged='last', split=True, selected=False, users_listed=False, nameless=False, least=None, most=None,
+        popular_items=False)
+        """
+        found, words = self, tuple(words)
+        for text in words:
+            ours, *marks = text.split(" ")
+            for name, _, value in (mark.partition("=") for mark in marks if ours == OURS):
+                if name in ("least", "most") and value.isdecimal():
+                    bounds = {"least": found.least or 0, "most": found.most} | {name: int(value)}
+                    found = found.bounded_by(bounds["least"] or 0, bounds["most"])
+                elif name == "merged" and value in get_args(MergeRule):
+                    found = found.merged_by(value)  # type: ignore[arg-type]
+                elif name in _TRAVEL and value == "True":
+                    found = replace(found, **{name: True})  # type: ignore[arg-type]
+        return replace(found, unmarked=True) if "" in words and found.words else found
+
+    def reading(self, scale: str) -> Reading:
+        """All that could have been chosen otherwise of ratings on this scale, without looking at any."""
+        bounds = [name for name in ("least", "most", "popular_items") if getattr(self, name)]
+        chosen = {"scale": scale, "repeats": self.merged or "as given"}
+        chosen["filters"] = ", ".join(f"{name} {getattr(self, name)}" for name in bounds)
+        chosen[SELECTION] = self.selection
+        by_time = self.merged in ("last", "recency")  # nothing else that is learned goes by when something was rated
+        return (*chosen.items(), *(option for option in self.options if by_time or option[0] != "time"))
+
+
+UNMARKED = Handling(unmarked=True)
+HANDLING = "handling"
+"""The column of a table that says what was done to its ratings."""
+OURS = "discreet:"
+"""How each of its words begins; whatever else is in a column of that name is somebody's own."""
+_TRAVEL = (
+    "merged", "split", "by_time", "selected", "nameless", "least", "most", "popular_items", "perturbed", "unmarked",
+)  # fmt: skip
+
+OWN_FORMAT: Reading = (("rating", "their own"), ("features", ""))
+"""The options of data in a format of their own, which has none."""
+
+
+def options_of_table(
+    place: object,
+    rating: str | None,
+    columns: Sequence[str] | None,
+    time: str | None,
+    items: object,
+    features: Sequence[str],
+) -> Reading:
+    """The options with which a table was read. Users and items are known by what they are, whatever their columns."""
+    where = None if columns is None or rating is None or rating not in columns else list(columns).index(rating)
+    query = [str(place)] if "?query=" in str(place) else []
+    kept = {"rating": json.dumps([rating, where, *query]), "time": time or "", "features": ",".join(features)}
+    return (*kept.items(), *(() if items is None else ((LISTED, ""),)))

@@ -67,8 +67,9 @@ def load(
     items_id, title, features, drop_unlisted, columns, items_columns, separator, encoding
         How tables are written: see :func:`discreet.data.tables.read_table`.
     items_public
-        Say that the list in ``items`` is public: that it was made without looking at the ratings. Nothing can be proven
-        otherwise. Named data sets and folders of MovieLens or the Netflix Prize list their own items.
+        Say that the list in ``items``, or the one that comes in a folder of MovieLens or the Netflix Prize, is public:
+        that it was made without looking at the ratings. Nothing can be proven otherwise. The published lists of
+        MovieLens need no word: they are known by their checksums (:mod:`discreet.data.known_lists`).
     repeats
         What becomes of several ratings of one item by one user: ``"keep"`` them (only at different times), or
         merge them by a rule (``"last"``, ``"mean"`` or ``"recency"``, see :meth:`discreet.Ratings.merge`).
@@ -90,7 +91,7 @@ def load(
     implicit = rating is None
     if isinstance(data, str) and data in DATA_SETS:
         _check_scale(data, DATA_SETS[data].scale, declared)
-        found = _load_named(data, path, repeats, progress)
+        found = _load_named(data, path, items_public, repeats, progress)
         return without_ratings(found) if implicit else found
     address = Remote.of(str(data)) if is_remote(data) else None
     place = Path(local_path(str(data)))
@@ -99,7 +100,7 @@ def load(
             raise DataError(f"there is no file or folder {place}")
         find_data_set(data)
     of_movielens = place.name == "ratings.csv" and declared is None and place.with_name("movies.csv").exists()
-    if of_movielens or place.name in ("u.data", "ratings.dat"):
+    if of_movielens or (place.name in ("u.data", "ratings.dat") and columns is None):
         place = place.parent
     if address is not None or (not is_folder(place) and is_table(place)):
         if declared is None and not implicit:
@@ -129,7 +130,7 @@ def load(
     if holds_reports(place):
         require(not implicit, "reports hold ratings, perturbed ones: they cannot be read without")
         return _load_reports(place, declared, items, item, items_public, progress)
-    ratings = _load_folder(place, repeats, progress)
+    ratings = _load_folder(place, items_public, repeats, progress)
     _check_scale(str(place), ratings.catalogue.scale, declared)
     return without_ratings(ratings) if implicit else ratings
 
@@ -147,7 +148,9 @@ def without_ratings(ratings: Ratings) -> Ratings:
     return replace(ratings, catalogue=replace(ratings.catalogue, scale=IMPLICIT), values=alike).merge("once")
 
 
-def _load_named(name: str, path: str | Path | None, repeats: Repeats, progress: Progress) -> Ratings:
+def _load_named(
+    name: str, path: str | Path | None, items_public: bool, repeats: Repeats, progress: Progress
+) -> Ratings:
     if name == SYNTHETIC:
         return synthetic(progress=progress)
     entry = DATA_SETS[name]
@@ -155,7 +158,7 @@ def _load_named(name: str, path: str | Path | None, repeats: Repeats, progress: 
     place = locate(entry, path) or fetch(name, progress=progress)
     assert place is not None
     reader = read_netflix if name == "netflix" else read_movielens
-    ratings = reader(place, repeats="keep", progress=progress)
+    ratings = reader(place, items_public=items_public, repeats="keep", progress=progress)
     check_counts(entry, ratings, place)
     return ratings if repeats == "keep" else ratings.merge(repeats)
 
@@ -186,7 +189,7 @@ def public_items(
     """
     if str(items) in DATA_SETS:
         _check_scale(str(items), DATA_SETS[str(items)].scale, scale)
-        return load(str(items)).catalogue
+        return load(str(items), items_public=items_public).catalogue
     require(scale is not None, f"{items} does not say its rating scale: declare it, for example 1:5")
     assert scale is not None
     return read_catalogue(items, scale, item, items_public=items_public)
@@ -200,16 +203,16 @@ def has_own_format(place: Path) -> bool:
     return recognise(source) is not None or is_netflix(source)
 
 
-def _load_folder(place: Path, repeats: Repeats, progress: Progress) -> Ratings:
+def _load_folder(place: Path, items_public: bool, repeats: Repeats, progress: Progress) -> Ratings:
     if not is_folder(place):
         require_plain(place)
     if place.is_file() and place.suffix.lower() != ".zip":
         raise DataError(f"{place} is in no format that Discreet reads: .csv, .tsv, .parquet, .arrow, .feather or .zip")
     source = Source.of(place)
     if recognise(source) is not None:
-        return read_movielens(place, repeats=repeats, progress=progress)
+        return read_movielens(place, items_public=items_public, repeats=repeats, progress=progress)
     if is_netflix(source):
-        return read_netflix(place, repeats=repeats, progress=progress)
+        return read_netflix(place, items_public=items_public, repeats=repeats, progress=progress)
     raise DataError(
         f"{place} holds neither MovieLens nor the Netflix Prize in a format that Discreet knows: "
         "name the file, if it is a table"

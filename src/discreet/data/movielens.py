@@ -19,13 +19,14 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from discreet.data.catalogue import UNKNOWN_YEAR, Scale
 from discreet.data.gather import Gatherer, ItemFacts, Repeats
+from discreet.data.known_lists import known_list
 from discreet.data.ratings import Ratings
 from discreet.data.sources import Source
 from discreet.data.text import text_batches
@@ -64,9 +65,11 @@ class Layout:
     items: Callable[[Source], Iterator[Item]]
     users: Callable[[Source], Users]
 
-    def facts(self, source: Source) -> ItemFacts:
-        """What is known of the items."""
-        return item_facts(source.label(self.item_file), self.items(source))
+    def facts(self, source: Source, items_public: bool = False) -> ItemFacts:
+        """What is known of the items; their list is public by somebody's word, or if it is known by its checksum."""
+        found = item_facts(source.label(self.item_file), self.items(source))
+        published = known_list(found.catalogue(self.scale), source)
+        return replace(found, declared=items_public or published != "", published=published)
 
 
 def recognise(source: Source) -> Layout | None:
@@ -83,13 +86,17 @@ def recognise(source: Source) -> Layout | None:
     return None
 
 
-def read_movielens(path: str | Path, *, repeats: Repeats = "keep", progress: Progress = no_progress) -> Ratings:
+def read_movielens(
+    path: str | Path, *, items_public: bool = False, repeats: Repeats = "keep", progress: Progress = no_progress
+) -> Ratings:
     """Read any release of MovieLens from its folder or zip archive.
 
     Parameters
     ----------
     path
         The folder or the archive; the folder inside the archive may have any name.
+    items_public
+        Say that its list of items is public. One that is known by its checksum needs no word.
     repeats
         What becomes of several ratings of one item by one user: ``"keep"`` them, or merge them by a rule
         (``"last"``, ``"mean"`` or ``"recency"``, see :meth:`discreet.Ratings.merge`).
@@ -113,7 +120,7 @@ def read_movielens(path: str | Path, *, repeats: Repeats = "keep", progress: Pro
         raise DataError(
             f"{path} does not hold MovieLens: there is no u.data, ratings.dat or ratings.csv with its items"
         )
-    facts = layout.facts(source)
+    facts = layout.facts(source, items_public)
     users, user_facts = layout.users(source)
     gatherer = Gatherer(layout.scale, items=facts.items, users=users)
     _add_ratings(gatherer, source, layout, layout.ratings, progress)
@@ -139,7 +146,8 @@ def read_movielens_split(path: str | Path, name: str) -> tuple[Ratings, Ratings]
     _add_ratings(gatherer, source, _100K, f"{name}.test", no_progress)
     # Mark the rows of the test part by their place in the order of reading, which the gatherer keeps for us.
     whole, places = gatherer.finish_with_places(source.label(f"{name}.base"), facts=facts, user_facts=user_facts)
-    return whole.select(places < in_train), whole.select(places >= in_train)
+    handling = whole.handling.after_selection()
+    return whole._kept(places < in_train, handling), whole._kept(places >= in_train, handling)
 
 
 def _add_ratings(gatherer: Gatherer, source: Source, layout: Layout, name: str, progress: Progress) -> None:
@@ -184,7 +192,7 @@ def item_facts(label: str, records: Iterator[Item]) -> ItemFacts:
     ordered = sorted(found, key=_natural)
     titles = [found[item][0] for item in ordered]
     of_items, years = [found[item][1] for item in ordered], [year_of(title) for title in titles]
-    return ItemFacts(ordered, titles, of_items, years, declared=True)
+    return ItemFacts(ordered, titles, of_items, years, declared=False)
 
 
 def _items_of_100k(source: Source) -> Iterator[Item]:

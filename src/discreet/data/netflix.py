@@ -29,10 +29,13 @@ def is_netflix(source: Source) -> bool:
     return bool(_rating_files(source))
 
 
-def read_netflix(path: str | Path, *, repeats: Repeats = "keep", progress: Progress = no_progress) -> Ratings:
+def read_netflix(
+    path: str | Path, *, items_public: bool = False, repeats: Repeats = "keep", progress: Progress = no_progress
+) -> Ratings:
     """Read the ratings of the Netflix Prize from a folder or a zip archive.
 
-    Titles carry their year, as those of MovieLens do, so that two films of one name can be told apart.
+    Titles carry their year, as those of MovieLens do, so that two films of one name can be told apart. That the list of
+    films is public is for somebody to say: ``items_public``.
 
     Examples
     --------
@@ -48,7 +51,7 @@ def read_netflix(path: str | Path, *, repeats: Repeats = "keep", progress: Progr
     names = _rating_files(source)
     if not names:
         raise DataError(f"{path} does not hold the Netflix Prize: there is no mv_*.txt and no combined_data_*.txt")
-    facts = _titles(source)
+    facts = _titles(source, items_public)
     gatherer = Gatherer(SCALE, items=facts.items if facts else None)
     movie: str | None = None
     done = 0
@@ -81,7 +84,8 @@ def read_netflix_probe(path: str | Path, *, progress: Progress = no_progress) ->
             first = int(positions[int((rows < 0).argmax())])
             raise DataError.at(where(first), "this pair is not among the ratings")
         held_out[rows] = True
-    return ratings.select(~held_out), ratings.select(held_out)
+    handling = ratings.handling.after_selection()
+    return ratings._kept(~held_out, handling), ratings._kept(held_out, handling)
 
 
 def _rating_files(source: Source) -> list[str]:
@@ -153,7 +157,7 @@ def _at(where: Where, positions: AnyArray) -> Where:
     return lambda position: where(int(positions[position]))
 
 
-def _titles(source: Source) -> ItemFacts | None:
+def _titles(source: Source, declared: bool) -> ItemFacts | None:
     name = next((name for name in TITLES if name in source), None)
     if name is None:
         return None
@@ -171,7 +175,7 @@ def _titles(source: Source) -> ItemFacts | None:
     ordered = sorted(found, key=int)
     named = [found[item] for item in ordered]
     titles = [f"{title} ({year})" if year else title for title, year in named]
-    return ItemFacts(ordered, titles, [()] * len(ordered), [year for _, year in named], declared=True)
+    return ItemFacts(ordered, titles, [()] * len(ordered), [year for _, year in named], declared)
 
 
 def _numbers(names: pl.Series, known: Strings) -> AnyArray:

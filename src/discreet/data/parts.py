@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.data.catalogue import Catalogue, Scale
-from discreet.data.handling import Handling
+from discreet.data.handling import Handling, options_of_table
 from discreet.data.labels import Labels, counted
 from discreet.data.ratings import Ratings
 from discreet.data.sources import is_folder
@@ -114,7 +114,9 @@ class RatingsInParts:
         self._silent = Labels.of((), what="user")
         self._stamps = tuple(_stamp(file) for file in self._files)  # before they are read: no change falls between
         scale = scale_for(rating, Scale(*scale) if isinstance(scale, tuple) else scale)
-        self.handling = Handling(merged="once" if scale.implicit else None if repeats == "keep" else repeats)
+        merged = "once" if scale.implicit else None if repeats == "keep" else repeats
+        options = options_of_table("", rating, None, time, items, ())
+        self.handling = Handling(merged=merged, options=options)
         listed = None if items is None else read_catalogue(items, scale, item, items_public=items_public)
         self.catalogue, self._seen, self._marks = self._checked(scale, listed, progress)
 
@@ -233,7 +235,9 @@ class RatingsInParts:
         gatherer = Gatherer(scale, items=None if catalogue is None else catalogue.items.names.tolist())
         for batch, where in table_batches(file, self._columns):
             gatherer.add(batch, where)
-        ratings = replace(gatherer.finish(str(file), repeats=self._repeats), handling=self.handling)
+        ratings = gatherer.finish(str(file), repeats=self._repeats)
+        self.handling = self.handling.marked_as([ratings.handling.words])  # of all parts, when they are first checked
+        ratings = replace(ratings, handling=self.handling)
         return ratings if catalogue is None else replace(ratings, catalogue=catalogue)
 
 

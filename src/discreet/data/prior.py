@@ -45,11 +45,3 @@ class ItemPrior:
         for column in (self.matched, self.counts, self.base, self.factors, self.tastes, self.sums, self.sums_noise):
             if column is not None:
                 np.asarray(column).setflags(write=False)
-
-    @property
-    def relative_weight(self) -> float | None:
-        """The weight of its sums beside its counts with which one look would have had their noises."""
-        if self.sums_kind is None or self.sums_noise is None or len(self.sums_noise) < 2 or not self.matched.any():
-            return None
-        counts, sums = np.median(self.sums_noise[:2, self.matched], axis=1)
-        return float(self.sums_kind[1] * counts / max(sums, 1e-9))

@@ -1,6 +1,7 @@
 """The public items of data whose ratings are not read: for whoever plans before looking."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from discreet.data.catalogue import IMPLICIT, Catalogue, Scale
@@ -34,7 +35,7 @@ def public_catalogue(
     >>> len(public_catalogue("synthetic"))
     1700
     """
-    found = _catalogue_of_data(data, path)
+    found = _catalogue_of_data(data, path, items_public)
     if found is None:
         if items is None:
             raise InputError(
@@ -51,14 +52,10 @@ def public_catalogue(
             columns=columns,
             encoding=encoding,
         )
-    if not implicit:
-        return found
-    return Catalogue(
-        found.items, IMPLICIT, found.titles, found.genres, found.item_genres, found.years, declared=found.declared
-    )
+    return replace(found, scale=IMPLICIT) if implicit else found
 
 
-def _catalogue_of_data(data: str, path: str | Path | None) -> Catalogue | None:
+def _catalogue_of_data(data: str, path: str | Path | None, items_public: bool) -> Catalogue | None:
     """Of data that bring a list of items of their own; None for a table."""
     if data == SYNTHETIC:
         return synthetic().catalogue  # nobody gave these ratings
@@ -76,7 +73,7 @@ def _catalogue_of_data(data: str, path: str | Path | None) -> Catalogue | None:
     source = Source.of(place)
     layout = recognise(source)
     if layout is not None:
-        return layout.facts(source).catalogue(layout.scale)
+        return layout.facts(source, items_public).catalogue(layout.scale)
     if entry is not None:
         return Catalogue.of([str(number) for number in range(entry.items)], entry.scale, declared=True)
     return None

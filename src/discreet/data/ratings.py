@@ -12,7 +12,7 @@ import numpy as np
 from discreet.data import sorting
 from discreet.data.catalogue import Catalogue
 from discreet.data.dealing import merged_pairs, parts_of_each_user, rows_of_users
-from discreet.data.handling import Handling, MergeRule
+from discreet.data.handling import HANDLING, UNMARKED, Handling, MergeRule
 from discreet.data.history import History, facts_of
 from discreet.data.labels import Labels
 from discreet.data.report import ReportForm
@@ -101,8 +101,13 @@ class Ratings:
         values: AnyArray,
         times: AnyArray | None = None,
         user_facts: Mapping[str, AnyArray] | None = None,
+        *,
+        handling: Handling = UNMARKED,
     ) -> "Ratings":
-        """Sort columns in any order into ratings. Two linear passes, no more than a second copy in memory."""
+        """Sort columns in any order into ratings. Two linear passes, no more than a second copy in memory.
+
+        ``handling`` is that of the ratings that they were taken from; without it, a guarantee says that it is unknown.
+        """
         user_index = sorting.indices("user_index", user_index, len(users))
         item_index = sorting.indices("item_index", item_index, len(catalogue))
         require(len(user_index) == len(item_index), "user_index and item_index must have one entry for each rating")
@@ -112,7 +117,7 @@ class Ratings:
         if order is not None:
             user_index, item_index, values = user_index[order], item_index[order], values[order]
             times = None if times is None else times[order]
-        return cls(catalogue, users, user_index, item_index, values, times, dict(user_facts or {}))
+        return cls(catalogue, users, user_index, item_index, values, times, dict(user_facts or {}), handling=handling)
 
     @classmethod
     def of_history(cls, history: History) -> "Ratings":
@@ -138,7 +143,7 @@ class Ratings:
             item_index=np.concatenate([history.items for history in histories]),
             values=np.concatenate([history.values for history in histories]),
             user_facts=facts_of(histories),
-            handling=Handling(users_listed=True, nameless=True),
+            handling=replace(UNMARKED, users_listed=True, nameless=True),
         )
 
     @classmethod
@@ -211,7 +216,9 @@ class Ratings:
     def to_frame(self) -> "pl.DataFrame":
         """The ratings as a table of polars: ``user``, ``item``, ``rating`` and, where it is known, ``time``.
 
-        Users and items go by their names. Times are seconds since 1970, as :func:`discreet.from_frame` takes them.
+        Users and items go by their names. Times are seconds since 1970, as :func:`discreet.from_frame` takes them. What
+        was done to the ratings (a split, a merge) is in one more column, ``handling``, which is read again from a frame
+        or a file: guarantees depend on it.
 
         >>> import discreet as dc
         >>> frame = dc.synthetic(users=5, items=8, ratings=20, seed=1).to_frame()
@@ -224,14 +231,17 @@ class Ratings:
         users = pl.Series(self.users.names.tolist(), dtype=pl.String).gather(pl.Series(self.user_index))
         items = pl.Series(self.catalogue.items.names.tolist(), dtype=pl.String).gather(pl.Series(self.item_index))
         columns = {"user": users, "item": items, "rating": pl.Series(self.values)}
-        return pl.DataFrame(columns if self.times is None else columns | {"time": pl.Series(self.times)})
+        frame = pl.DataFrame(columns if self.times is None else columns | {"time": pl.Series(self.times)})
+        words = replace(self.handling, perturbed=self.handling.perturbed or self.perturbed is not None).words
+        return frame.with_columns(pl.lit(words, dtype=pl.Enum([words])).alias(HANDLING)) if words else frame
 
     def select(self, rows: AnyArray) -> "Ratings":
         """The ratings where ``rows`` is true (a mask over ratings); users and catalogue stay.
 
         A guarantee for what is left says that somebody chose it.
         """
-        return self._kept(rows, self.handling.after_selection())
+        mask = np.asarray(rows, dtype=np.bool_)
+        return self._kept(mask, self.handling.after_selection(np.packbits(mask)))
 
     def _kept(self, rows: AnyArray, handling: Handling) -> "Ratings":
         mask = np.asarray(rows, dtype=np.bool_)
@@ -252,7 +262,7 @@ class Ratings:
         """
         there = sorting.indices("positions", positions, self.n_users)
         require(bool(np.all(there[1:] > there[:-1])), "positions must be increasing, each user once")
-        return self._with_users_at(there, self.handling.after_selection(of_users=True))
+        return self._with_users_at(there, self.handling.after_selection(there, of_users=True))
 
     def _with_users_at(self, positions: AnyArray, handling: Handling) -> "Ratings":
         positions = np.asarray(positions, dtype=np.int64)

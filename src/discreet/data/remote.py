@@ -19,6 +19,7 @@ import polars as pl
 
 from discreet.data.columns import SEPARATORS, columns_there, ending, require_once
 from discreet.data.gather import Where, rows_of
+from discreet.data.handling import HANDLING
 from discreet.data.text_format import TextFormat
 from discreet.errors import DataError, InputError, require
 from discreet.extras import load_extra
@@ -159,17 +160,22 @@ class Table:
         written = "" if self.text == TextFormat() else f":{self.text}"
         return f"{content}:{sorted(self.columns.items())}{written}"
 
+    def _with_marks(self, names: list[str]) -> dict[str, str]:
+        """The columns, and the one that says what was done to the ratings, where there is one."""
+        marked = HANDLING in names and HANDLING not in self.columns.values()
+        return self.columns | ({HANDLING: HANDLING} if marked else {})
+
     def batches(self, progress: Progress = no_progress) -> Iterator[tuple[pl.DataFrame, Where]]:
         """Its rows, a bounded number at a time, with the columns user, item, rating and perhaps time."""
         from discreet.data.tables import table_batches
 
         if isinstance(self.place, Remote):
-            return remote_batches(self.place, self.columns, progress)
+            return remote_batches(self.place, self._with_marks, progress)
         return table_batches(Path(self.place), self.columns, progress, self.text)
 
 
 def remote_batches(
-    address: Remote, columns: dict[str, str], progress: Progress = no_progress
+    address: Remote, columns: "Chosen", progress: Progress = no_progress
 ) -> Iterator[tuple[pl.DataFrame, Where]]:
     """The rows of a table that lies elsewhere; ``columns`` is from what they mean to what they are called."""
     require_threads("polars")

@@ -57,6 +57,8 @@ class ReportForm:
         The scale of what is reported.
     seeded
         Whether the noise can be drawn again by whoever knows its seed: then reports promise nothing.
+    in_process
+        Whether all ratings were perturbed by one process, whose owner saw them. It is not a matter of the form itself.
 
     Examples
     --------
@@ -70,6 +72,7 @@ class ReportForm:
     scale: Scale
     reported: Scale
     seeded: bool = False
+    in_process: bool = field(default=False, compare=False, repr=False)
 
     def __str__(self) -> str:
         settings = [f"{name} {value:g}" for name, value in sorted(self.settings.items())]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.data.catalogue import Catalogue, Scale
+from discreet.data.handling import Handling
 from discreet.data.report import FORMAT, Reason, RefusedReport, ReportForm, read_report
 from discreet.data.sources import is_folder
 from discreet.doors import checked
@@ -257,6 +258,7 @@ def _gather(reports: list[_Usable], form: ReportForm, vocabulary: _Vocabulary) -
         np.repeat(np.arange(len(reports)), [len(report.items) for report in reports]),
         items,
         np.concatenate([report.values for report in reports]),
+        handling=Handling(),
     )
     return replace(ratings, perturbed=form, report_digest=digest_of(report.digest for report in reports))
 

@@ -28,6 +28,7 @@ from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
 from discreet.errors import InputError, require, require_seed
+from discreet.looks import Looks
 from discreet.strings import Strings
 from discreet.types import AnyArray, Booleans, Doubles, Floats, Offsets, Progress, no_progress
 
@@ -217,7 +218,16 @@ def synthetic(
     user_index, item_index, opinions, times = columns
     _cut(opinions, levels)
     names = Labels(Strings.of(map(str, range(1, users + 1))), what="user")
-    return Ratings(catalogue, names, user_index, item_index, opinions, times, handling=Handling(users_listed=True))
+    return Ratings(
+        catalogue,
+        names,
+        user_index,
+        item_index,
+        opinions,
+        times,
+        handling=Handling(users_listed=True),
+        looks=Looks(apart=True),
+    )
 
 
 def _levels(scale: Scale, step: float) -> Floats:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from discreet.data import parquet_pages
 from discreet.data.catalogue import IMPLICIT, Scale
 from discreet.data.columnar import ARROW, PARQUET, collected, columns_of, scan, whole
 from discreet.data.columns import TEXT_ENDINGS, columns_there, ending, listed, require_once
-from discreet.data.gather import Gatherer, Repeats, Where, rows_of
+from discreet.data.gather import TEXT, Gatherer, Repeats, Where, rows_of
+from discreet.data.handling import HANDLING, Handling, options_of_table
 from discreet.data.history_file import read_history as read_history  # the command line looks for it here
 from discreet.data.item_file import FACTS, ItemColumns, facts_of, facts_of_file
 from discreet.data.item_file import read_catalogue as read_catalogue
@@ -79,7 +81,7 @@ def read_table(
         In the table of items: the column of identifiers, if it is not called as ``item`` is; that of the titles; and
         columns that become tags, as ``brand`` or ``price:number`` (:mod:`discreet.data.tags`).
     drop_unlisted
-        Leave out ratings of items that are not listed; how many is logged.
+        Leave out ratings of items that are not listed.
     columns, items_columns
         Names of the columns, for a file of text without a header.
     separator, encoding
@@ -110,6 +112,7 @@ def read_table(
     gatherer = Gatherer(scale, items=facts.items if facts else None, drop_unlisted=drop_unlisted)
     for batch, where in table.batches(progress):
         gatherer.add(batch, where)
+    gatherer.options = options_of_table(path, rating, text.columns, time, items, features)
     return gatherer.finish(table.label, facts=facts, repeats=repeats)
 
 
@@ -193,12 +196,17 @@ def from_frame(
         described = _to_polars(items, list(dict.fromkeys(name for name in (*named.needed, *FACTS) if name in there)))
         facts = facts_of(described, named, "the frame of items", 1, items_public)
     columns = roles(user, item, rating, time)
-    whole = _to_polars(frame, list(columns.values()))
+    whole = _to_polars(frame, list(columns.values()), optional=HANDLING)
+    if HANDLING in whole.columns and HANDLING not in columns.values():
+        columns |= {HANDLING: HANDLING}
     gatherer = Gatherer(scale, items=facts.items if facts else None, drop_unlisted=drop_unlisted)
     for first in range(0, whole.height, BATCH):
         part = whole.slice(first, BATCH).select(pl.col(name).alias(role) for role, name in columns.items())
         gatherer.add(part, rows_of("the frame", first + 1))
-    return gatherer.finish("the frame", facts=facts, repeats=repeats)
+    gatherer.options = options_of_table("", rating, None, time, items, features)
+    ratings = gatherer.finish("the frame", facts=facts, repeats=repeats)
+    marked = Handling().marked_as(gatherer.marks)
+    return replace(ratings, handling=replace(ratings.handling, unmarked=marked.unmarked or not marked.words))
 
 
 # ── Files ──
@@ -220,6 +228,7 @@ def table_batches(
                 separator=separator,
                 fields=text.columns,
                 columns=columns,
+                optional=(HANDLING,),
                 quoted=len(separator) == 1,
             ):
                 yield batch, where
@@ -232,6 +241,8 @@ def table_batches(
         for name in columns.values():
             if name not in kinds:
                 raise DataError.at(f"{path}", f"there is no column {name!r}; {columns_there(list(kinds))}")
+        if kinds.get(HANDLING) in TEXT and HANDLING not in columns.values():
+            columns = columns | {HANDLING: HANDLING}
         lazy = lazy.select(pl.col(name).alias(role) for role, name in columns.items())
         height, first = int(collected(lazy.select(pl.len())).item()), 0
         if kind in PARQUET:
@@ -255,7 +266,7 @@ def items_columns(frame: Any) -> list[str]:
     return [str(name) for name in (frame.columns if columns is None else columns)]
 
 
-def _to_polars(frame: Any, names: list[str]) -> pl.DataFrame:
+def _to_polars(frame: Any, names: list[str], optional: str | None = None) -> pl.DataFrame:
     """These columns of a frame of polars, pandas or pyarrow; neither of the others is imported for it."""
     home = type(frame).__module__.partition(".")[0]
     if home == "polars" and hasattr(frame, "collect"):
@@ -267,13 +278,18 @@ def _to_polars(frame: Any, names: list[str]) -> pl.DataFrame:
         if name not in known:
             raise DataError(f"the frame: there is no column {name!r}; {columns_there(known)}")
         require_once(known, name, "the frame")
+    if optional not in names and known.count(str(optional)) == 1:
+        names = [*names, str(optional)]
     if home == "polars":
         return pl.DataFrame(frame.select(names))
     if home == "pyarrow":
         converted = pl.from_arrow(frame.select(names))
         assert isinstance(converted, pl.DataFrame)
         return converted
-    return pl.DataFrame([_from_pandas(frame[name], name) for name in names])
+    columns = {name: frame[name] for name in names}
+    if optional in columns:  # of what may be anybody's own, the words alone
+        columns[optional] = columns[optional].map(lambda word: word if isinstance(word, str) else "")
+    return pl.DataFrame([_from_pandas(series, name) for name, series in columns.items()])
 
 
 def _from_pandas(series: Any, name: str) -> pl.Series:

@@ -20,7 +20,7 @@ from discreet.evaluation.trials import AUTO, is_auto, trials_of
 from discreet.fitting.audience import audience_of
 from discreet.fitting.choosing import choose_for
 from discreet.fitting.fit_on import NO_PRIVACY, fit_on
-from discreet.models.sums.almanac_plan import Purpose
+from discreet.models.almanac.planner import Purpose
 from discreet.populations.asking import check_takes
 from discreet.populations.terms import Terms
 from discreet.releases.contract import Model
@@ -87,9 +87,9 @@ def evaluate(
             require_type(part, Ratings, f"{name} must be Ratings")
     names = check_metrics(metrics if metrics is not None else [*RATING_METRICS, *RANKING_METRICS])
     for part in {id(part.looks): part for part in (test, histories)}.values():
-        looked(part, "evaluate", [release.model], account=account, budget=budget)
+        looked(part, "evaluate", [release.model], fitted=release.reading, account=account, budget=budget)
     if all(release.log is not part.looks for part in (test, histories)):  # one that was read from disk
-        release.log.add(look_of("evaluate", [release.model]))
+        release.log.add(look_of("evaluate", [release.model], release.reading))
     restart_peak_memory()
     clock = time.perf_counter()
     measured = measure(release, histories, test, mask, names)

@@ -21,6 +21,7 @@ from discreet.evaluation.measuring import measure
 from discreet.fitting.fit_on import fit_on
 from discreet.populations.terms import Terms
 from discreet.privacy.gaussian import epsilon_of_mu, mu_of
+from discreet.privacy.ledger import LARGEST_EPSILON, SMALLEST_EPSILON
 from discreet.releases.contents import patterns_in
 from discreet.types import Progress, no_progress
 
@@ -57,7 +58,8 @@ def trials_on_made_up_data(
     train, test = ratings.split_each_user((0.8, 0.2), seed=1)
     if any(field.name == "audience" for field in fields(model)):
         model = replace(model, audience=ratings.n_users)
-    asked = [*(terms.epsilon * step for step in steps), None]
+    epsilons = (terms.epsilon * step for step in steps)
+    asked = [*(epsilon for epsilon in epsilons if SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON), None]
     found = []
     for number, epsilon in enumerate(asked):
         progress(number, len(asked), "trying epsilons on made-up ratings")
@@ -122,8 +124,13 @@ def made_up_like(catalogue: Catalogue, audience: int) -> tuple[Ratings, float]:
 
 
 def _as_if(epsilon: float, terms: Terms, ratio: float) -> float:
-    """The epsilon whose noise beside these users is what ``epsilon`` is beside ``ratio`` times as many."""
+    """The epsilon whose noise beside these users is what ``epsilon`` is beside ``ratio`` times as many.
+
+    Where a ledger takes none so large, the largest: then there is next to no noise.
+    """
     delta = replace(terms, epsilon=epsilon).ledger().delta
     if delta == 0 or terms.trusted == "devices":
-        return epsilon * (math.sqrt(ratio) if terms.trusted == "devices" else ratio)
-    return epsilon_of_mu(mu_of(epsilon, delta) * ratio, delta)
+        found = epsilon * (math.sqrt(ratio) if terms.trusted == "devices" else ratio)
+    else:
+        found = epsilon_of_mu(mu_of(epsilon, delta) * ratio, delta)
+    return min(found, LARGEST_EPSILON)

@@ -54,7 +54,7 @@ from discreet.populations.secure_sums import SecureSums
 from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.bounding import clip_rows, hold_out
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.lattice import most_on_lattice, on_lattice
+from discreet.privacy.lattice import on_lattice
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Bound
 from discreet.releases.contract import ChoosingModel, Model, RatingModel, needs_raw_ratings
@@ -162,7 +162,7 @@ class Search:
                 for norm, value in norms.items()
             ),
             chooses=True,
-            most_users=most_on_lattice(LONGEST),
+            largest=LONGEST,
         )
 
     def _rows(self, releases: Sequence[Release], ratings: Ratings) -> Doubles:

@@ -20,8 +20,8 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
 from discreet.errors import require, require_type, require_whole
 from discreet.models.almanac import Almanac
+from discreet.models.almanac.planner import Purpose
 from discreet.models.own_taste import OwnTaste
-from discreet.models.sums.almanac_plan import Purpose
 from discreet.populations.terms import Terms
 from discreet.releases.contract import Model
 

@@ -21,7 +21,7 @@ from discreet.fitting.choosing import choose_for
 from discreet.fitting.fit_on import NO_PRIVACY, fit_on
 from discreet.fitting.private_forms import check_private
 from discreet.fitting.spending import book, mark, pay_and_publish, place_for, telling
-from discreet.models.sums.almanac_plan import Purpose
+from discreet.models.almanac.planner import Purpose
 from discreet.populations.accounts import sketch_of
 from discreet.populations.terms import Terms
 from discreet.populations.wishes import Wishes
@@ -32,13 +32,12 @@ from discreet.releases.contract import check_settings
 from discreet.releases.priors import check_takes_prior, unproven_priors, with_prior
 from discreet.releases.release import Release
 from discreet.releases.storage import save
-from discreet.releases.tuning import DEFAULT_KIND, settings_hash
+from discreet.releases.tuning import CHOSEN_BY_RULE, DEFAULT_KIND, settings_hash
 from discreet.types import Progress, no_progress
 
 if TYPE_CHECKING:
     from discreet.privacy.signing import SigningKey
 
-CHOSEN_BY_RULE = "public facts alone (auto)"
 _log = logging.getLogger("discreet")
 
 
@@ -219,7 +218,8 @@ def fit_and_save(
 
 def _check_promise(guarantee: Guarantee) -> None:
     """Raise where privacy was asked for and cannot be promised for these data, whatever the model."""
-    hint = ", in a table that --items FILE names, with --items-public" if "items" in guarantee.reason else ""
+    hint = ", in a table that --items FILE names, with --items-public, which is enough where the data have a list"
+    hint = hint if "items public" in guarantee.reason else ""
     require(
         guarantee.proven is not None,
         f"with these data --epsilon would promise nothing: {guarantee.reason}{hint}; nothing was computed or spent",

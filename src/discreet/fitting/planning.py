@@ -13,14 +13,15 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
+from discreet.data.handling import Handling
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require
 from discreet.fitting.choosing import choose_for
 from discreet.fitting.private_forms import check_private
 from discreet.models.almanac import Almanac
+from discreet.models.almanac.planner import Purpose
 from discreet.models.own_taste import OwnTaste
-from discreet.models.sums.almanac_plan import Purpose
 from discreet.models.sums.almanac_queries import queries_for
 from discreet.models.sums.item_statistics import ITEM_COUNTS
 from discreet.populations.asking import check_takes
@@ -178,7 +179,7 @@ def _known(catalogue: Catalogue) -> str:
 
 def population_of_nobody(catalogue: Catalogue, terms: Terms) -> Population:
     """Someone to ask who holds no rating."""
-    nobody = Ratings.of_columns(catalogue, Labels.of(["0"], what="user"), *np.zeros((3, 0)))
+    nobody = Ratings.of_columns(catalogue, Labels.of(["0"], what="user"), *np.zeros((3, 0)), handling=Handling())
     return terms.population(nobody)
 
 

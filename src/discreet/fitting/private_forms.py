@@ -13,6 +13,7 @@ from discreet.data.catalogue import Catalogue, Scale
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, OverspentError
+from discreet.extras import missing_extras
 from discreet.names import every_model
 from discreet.populations.asking import takes_implicit
 from discreet.populations.rehearsal import rehearse
@@ -73,25 +74,35 @@ def private_units(model: Any) -> tuple[str, ...]:
 
 
 def names_of_private_models(unit: str | None = None) -> list[str]:
-    """Every model that has a private form: for this unit, or for any.
+    """Every model that has a private form and can be fitted here: for this unit, or for any.
 
     >>> {"bias", "popularity"} <= set(names_of_private_models("user"))
     True
     """
-    units = {name: private_units(kind()) for name, kind in every_model().items()}
+    units = {name: private_units(kind()) for name, kind in every_model().items() if not missing_extras(kind)}
     return [name for name, private in units.items() if unit in private or (unit is None and private)]
 
 
 def names_to_compare(terms: Sequence[Terms], implicit: bool = False) -> list[str]:
     """Which models are compared when nobody says which: all; with privacy those that give it, and the best others.
 
-    Of data without ratings only those that can learn from them.
+    Of data without ratings only those that can learn from them; never those whose libraries are not installed
+    (:func:`names_without_libraries`).
     """
-    kinds = {name: kind for name, kind in every_model().items() if not implicit or takes_implicit(kind())}
+    kinds = {
+        name: kind
+        for name, kind in every_model().items()
+        if not missing_extras(kind) and (not implicit or takes_implicit(kind()))
+    }
     if not terms:
         return list(kinds)
     private = [name for name, kind in kinds.items() if any(has_private_form(kind(), asked) for asked in terms)]
     return [*private, *(name for name in CEILINGS if name in kinds and name not in private)]
+
+
+def names_without_libraries() -> dict[str, list[str]]:
+    """The models that cannot be fitted here, each with the extras that are not installed."""
+    return {name: missing for name, kind in every_model().items() if (missing := missing_extras(kind))}
 
 
 def without_private_form(models: Mapping[str, Any], terms: Sequence[Terms]) -> list[str]:

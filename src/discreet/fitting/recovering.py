@@ -28,12 +28,20 @@ def recover(budget: Budget, folder: str | Path | None = None) -> None:
                 line.line.released()
 
 
-def unreleased(account: Account, run_id: str | None) -> str:
-    """What to say of a fit that was booked and has released nothing, before the next one; empty where there is none."""
+def unreleased(account: Account, run_id: str | None, claim: str | None) -> str:
+    """What to say of a fit that was booked and has released nothing, before the next one; empty where there is none.
+
+    ``claim`` names the answers that are at hand.
+    """
     line = account.run(run_id) if run_id is not None else None
     if line is not None:
         if line.arrays is not None:
             return ""
+        if not line.is_of(claim):
+            return (
+                f"the run {run_id} was booked before and released nothing, and the answers that it drew are not beside "
+                "this folder, or not whole: it begins anew, and pays again"
+            )
         return f"the run {run_id} was booked before and released nothing: it goes on, and pays no second time"
     last = account.spendings[-1] if account.spendings else None
     if last is None or last.released_at is not None or last.arrays is not None or last.folder is None:

@@ -32,7 +32,7 @@ from discreet.releases.releasable import (
     TOO_LARGE,
     with_note_on_replay,
 )
-from discreet.releases.release import Release
+from discreet.releases.release import HERE, Release
 from discreet.types import Progress, no_progress
 
 NOT_OF_ANSWERS = (
@@ -60,7 +60,8 @@ def fit_and_replay(
     with memoizing():
         release: Release = model.fit(recorded, progress)
         note = found_by_replay(fresh, recorded, release)
-    return replace(release, guarantee=with_note_on_replay(release.guarantee, note))
+    release.require_unchanged("nothing was released")
+    return replace(release, guarantee=with_note_on_replay(release.guarantee, note), made=HERE)
 
 
 def found_by_replay(model: Any, recorded: Recorded, release: Release) -> str:

@@ -8,28 +8,31 @@
     released    note that it was written
 
 Whoever stops after the third step has paid. A run with a name (``run_id``) may be tried again: it goes on with the
-line that is booked, and with the answers that were drawn already (:mod:`discreet.populations.answer_file`). Of all who
-try the same run, one may note a checksum, and only that one publishes: two draws of the noise would be two releases.
+line that is booked, and with the answers that were drawn already (:mod:`discreet.populations.answer_file`). Where these
+are lost or damaged it pays again, since it draws again. Of all who try the same run, one may note a checksum, and only
+that one publishes: two draws of the noise would be two releases.
 Whoever dies between note and folder has left the release beside it, where the next command finds it
 (:mod:`discreet.fitting.recovering`).
 """
 
 import hashlib
-import json
 import logging
 import os
+import secrets
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace as replaced
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.data.catalogue import Catalogue
 from discreet.doors import checked_before
-from discreet.errors import BudgetError, InputError, OverspentError, require
+from discreet.errors import BudgetError, DishonestDeviceError, InputError, OverspentError, require
 from discreet.fitting.recovering import is_published, recover, unreleased
 from discreet.fitting.replay import fit_and_replay
-from discreet.populations.answer_file import AnswerFile, forget_answers
+from discreet.populations.answer_file import AnswerFile, at_hand
 from discreet.populations.paying import Paying
 from discreet.populations.population import Population
 from discreet.populations.rehearsal import follow, rehearse
@@ -90,7 +93,8 @@ def spend_and_release(
         Key to sign it with.
     run_id
         Names this run. Tried again under the same name, it pays no second time: it goes on where nothing was released,
-        and finds the release where it was. Whatever the model or the plan differs in is refused.
+        from the answers beside its folder, and finds the release where it was. Where these answers are lost or damaged
+        it draws and pays again. Whatever the model or the plan differs in is refused.
     replace
         Whether a release in the folder may be replaced.
     progress
@@ -143,37 +147,57 @@ def pay_and_publish(
     """The same at a place that was claimed before: the steps from rehearsing on."""
     paying = _check(population, run_id)
     booking = paying.book_on(None)
+    account = booking.budget.account(booking.account)
+    line, answers, begun = None if run_id is None else account.run(run_id), None, None
+    if run_id is not None and place is not None and hasattr(os, "pread"):  # not on every system: there it begins anew
+        answers = partial(_answers_of, place.folder, run_id, population.catalogue)
+        begun = at_hand(answers(line.claim)) if line is not None and line.claim else None
+    drawn = None if line is None or begun is None else line.claim
+    paid = line if line is not None and line.is_of(drawn) else None
     on_the_way = isinstance(model, ChoosingModel) and model.chooses_on_the_way(population)
     rehearsed = rehearse(model, population)
-    if on_the_way and _has_laplace(rehearsed) and booking.prefers_gaussian(run_id) and paying.hide_by_gaussian_noise():
+    if on_the_way and _has_laplace(rehearsed) and booking.prefers_gaussian(paid) and paying.hide_by_gaussian_noise():
         _log.warning(
             "%s has paid for Gaussian noise before: this fit has no other, as that costs least", booking.account
         )
         rehearsed = rehearse(model, population)
     plan = None if on_the_way else rehearsed
-    if not any(spend.chooses for spend in rehearsed.spends):  # a choice that is one of the looks is paid for
-        promised = tuned(model, population)
-        if promised.proven is None:
-            raise InputError(f"{promised.reason}; nothing was computed or spent")
-    sentence = unreleased(booking.budget.account(booking.account), run_id)
+    promised = tuned(model, population, paid=any(spend.chooses for spend in rehearsed.spends))
+    if promised.proven is None:
+        raise InputError(f"{promised.reason}; nothing was computed or spent")
+    sentence = unreleased(account, run_id, drawn)
     if sentence:
         _log.warning(sentence)
     where = None if place is None else str(place.folder)
-    name, run = repr(model), Run(settings=settings_hash(model), run_id=run_id, folder=where)
-    if plan is None and _has_laplace(rehearsed):
-        reservation = booking.reserve_stages(paying.ledger, rehearsed.spends[0], name, **run)
-    elif plan is None:
-        reservation = booking.reserve_limit(paying.ledger, name, **run)
-    else:
-        reservation = booking.reserve(plan, name, **run)
+    run, file = Run(settings=settings_hash(model), run_id=run_id, folder=where), None
+    if answers is not None:
+        # Under a new name, so that of copies the first goes on; made before it is booked, and the old one stays till
+        # then: whoever is killed in between has paid for nothing that is lost.
+        claim = secrets.token_hex(16)
+        file = AnswerFile(answers(claim), begun=begun)
+        run |= Run(claim=claim, answers=drawn)
+    try:
+        if plan is not None:
+            reservation = booking.reserve(plan, repr(model), **run)
+        elif _has_laplace(rehearsed):
+            reservation = booking.reserve_stages(paying.ledger, rehearsed.spends[0], repr(model), **run)
+        else:
+            exact = not any(spend.slack for spend in rehearsed.spends)
+            reservation = booking.reserve_limit(paying.ledger, repr(model), exact=exact, **run)
+    except BaseException as error:
+        if file is not None:  # it may be booked even so, unless it was refused
+            file.close(keep=not isinstance(error, InputError | OverspentError))
+        raise
     if reservation.published is not None:
+        if file is not None:
+            file.close(keep=False)
         return _published(booking.budget, Path(folder), str(run_id), reservation.published, model)
     assert place is not None
+    if file is not None and answers is not None:
+        _forget_answers(place.folder, str(run_id), but=file)
+        file.renamed = partial(_stopped, reservation, answers)
     if plan is not None:
         follow(plan, population)
-    file = None
-    if run_id is not None and hasattr(os, "pread"):  # not on every system: there it begins anew
-        file = answers_of(place, reservation, run_id, model, population)
     try:
         release = fit_and_replay(model, population, progress, file)
         if plan is not None and population.spends != plan.spends:
@@ -185,21 +209,20 @@ def pay_and_publish(
         save(release, place, sign, telling(reservation, place))
     except TakenOverError:
         if file is not None:
-            file.remove()  # what was drawn here is never released
+            file.close(keep=False)  # what was drawn here is never released
         raise
-    except BaseException:
-        if place.waiting() is None and file is not None and file.is_used:
+    except BaseException as error:
+        if file is not None:  # a sum that was refused was seen, and is not among the answers
+            file.close(keep=not isinstance(error, DishonestDeviceError))
+        if place.waiting() is None and file is not None and file.kept:
             _log.warning("no release was written yet: the same command goes on from what was drawn, and is paid once")
         elif place.waiting() is None:
             _log.warning("no release was written, and what was booked for it stays spent: there are no refunds")
         raise
-    finally:
-        if file is not None:
-            file.close()
-    for line in (reservation, *booking.stages):
-        mark(line, _log.warning)
+    for booked in (reservation, *booking.stages):
+        mark(booked, _log.warning)
     if file is not None:
-        file.remove()
+        file.close(keep=False)
     return release
 
 
@@ -207,15 +230,32 @@ def _has_laplace(rehearsed: Ledger) -> bool:
     return any(spend.mechanism != "gaussian" for spend in rehearsed.spends)
 
 
-def answers_of(place: Place, reservation: Reservation, run_id: str, model: Any, population: Population) -> AnswerFile:
-    """The answers of a run with a name, beside its folder: of one line of one budget, and of one model."""
-    about = [reservation.budget.place, reservation.id, run_id, repr(model), population.catalogue.fingerprint]
-    return AnswerFile(_answers_beside(place.folder, run_id), json.dumps(about))
+def _answers_of(folder: Path, run_id: str, catalogue: Catalogue, claim: str) -> Path:
+    """Where the answers are that were drawn for one line of a budget, beside the folder of its release."""
+    return folder.with_name(f"{_answers_beside(folder, run_id)}-{_short(claim, catalogue.fingerprint)}")
 
 
-def _answers_beside(folder: Path, run_id: str) -> Path:
-    name = hashlib.sha256(f"{folder.name}\0{run_id}".encode()).hexdigest()[:20]
-    return folder.with_name(f".discreet-run-{name}")
+def _stopped(reservation: Reservation, answers: Callable[[str], Path]) -> Path:
+    """The new name of the answers of a run that stops with an error."""
+    claim = secrets.token_hex(16)
+    reservation.stopped(claim)
+    return answers(claim)
+
+
+def _forget_answers(folder: Path, run_id: str, but: AnswerFile | None = None) -> None:
+    """Remove the answers of a run that is released, or their other names."""
+    for path in folder.parent.glob(f"{_answers_beside(folder, run_id)}*"):
+        if but is None or path != but.path:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def _answers_beside(folder: Path, run_id: str) -> str:
+    return f".discreet-run-{_short(folder.name, run_id)}"
+
+
+def _short(*words: str) -> str:
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:20]
 
 
 def _check(population: Population, run_id: str | None) -> Paying:
@@ -286,7 +326,7 @@ def _published(budget: Budget, folder: Path, run_id: str, arrays: str, model: An
     for _ in range(PATIENCE):  # whoever publishes it may be about to move it there
         recover(budget, folder)
         if is_published(folder, arrays):
-            forget_answers(_answers_beside(folder.resolve(), run_id))  # of whoever was killed just after it
+            _forget_answers(folder.resolve(), run_id)  # of whoever was killed just after it
             return load(folder, own=own)
         if not scratch_of(folder.resolve()).exists():
             break

@@ -1,8 +1,7 @@
 """Integer noise from uniform 64-bit words, by table look-up.
 
-A base-4096 digit is the least k with U < c_k, where c is a rising table of 128-bit
-thresholds and U a uniform number of which the first 64 bits are one word. Only when those 64 bits equal
-the threshold's (odds below 2**-52) is a second word taken.
+A base-4096 digit is the least k with U < c_k, where c is a rising table of thresholds and U a uniform number of which
+the first 64 bits are one word. Only when those 64 bits are the threshold's own (odds below 2**-52) is more needed.
 """
 
 import numpy as np
@@ -15,19 +14,17 @@ GUIDE_BITS = 13
 
 
 @njit(cache=True)
-def discrete_laplace(
-    words: AnyArray, high: AnyArray, low: AnyArray, guide: AnyArray, spare: AnyArray, out: AnyArray
-) -> int:
-    """Geometric numbers, digit by digit, with a random sign; of the two zeros only the positive one is kept.
+def geometric_digits(words: AnyArray, high: AnyArray, guide: AnyArray, out: AnyArray, ties: AnyArray) -> int:
+    """Geometric numbers, digit by digit; ``high`` has the first words of the thresholds of every digit.
 
-    ``words`` holds a word for the lowest digit of every number, then one for the next digit of every number, and so
-    on, and at last one for every sign: a whole pass for each digit is several times quicker than number by number.
-    Returns how many of ``out`` were filled.
+    ``words`` holds a word for the lowest digit of every number, then one for the next digit of every number, and so on:
+    a whole pass for each digit is several times quicker than number by number. A word that is the first one of a
+    threshold does not tell the digit, which then counts 0 here: its place goes to ``ties``. Returns how many there are,
+    also where ``ties`` holds fewer.
     """
-    levels = high.shape[0]
-    count = len(words) // (levels + 1)
-    for level in range(levels):
-        upper, lower, start = high[level], low[level], guide[level]
+    count, tied = len(out), 0
+    for level in range(high.shape[0]):
+        upper, start = high[level], guide[level]
         shift = np.int64(DIGIT_BITS * level)
         for position in range(count):
             word = words[level * count + position]
@@ -39,17 +36,22 @@ def discrete_laplace(
                 while word > upper[k]:
                     k += 1
                 if word == upper[k]:
-                    second = spare[np.int64(spare[0])]
-                    spare[0] -= np.uint64(1)
-                    while k < len(upper) - 1 and word == upper[k] and second >= lower[k]:
-                        k += 1
+                    k = np.int64(0)
+                    if tied < len(ties):
+                        ties[tied] = level * count + position
+                    tied += 1
             out[position] = k << shift if level == 0 else out[position] + (k << shift)
+    return tied
+
+
+@njit(cache=True)
+def put_signs(numbers: AnyArray, words: AnyArray, out: AnyArray) -> int:
+    """Numbers with random signs, of the two zeros only the positive one; returns how many of ``out`` were filled."""
     kept = 0
-    for position in range(count):
-        total = out[position]
-        negative = np.int64(words[levels * count + position] >> np.uint64(63))
-        out[kept] = (total ^ -negative) + negative  # minus the number, without a branch
-        kept += 1 - int((negative == 1) & (total == 0))
+    for position in range(len(numbers)):
+        negative = np.int64(words[position] >> np.uint64(63))
+        out[kept] = (numbers[position] ^ -negative) + negative  # minus the number, without a branch
+        kept += 1 - int((negative == 1) & (numbers[position] == 0))
     return kept
 
 

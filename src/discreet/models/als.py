@@ -71,7 +71,7 @@ class _Constants:
     """What item sums get of the budget at c = 1."""
     item_share_range: tuple[float, float] = (0.15, 0.5)
     """Within which it stays."""
-    census_share: float = 0.02
+    activity_share: float = 0.02
     """For how many users rate how much, of what item sums leave; where the public rule says how many factors."""
 
 
@@ -225,7 +225,7 @@ class ALS:
         share = float(np.clip(CONSTANTS.item_share / signal_to_noise**0.5, *CONSTANTS.item_share_range))
         return replace(
             queries,
-            census_share=0.0 if self.factors else CONSTANTS.census_share * (1 - (self.item_sums_share or share)),
+            activity_share=0.0 if self.factors else CONSTANTS.activity_share * (1 - (self.item_sums_share or share)),
             factors=self.factors
             or int(np.clip(round(signal_to_noise**CONSTANTS.factor_exponent), 1, CONSTANTS.most_factors)),
             sweeps=self.sweeps or int(np.clip(round(4 + 2 * np.log2(signal_to_noise)), 1, CONSTANTS.most_sweeps)),

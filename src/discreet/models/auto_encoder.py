@@ -43,6 +43,7 @@ class AutoEncoder:
     """
 
     raw_ratings: ClassVar[bool] = True
+    extras: ClassVar[dict[str, str]] = {"torch": "torch"}
 
     hidden: int = 0
     latent: int = 200

@@ -53,7 +53,8 @@ class HuberMF:
     count_share
         How much of the budget the counts get.
     facts
-        Facts about users that are public, as ``"gender=F,gender=M"``. Naming one here says that it is.
+        Facts about users that are public, as ``"gender=F,gender=M"``. Naming one here says that it is, and so does the
+        guarantee.
     noise
         ``radial``, for a pure epsilon; or ``gaussian``, which needs a delta and pays with very many facts.
     tolerance
@@ -126,7 +127,8 @@ class HuberMF:
             ),
         }
         progress(2, 2, "counts")
-        return Release.of(self, population, arrays)
+        public = dict.fromkeys(f"the {fact.partition('=')[0]} of each user" for fact in asked.facts)
+        return Release.of(self, population, arrays, public)
 
     def _features(self, catalogue: Catalogue) -> Floats:
         found = item_features(catalogue)

@@ -64,6 +64,7 @@ class MultVAE:
     """
 
     raw_ratings: ClassVar[bool] = True
+    extras: ClassVar[dict[str, str]] = {"torch": "torch"}
 
     hidden: int = 200
     latent: int = 64

@@ -21,6 +21,7 @@ whoever goes on from one draws the steps that are left, and books what a whole f
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -120,6 +121,8 @@ class PrivateVAE:
     >>> release.guarantee.proven.epsilon <= 10
     True
     """
+
+    extras: ClassVar[dict[str, str]] = {"torch": "torch", "accounting": "dp_accounting"}
 
     audience: int = 1000
     hidden: int = 0

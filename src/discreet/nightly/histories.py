@@ -81,6 +81,7 @@ class Loaded:
             item_index[kept],
             ratings.values[kept],
             user_facts=ratings.user_facts,
+            handling=ratings.handling,
         )
         return cls(moved, size, not bool(kept.all()))
 

@@ -3,7 +3,6 @@
 The page names the items that were rated, and no value of a rating; only its owner can read the file.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from discreet.data.history import History
 from discreet.files import write_whole
 from discreet.pages.page import Section, Text, render_page
 from discreet.pages.rendering import render
-from discreet.privacy.guarantee import Guarantee, Loss, _rounded_up
+from discreet.privacy.guarantee import Guarantee, Loss, _rounded_up, times_as_likely
 from discreet.privacy.spend import Spend
 from discreet.releases.promises import PersonalPromise, spoken
 from discreet.releases.release import Release
@@ -161,4 +160,4 @@ def _look(spend: Spend) -> list[str]:
 
 
 def _times(loss: Loss) -> str:
-    return f"{_rounded_up(math.exp(min(loss.epsilon, 700.0)))} times"
+    return f"{times_as_likely(loss.epsilon)} times"

@@ -18,7 +18,7 @@ from discreet.files import write_whole
 from discreet.names import name_of
 from discreet.pages.rendering import render
 from discreet.privacy.account import Account, Spending
-from discreet.privacy.guarantee import Guarantee, Loss, _rounded_up, _worth_a_word
+from discreet.privacy.guarantee import Guarantee, Loss, _worth_a_word, times_as_likely
 from discreet.privacy.spend import Spend
 from discreet.releases.promises import of_level
 from discreet.releases.release import Release
@@ -116,6 +116,7 @@ class SignOff:
         return {
             "name": account.data,
             "limit": "none declared" if account.epsilon is None else str(Loss(account.epsilon, account.delta or 0.0)),
+            "promise": account.promise,
             "spent": f"epsilon {account.spent:.4g}" if bounded else "not bounded by any epsilon",
             "left": "" if left is None else f"{left.fits:,} more like the last release",
             "older": len(account.spendings) - len(shown),
@@ -167,7 +168,7 @@ def meaning(guarantee: Guarantee) -> list[str]:
     if proven is None or unit is None:
         return [f"Nothing is proven about what this release tells of the people in the data: {guarantee.reason}."]
     loss = _worth_a_word(proven)
-    times, sure = math.exp(min(loss.epsilon, 700.0)), 100 / (1 + math.exp(-min(loss.epsilon, 700.0)))
+    sure = 100 / (1 + math.exp(-min(loss.epsilon, 700.0)))
     if unit.name == "user":
         bet = "you took part at all" if unit.neighbours != "replace" else "these ratings are yours and not quite others"
     else:
@@ -175,8 +176,8 @@ def meaning(guarantee: Guarantee) -> list[str]:
     sentences = [
         f"Suppose somebody would bet even money on whether {bet}. After seeing this release, with whatever else they "
         f"know, they can be at most {_percent(sure)} sure, in place of 50 %.",
-        f"In general, whatever anybody concludes from it about you is at most {_rounded_up(times)} times as likely as "
-        "it would have been without your data.",
+        f"In general, whatever anybody concludes from it about you is at most {times_as_likely(loss.epsilon)} times as "
+        "likely as it would have been without your data.",
     ]
     if loss.delta:
         sentences.append(f"This holds but for a chance of one in {math.floor(1 / loss.delta):,}.")

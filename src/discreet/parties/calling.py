@@ -2,7 +2,9 @@
 
 import asyncio
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -62,15 +64,14 @@ class Caller:
         secret = parts.scheme == "https" or is_loopback(parts.hostname or "")
         require(secret, f"the {name} is on another machine, so its address must begin with https://")
         self.name = name
-        # Many that wait for a connection would each be looked at whenever one of them is done.
-        self._room = asyncio.Semaphore(connections)
-        self._client = httpx.AsyncClient(
+        # A client for each connection: one with many looks at all of them for every request.
+        self._room, self._free = asyncio.Semaphore(connections), list[httpx.AsyncClient]()
+        self._client = partial(
+            httpx.AsyncClient,
             base_url=url,
             verify=_trusting(trust) if parts.scheme == "https" else False,
             timeout=httpx.Timeout(seconds, connect=10.0),
-            limits=httpx.Limits(
-                max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=SECONDS_IDLE / 2
-            ),
+            limits=httpx.Limits(max_connections=1, keepalive_expiry=SECONDS_IDLE / 2),
             trust_env=False,
             transport=transport,
         )
@@ -81,7 +82,8 @@ class Caller:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._client.aclose()
+        for client in self._free:
+            await client.aclose()
 
     async def get(self, path: str, most: int, params: Mapping[str, str] | None = None) -> bytes:
         """What is under a path."""
@@ -91,9 +93,18 @@ class Caller:
         """What is answered to a message."""
         return await self._ask("POST", path, most, content=body, headers=headers)
 
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[httpx.AsyncClient]:
+        async with self._room:
+            client = self._free.pop() if self._free else self._client()
+            try:
+                yield client
+            finally:
+                self._free.append(client)
+
     async def _ask(self, method: str, path: str, most: int, **request: object) -> bytes:
         try:
-            async with self._room, self._client.stream(method, path, **request) as answer:  # type: ignore[arg-type]
+            async with self._connection() as client, client.stream(method, path, **request) as answer:  # type: ignore[arg-type]
                 accepted = answer.status_code in (200, 204)
                 limit = most if accepted else MOST_SENTENCE * 4
                 found = bytearray()

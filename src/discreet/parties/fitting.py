@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.data.catalogue import Catalogue
-from discreet.errors import InputError, require
+from discreet.errors import DishonestDeviceError, InputError, require
 from discreet.fitting.outputs import check_release_folder
 from discreet.parties.calling import Caller
 from discreet.parties.folder import StateFolder
@@ -112,7 +112,11 @@ async def recommend(
         async with listening(server.app(), address) as url:
             started(url)
             await server.begin(end_other_run=end_other_run)
-            release = await _fit(run, offer, server)
+            try:
+                release = await _fit(run, offer, server)
+            except DishonestDeviceError:  # nobody can tell which device it was: this run is over
+                await server.end(run.linger)
+                raise
             release.save(output, sign=sign)
             await server.end(run.linger)
         return release

@@ -1,11 +1,14 @@
-"""What a server keeps on disk: one owner, files that are there whole or not at all, and a journal."""
+"""What parties keep on disk: one owner, files that are there whole or not at all, a journal, and a table of users."""
 
 import asyncio
 import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from discreet.errors import InputError, library_for
+from discreet.errors import InputError, library_for, require
 from discreet.files import write_whole
 
 
@@ -109,3 +112,83 @@ class Journal:
             self._flushing.add_done_callback(lambda _: os.close(self._file))
         else:
             os.close(self._file)
+
+
+USERS = "users.sqlite"
+
+
+class Kept:
+    """What the programs of users keep, all in one file: a key for each, and what each agreed to and sent in a run.
+
+    A row is on the disk when it is written, and rows that are written :meth:`together` are when that ends.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> kept = Kept(Path(tempfile.mkdtemp()))
+    >>> with kept.together():
+    ...     kept.write("ann", "first run", 0.5, 1e-6, b"state")
+    >>> kept.agreed("ann"), kept.machine("ann", "first run"), kept.machine("ann", "second run")
+    ({'first run': (0.5, 1e-06)}, b'state', None)
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / USERS
+        older = any(folder.glob("*/agreed.json"))
+        require(not older, f"{folder} holds budgets as an earlier version wrote them: name another folder")
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+        except OSError as error:
+            raise InputError(f"{folder} cannot keep the state of users: {error.strerror}") from None
+        self._rows = sqlite3.connect(self._path, isolation_level=None)
+        # A commit counts once its journal is gone, and after a power cut that is so only if the folder was synced too.
+        self._do("PRAGMA synchronous = EXTRA")
+        self._do("CREATE TABLE IF NOT EXISTS users (name TEXT PRIMARY KEY, key BLOB NOT NULL)")
+        self._do(
+            "CREATE TABLE IF NOT EXISTS runs (user TEXT, run TEXT, epsilon REAL NOT NULL, delta REAL NOT NULL, "
+            "machine BLOB NOT NULL, PRIMARY KEY (user, run))"
+        )
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """All that is written within is on the disk when this ends, or nothing of it."""
+        self._do("BEGIN IMMEDIATE")
+        try:
+            yield
+            # A full disk undoes all of it, whatever becomes of the error.
+            require(self._rows.in_transaction, f"{self._path} cannot be written: make room for it; nothing was sent")
+            self._do("COMMIT")
+        except BaseException:
+            if self._rows.in_transaction:
+                self._do("ROLLBACK")
+            raise
+
+    def key(self, user: str) -> bytes:
+        """The user's own secret, drawn when it is asked for first."""
+        self._do("INSERT OR IGNORE INTO users VALUES (?, ?)", user, os.urandom(32))
+        return bytes(self._do("SELECT key FROM users WHERE name = ?", user)[0][0])
+
+    def agreed(self, user: str) -> dict[str, tuple[float, float]]:
+        """Epsilon and delta of every run that the user has agreed to."""
+        rows = self._do("SELECT run, epsilon, delta FROM runs WHERE user = ?", user)
+        return {run: (epsilon, delta) for run, epsilon, delta in rows}
+
+    def machine(self, user: str, run: str) -> bytes | None:
+        """The user's state in a run; None where they have not agreed to it."""
+        rows = self._do("SELECT machine FROM runs WHERE user = ? AND run = ?", user, run)
+        return bytes(rows[0][0]) if rows else None
+
+    def write(self, user: str, run: str, epsilon: float, delta: float, machine: bytes) -> None:
+        """Keep a user's state in a run, and what the run costs."""
+        self._do("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?)", user, run, epsilon, delta, machine)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._rows.close()
+
+    def _do(self, statement: str, *values: object) -> list[Any]:
+        try:
+            return self._rows.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            raise InputError(f"{self._path} cannot be used: {error}; nothing was sent") from None

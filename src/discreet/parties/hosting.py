@@ -36,13 +36,13 @@ def default_state(place: Path) -> Path:
 
 
 def hosted_users(
-    files: Sequence[Path], state: Path, token: Path | None
-) -> list[tuple[Path, Callable[[Catalogue], History], bytes | None]]:
-    """For each user a folder of their own, how to read their ratings, and their token."""
+    files: Sequence[Path], token: Path | None
+) -> list[tuple[str, Callable[[Catalogue], History], bytes | None]]:
+    """For each user the name under which their state is kept, how to read their ratings, and their token."""
     tokens: list[bytes | None] = [None] * len(files) if token is None else [*read_tokens(token, len(files))]
     names = [_hashed(path.resolve().name) for path in files]
     require(len(set(names)) == len(names), "one file of ratings is there twice, by way of a link: remove the link")
-    return [(state / name, partial(_read, path), own) for name, path, own in zip(names, files, tokens, strict=True)]
+    return [(name, partial(_read, path), own) for name, path, own in zip(names, files, tokens, strict=True)]
 
 
 def _read(path: Path, catalogue: Catalogue) -> History:

@@ -19,7 +19,6 @@ from discreet.parties.credentials import derived
 from discreet.parties.folder import StateFolder
 from discreet.parties.news import BOOT_BYTES, News, catalogue_bytes, read_news
 from discreet.parties.serving import LOG, application, binary, body_of, malformed, unfitting
-from discreet.parties.third_party import ANY_RUN
 from discreet.populations.remote import Told
 from discreet.protocol.messages import MaskedValue, NoisyMasks, read_message, size_of_value
 from discreet.protocol.questions import Offer, Question
@@ -152,11 +151,9 @@ class RecommenderServer:
     # ── Rounds ──
 
     async def begin(self, *, end_other_run: bool = False) -> None:
-        """Take over from any other recommender, and tell the third party the terms."""
-        self._claim = int(await self._ask(requests.CLAIM, b"", 20))
-        if end_other_run:
-            await self._ask(requests.FINISHED, ANY_RUN, 0)
-        await self._ask(requests.OFFER, self.offer.to_bytes(), 0)
+        """Tell the third party the terms; if it accepts them, take over from any other recommender of this run."""
+        path = requests.OFFER_INSTEAD if end_other_run else requests.OFFER
+        self._claim = int(await self._ask(path, self.offer.to_bytes(), 20))
 
     async def run_round(self, question: Question) -> Told:
         """One question to all users, and its answer; after a restart the same one is asked again."""
@@ -181,6 +178,9 @@ class RecommenderServer:
             machine.finish(masks)
             self._folder.write(MACHINE, machine.to_bytes())
             LOG.info("round %d: answered after %.1f s", number, time.monotonic() - started)
+        answer = machine.answered
+        assert answer is not None
+        await self._ask(requests.ANSWER, answer.to_bytes(), 0)
         return self._tell()
 
     async def end(self, linger: float) -> None:
@@ -231,9 +231,6 @@ class RecommenderServer:
         machine = RecommenderMachine.from_bytes(state, key=self._receipts)
         if machine.offer.digest != self.offer.digest:
             raise InputError(f"{self._folder.path} holds the state of a run on other terms: name another folder")
-        self.machine = machine
-        if machine.answered is not None:
-            self._tell()
         return machine
 
 

@@ -1,7 +1,8 @@
 """How the third party knows the recommender: a code over every request, and the number of its last start.
 
-Whoever starts a recommender claims the next number from the third party, and each request carries it. A recommender
-that was started before is refused from then on, so that two of them cannot run one round.
+Whoever starts a recommender offers its run to the third party, and if that is accepted gets the next number, which each
+further request carries. A recommender that was started before is refused from then on, so that two of them cannot run
+one round; an offer that is refused changes nothing for the one that runs, also one that is to take its place.
 """
 
 import hmac
@@ -9,11 +10,12 @@ import struct
 from collections.abc import Mapping
 
 CODE, NUMBER = "x-discreet-code", "x-discreet-claim"
-CLAIM, OFFER, QUESTION, ARRIVED, FINISHED = (
-    "/v1/claim",
+OFFER, OFFER_INSTEAD, QUESTION, ARRIVED, ANSWER, FINISHED = (
     "/v1/offer",
+    "/v1/offer-instead",
     "/v1/question",
     "/v1/arrived",
+    "/v1/answer",
     "/v1/finished",
 )
 SEED, VALUE, NEWS, CATALOGUE = "/v1/seed", "/v1/value", "/v1/news", "/v1/catalogue"

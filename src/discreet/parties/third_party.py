@@ -9,13 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, DishonestDeviceError
 from discreet.parties import requests
 from discreet.parties.credentials import TOKEN_BYTES, derived, token_digest
 from discreet.parties.folder import Journal, StateFolder
 from discreet.parties.serving import LOG, application, binary, body_of, forbidden, malformed, unfitting
 from discreet.protocol.message import NAME_BYTES
-from discreet.protocol.messages import Arrived, MaskSeed, read_message
+from discreet.protocol.messages import Answer, Arrived, MaskSeed, read_message
 from discreet.protocol.questions import MOST_TEXT, Offer, Question
 from discreet.protocol.third_party import ThirdPartyMachine
 from discreet.protocol.wire import RefusedError, refuse_unless
@@ -24,8 +24,6 @@ SEED_MESSAGE = 106
 MOST_HEAD = 4 * MOST_TEXT
 MOST_ARRIVED = 1 << 26
 RECORD = 2 * TOKEN_BYTES + NAME_BYTES
-ANY_RUN = bytes(NAME_BYTES)
-"""Ends whatever run is going on."""
 MACHINE, CLAIMS = "machine", "claims.json"
 
 
@@ -57,10 +55,11 @@ class ThirdPartyServer:
         """Its endpoints."""
         return application(
             [
-                Route(requests.CLAIM, self._claim, methods=["POST"]),
                 Route(requests.OFFER, self._offer, methods=["POST"]),
+                Route(requests.OFFER_INSTEAD, self._offer, methods=["POST"]),
                 Route(requests.QUESTION, self._question, methods=["POST"]),
                 Route(requests.ARRIVED, self._arrived, methods=["POST"]),
+                Route(requests.ANSWER, self._answer, methods=["POST"]),
                 Route(requests.FINISHED, self._finished, methods=["POST"]),
                 Route(requests.SEED, self._seed, methods=["POST"]),
             ]
@@ -105,17 +104,9 @@ class ThirdPartyServer:
 
     # ── For the recommender ──
 
-    async def _claim(self, request: Request) -> Response:
-        body = await self._from_recommender(request, 0, None)
-        assert body == b""
-        async with self._lock:
-            number = self._number() + 1
-            self._keep(number=number)
-        LOG.info("a recommender has started (%d)", number)
-        return binary(str(number).encode())
-
     async def _offer(self, request: Request) -> Response:
-        body = await self._from_recommender(request, MOST_HEAD, self._number())
+        """Begin a run or go on with it, and obey from now on the recommender that offers it: gives its number."""
+        body = await self._from_recommender(request, MOST_HEAD, started=False)
         with malformed():
             offer = read_message(body, Offer)
         async with self._lock:
@@ -124,16 +115,22 @@ class ThirdPartyServer:
                 with unfitting():
                     # Users would send the same masked values again, and a second sum would tell whose are not in it.
                     refuse_unless(run not in self._ended(), "this run has ended here, and is never begun again")
-                    refuse_unless(machine is None, "another run is going on here, and has not ended")
+                    instead = request.scope["path"] == requests.OFFER_INSTEAD
+                    refuse_unless(machine is None or instead, "another run is going on here, and has not ended")
+                if machine is not None:
+                    self._end()
                 self._begin(ThirdPartyMachine(offer, key=self._receipts))
                 LOG.info("a run begins: %s", offer.model)
             else:
                 with unfitting():
                     refuse_unless(machine.offer.digest == offer.digest, "this run was offered on other terms")
-        return Response(status_code=204)
+            number = self._number() + 1
+            self._keep(number=number)
+        LOG.info("a recommender has started (%d)", number)
+        return binary(str(number).encode())
 
     async def _question(self, request: Request) -> Response:
-        body = await self._from_recommender(request, MOST_HEAD, self._number())
+        body = await self._from_recommender(request, MOST_HEAD)
         with malformed():
             question = read_message(body, Question)
         async with self._lock:
@@ -148,7 +145,7 @@ class ThirdPartyServer:
 
     async def _arrived(self, request: Request) -> Response:
         most = MOST_ARRIVED if self.machine is None else 128 + NAME_BYTES * self.machine.offer.most_users
-        body = await self._from_recommender(request, min(most, MOST_ARRIVED), self._number())
+        body = await self._from_recommender(request, min(most, MOST_ARRIVED))
         with malformed():
             arrived = read_message(body, Arrived)
         async with self._lock:
@@ -166,24 +163,41 @@ class ThirdPartyServer:
                 LOG.info("round %d is closed", arrived.label.round)
         return binary(masks.to_bytes())
 
-    async def _finished(self, request: Request) -> Response:
-        body = await self._from_recommender(request, NAME_BYTES, self._number())
+    async def _answer(self, request: Request) -> Response:
+        question = None if self.machine is None else self.machine.question
+        most = MOST_HEAD if question is None else 128 + 8 * question.cells
+        body = await self._from_recommender(request, most)
+        with malformed():
+            answer = read_message(body, Answer)
         async with self._lock:
-            if self.machine is not None and body in (self.machine.offer.label.run, ANY_RUN):
-                self._keep(ended=[*self._ended(), self.machine.offer.label.run.hex()])
-                self._forget()
-                LOG.info("the run has ended")
+            with unfitting():
+                try:
+                    self._running().check(answer)
+                except DishonestDeviceError:
+                    self._end()
+                    raise
         return Response(status_code=204)
 
-    async def _from_recommender(self, request: Request, most: int, number: int | None) -> bytes:
-        """The body of a request that the recommender signed; with ``number``, the one that was started last."""
+    async def _finished(self, request: Request) -> Response:
+        body = await self._from_recommender(request, NAME_BYTES)
+        async with self._lock:
+            if self.machine is not None and body == self.machine.offer.label.run:
+                self._end()
+        return Response(status_code=204)
+
+    async def _from_recommender(self, request: Request, most: int, *, started: bool = True) -> bytes:
+        """The body of a request that a recommender signed: the one that ``started`` last, or any."""
         given, body = requests.number_of(request.headers), await body_of(request, most)
         if not requests.is_signed(self._requests, request.scope["path"], max(given, 0), body, request.headers):
             raise forbidden(403, "only the recommender may ask this")
-        if number is not None and given != self._number():
-            with unfitting():
-                raise RefusedError("another recommender was started since, and has taken over")
+        if started:
+            self._check_started(request)
         return body
+
+    def _check_started(self, request: Request) -> None:
+        with unfitting():
+            last = requests.number_of(request.headers) == self._number()
+            refuse_unless(last, "another recommender was started since, and has taken over")
 
     # ── State ──
 
@@ -229,6 +243,12 @@ class ThirdPartyServer:
             machine.receive(MaskSeed(label=asked.label, sender=sender, question=asked.digest, seed=seed))
         if self._enrolled is None:
             self._names = {}
+
+    def _end(self) -> None:
+        """End the run for good."""
+        self._keep(ended=[*self._ended(), self._running().offer.label.run.hex()])
+        self._forget()
+        LOG.info("the run has ended")
 
     def _forget(self) -> None:
         self.machine = None

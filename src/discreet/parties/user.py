@@ -1,32 +1,30 @@
 """A user's own program: it asks what is asked, checks it, and sends what the machine of the protocol gives away."""
 
 import asyncio
-import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.errors import DiscreetError
-from discreet.files import write_whole
 from discreet.parties import requests
 from discreet.parties.calling import Caller, DeclinedError, UnreachableError, until_reached
+from discreet.parties.folder import Kept
 from discreet.parties.news import MOST_BYTES, News, read_catalogue_bytes, read_news
 from discreet.parties.offered import offered_model
 from discreet.parties.serving import LOG
 from discreet.parties.third_party import MOST_HEAD, SEED_MESSAGE
-from discreet.populations.remote import Device, Told
+from discreet.populations.remote import Device, ModelCopy, Told
 from discreet.populations.secure_sums import MINIMUM_GROUP
 from discreet.privacy.unit import Unit, User
-from discreet.protocol.messages import Receipt, read_message
+from discreet.protocol.messages import MaskSeed, Receipt, read_message
 from discreet.protocol.questions import Offer, Question
 from discreet.protocol.user import Policy, UserMachine
 from discreet.protocol.wire import RefusedError, refuse_unless
 
-KEY, AGREED = "key", "agreed.json"
+TOGETHER = 64
+"""So many users of one program answer at the same time: what they send is put on the disk first, by one call."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,26 +93,29 @@ class UserSession:
 
     Parameters
     ----------
-    folder
-        What this user's program keeps: it holds secrets, and is the user's own.
+    kept, name
+        What this user's program keeps, and under which name: it holds secrets, and is the user's own.
     terms, token
         What the user agrees to, and what shows the third party that they are enrolled.
+    copy
+        The copy of the model that the offer names: users in one program share it.
     """
 
     def __init__(
         self,
-        folder: Path,
+        kept: Kept,
+        name: str,
         history: History,
-        offer: Offer,
+        copy: ModelCopy,
         terms: Terms,
         token: bytes | None,
         recommender: Caller,
         third_party: Caller,
     ) -> None:
-        self._folder, self._token = folder, token
+        self._kept, self._name, self._token = kept, name, token
         self._recommender, self._third_party = recommender, third_party
-        self._device = Device(offered_model(offer.model), Ratings.of_history(history), offer, key=self._own_key())
-        self._machine = self._agree(offer, terms, bytes.fromhex(history.catalogue.fingerprint))
+        self._device = Device(copy, Ratings.of_history(history), key=kept.key(name))
+        self._machine = self._agree(copy.offer, terms, bytes.fromhex(history.catalogue.fingerprint))
         self._done: tuple[bytes, bytes] | None = None
 
     @property
@@ -122,24 +123,35 @@ class UserSession:
         """How many questions were answered."""
         return self._machine.answered
 
-    async def answer(self, boot: bytes, question: Question, told: Sequence[Told]) -> None:
-        """Answer a question, once for each start of the recommender: always with the same bytes."""
-        if self._done == (boot, question.digest):
-            return
+    def is_done(self, boot: bytes, question: Question) -> bool:
+        """Whether it was answered since this start of the recommender."""
+        return self._done == (boot, question.digest)
+
+    def prepare(self, question: Question, told: Sequence[Told]) -> MaskSeed:
+        """Check and charge a question, and keep what will be sent: always the same bytes."""
         asked = self._device.next(told)
         if asked is None:
             raise RefusedError("the model has all it needs, and the recommender asks on")
         seed = self._machine.answer(question, asked.question, asked.values)
-        self._save()
+        self._write(self._machine)
+        return seed
+
+    async def send(self, boot: bytes, seed: MaskSeed) -> None:
+        """Send what :meth:`prepare` gave, once it is on the disk."""
         headers = {} if self._token is None else {"authorization": f"Bearer {self._token.hex()}"}
         confirmed = await self._third_party.post(requests.SEED, seed.to_bytes(), SEED_MESSAGE, headers)
         value = self._machine.confirmed(read_message(confirmed, Receipt))
         await self._recommender.post(requests.VALUE, value.to_bytes(), 0)
-        self._done = (boot, question.digest)
+        self._done = (boot, seed.question)
+
+    async def answer(self, boot: bytes, question: Question, told: Sequence[Told]) -> None:
+        """Answer a question, once for each start of the recommender."""
+        if not self.is_done(boot, question):
+            await self.send(boot, self.prepare(question, told))
 
     def _agree(self, offer: Offer, terms: Terms, catalogue: bytes) -> UserMachine:
         """The machine of this run; of a new one where the budget allows for it, which is written down first."""
-        run, agreed = offer.label.run.hex(), self._agreed()
+        run, agreed = offer.label.run.hex(), self._kept.agreed(self._name)
         others = [each for name, each in agreed.items() if name != run]
         left = Terms(
             epsilon=terms.epsilon - sum(epsilon for epsilon, _ in others),
@@ -158,32 +170,18 @@ class UserSession:
             minimum_group=terms.users_at_least,
             rounds=terms.rounds,
         )
-        kept = self._folder / f"run-{run}"
-        if kept.exists():
-            machine = UserMachine.from_bytes(kept.read_bytes(), policy, catalogue=catalogue)
+        state = self._kept.machine(self._name, run)
+        if state is not None:
+            machine = UserMachine.from_bytes(state, policy, catalogue=catalogue)
             refuse_unless(machine.offer.digest == offer.digest, "the terms of this run have changed")
-        else:
-            refuse_unless(run not in agreed, "what was sent in this run is not known any more: it is not sent twice")
-            machine = UserMachine(policy, offer, catalogue=catalogue)
-            write_whole(kept, machine.to_bytes(), private=True)
-        agreed[run] = (offer.epsilon, offer.delta)
-        write_whole(self._folder / AGREED, json.dumps(agreed).encode(), private=True)
+            return machine
+        machine = UserMachine(policy, offer, catalogue=catalogue)
+        self._write(machine)
         return machine
 
-    def _agreed(self) -> dict[str, tuple[float, float]]:
-        path = self._folder / AGREED
-        found = json.loads(path.read_bytes()) if path.exists() else {}
-        return {run: (float(each[0]), float(each[1])) for run, each in found.items()}
-
-    def _own_key(self) -> bytes:
-        path = self._folder / KEY
-        if not path.exists():
-            write_whole(path, os.urandom(32), private=True)
-        return path.read_bytes()
-
-    def _save(self) -> None:
-        run = self._machine.offer.label.run.hex()
-        write_whole(self._folder / f"run-{run}", self._machine.to_bytes(), private=True)
+    def _write(self, machine: UserMachine) -> None:
+        offer = machine.offer
+        self._kept.write(self._name, offer.label.run.hex(), offer.epsilon, offer.delta, machine.to_bytes())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +194,8 @@ class Outcome:
 
 
 async def take_part(
-    users: Sequence[tuple[Path, Callable[[Catalogue], History], bytes | None]],
+    users: Sequence[tuple[str, Callable[[Catalogue], History], bytes | None]],
+    kept: Kept,
     terms: Terms,
     recommender: Caller,
     third_party: Caller,
@@ -204,20 +203,22 @@ async def take_part(
     seconds: float = 600.0,
     heard: Callable[[str], None] = lambda sentence: None,
 ) -> Outcome:
-    """Take part in one run for all these users, each with a folder, their ratings and a token, until it is over."""
+    """Take part in one run for all these users, each with a name, their ratings and a token, until it is over."""
     feed = Feed(recommender, seconds)
     offer, catalogue = await feed.start()
+    copy = ModelCopy(offered_model(offer.model), catalogue, offer)
     sessions: dict[int, UserSession] = {}
     reasons: list[str] = []
-    for place, (folder, read, token) in enumerate(users):
-        try:
-            history = read(catalogue)
-            sessions[place] = UserSession(folder, history, offer, terms, token, recommender, third_party)
-        except DiscreetError as error:
-            if len(users) == 1:
-                raise
-            reasons.append(str(error))
-        await asyncio.sleep(0)
+    with kept.together():
+        for place, (name, read, token) in enumerate(users):
+            try:
+                history = read(catalogue)
+                sessions[place] = UserSession(kept, name, history, copy, terms, token, recommender, third_party)
+            except DiscreetError as error:
+                if len(users) == 1:
+                    raise
+                reasons.append(str(error))
+            await asyncio.sleep(0)
     heard(f"{offer.model} with epsilon {offer.epsilon:g}, delta {offer.delta:g} for one {offer.unit.name}")
     while sessions:
         news = await feed.next()
@@ -228,9 +229,15 @@ async def take_part(
             continue
         question, boot, told = news.question, news.boot, list(feed.told)
 
-        async def one(place: int, boot: bytes = boot, question: Question = question, told: list[Told] = told) -> bool:
+        def refused(place: int, error: DiscreetError) -> None:
+            if len(users) == 1:
+                raise error
+            reasons.append(str(error))
+            del sessions[place]
+
+        async def send(place: int, seed: MaskSeed, boot: bytes = boot) -> bool:
             try:
-                await sessions[place].answer(boot, question, told)
+                await sessions[place].send(boot, seed)
             except UnreachableError:
                 return False  # asked again below
             except DeclinedError as error:  # too late for this round, perhaps: the next one may be in time
@@ -238,15 +245,22 @@ async def take_part(
                     heard(str(error))
                 LOG.info("%s", error)
             except DiscreetError as error:
-                if len(users) == 1:
-                    raise
-                reasons.append(str(error))
-                del sessions[place]
+                refused(place, error)
             return True
 
-        reached = await asyncio.gather(*(one(place) for place in list(sessions)))
-        heard(f"round {question.label.round + 1}: {sum(reached)} of {len(users)} users have answered")
-        if not all(reached):
+        waiting = [place for place, session in sessions.items() if not session.is_done(boot, question)]
+        unreached = 0
+        for first in range(0, len(waiting), TOGETHER):
+            seeds = {}
+            with kept.together():
+                for place in waiting[first : first + TOGETHER]:
+                    try:
+                        seeds[place] = sessions[place].prepare(question, told)
+                    except DiscreetError as error:
+                        refused(place, error)
+            unreached += (await asyncio.gather(*(send(*each) for each in seeds.items()))).count(False)
+        heard(f"round {question.label.round + 1}: {len(sessions) - unreached} of {len(users)} users have answered")
+        if unreached:
             feed.again()
             await asyncio.sleep(0.2)
     answered = max((session.answered for session in sessions.values()), default=0)

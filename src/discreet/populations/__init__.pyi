@@ -2,7 +2,6 @@ from .choice import Choice as Choice
 from .choice import quantile_of_users as quantile_of_users
 from .groups import Groups as Groups
 from .mechanism import Mechanism as Mechanism
-from .pairwise import PairwiseMasks as PairwiseMasks
 from .steps import Steps as Steps
 from .untrusted import UntrustedServer as UntrustedServer
 

@@ -6,10 +6,15 @@ a release is made of was drawn once, as the ledger lists it.
 
 **Guarantee.** What is on disk are noisy sums that were paid for, and nothing else. If a process is killed between
 drawing an answer and writing it down, that answer was seen by nobody, and is drawn again. A sum that is asked again
-because the ledger has to be charged is thrown away: the one on disk counts. The file is for its owner alone, since it
-may be ahead of what is released; and it belongs to one line of a budget, under which one release may appear. If the
-ratings have changed in between, some answers are of the old ones and some of the new: every user of either is in each
-answer as the plan says, or not at all, and so pays at most what was planned. ∎
+because the ledger has to be charged is thrown away: the one on disk counts. The file belongs to one line of a budget,
+whose claim is in its name, and is made before that line is booked. Each retry gives both a new claim, and so does each
+stop with an error: of several copies one goes on, and none that was made before all of them was written. Whoever does
+not find it pays anew, since another draw would be a second answer, which may show in an error. So an answer that cannot
+be written down is not used before the file is gone. When a run stops with an error, the name of the file says how many
+bytes of it there were: where some of them are missing or changed, the file is lost. After those it may end within a
+record, as where a process was killed, and nowhere else be wrong. It is for its owner alone, since it may be ahead of
+what is released. If the ratings have changed in between, some answers are of the old ones and some of the new: every
+user of either is in each answer as the plan says, or not at all, and so pays at most what was planned. ∎
 """
 
 import contextlib
@@ -17,17 +22,19 @@ import hashlib
 import os
 import stat
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from discreet.errors import InputError
+from discreet.errors import BudgetError, InputError
 from discreet.types import Doubles
 
 MOST_BYTES = 4 << 30
-"""Answers beyond this are not written down: a run that is killed then draws them again."""
-_HEAD, _CHECK = 32 + 8, 32
+"""Answers beyond this are not written down: a run that is killed then pays again."""
+_CHECK = 32
+_HEAD = 32 + 8 + _CHECK
 
 
 class AnswerFile:
@@ -35,90 +42,147 @@ class AnswerFile:
 
     Parameters
     ----------
-    path
-        The file.
-    about
-        What the run is: a file of another one is begun anew.
+    name
+        Its path, without the number of bytes that its file name ends in.
+    begun
+        The file of an earlier try, as :func:`at_hand` found it; that name stays.
 
     Examples
     --------
     >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "answers"
-    >>> AnswerFile(path, "a run").add(("sum", "counts"), np.array([1.0, 2.0]))
-    >>> again = AnswerFile(path, "a run")
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> file = AnswerFile(folder / "first")
+    >>> file.add(("sum", "counts"), np.array([1.0, 2.0]))
+    >>> file.close()
+    >>> again = AnswerFile(folder / "second", begun=at_hand(folder / "first"))
     >>> again.next(("sum", "counts")), again.next(("sum", "pairs"))
     (array([1., 2.]), None)
     """
 
-    def __init__(self, path: Path, about: str, most_bytes: int = MOST_BYTES) -> None:
-        self._path, self._most, self._place, self._is_full = path, most_bytes, 32, False
-        about_digest = _digest(about.encode())
+    def __init__(self, name: Path, most_bytes: int = MOST_BYTES, *, begun: Path | None = None) -> None:
+        self._most, self._place = most_bytes, 0
+        self._sealed = 0 if begun is None else _sealed(begun)
+        self.path = _named(name, self._sealed)
+        self.kept = True
+        """Whether a run that is tried again finds its answers."""
+        self.renamed: Callable[[], Path] = lambda: name
+        """What its path is when the run stops, without the number of bytes."""
         try:
-            # Whoever else may write to this folder could have put a link there.
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-            found = os.fstat(self._file)
-            own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
-            if own and (found.st_size < 32 or os.pread(self._file, 32, 0) != about_digest):
-                os.ftruncate(self._file, 0)
-                os.pwrite(self._file, about_digest, 0)
+            if begun is not None:
+                os.link(begun, self.path)
         except OSError as error:
-            raise InputError(f"{path} cannot keep the answers of a run: {error.strerror}") from None
-        if not own:
-            os.close(self._file)
-            raise InputError(f"{path} is not yours alone, and cannot keep the answers of a run: remove it")
-        self._used = found.st_size > 32
-
-    @property
-    def is_used(self) -> bool:
-        """Whether an answer is there."""
-        return self._used or self._place > 32
+            raise InputError(f"{self.path} cannot keep the answers of a run: {error.strerror}") from None
+        self._file = _opened(self.path, os.O_RDWR | os.O_CREAT)
 
     def next(self, question: tuple[Any, ...]) -> Doubles | None:
-        """The next answer, if it is there; a torn one is not."""
-        head = os.pread(self._file, _HEAD, self._place)
-        if len(head) < _HEAD:
+        """The next answer, if it is there; one in the middle of which a process was killed is drawn again."""
+        record = _record(self._file, self._place)
+        if record is None:
             return None
-        size = int(struct.unpack("<Q", head[32:])[0]) * 8
-        whole = os.pread(self._file, size + _CHECK, self._place + _HEAD) if size <= self._most else b""
-        if len(whole) < size + _CHECK or _digest(head + whole[:size]) != whole[size:]:
-            return None  # killed in the middle of it: it is drawn again, and written over
-        if head[:32] != _digest(repr(question).encode()):
+        if record[:32] != _digest(repr(question).encode()):
             raise InputError(
-                f"{self._path} holds the answers to other questions, perhaps of another version: remove it, and the "
-                "run begins anew, paid for as it is"
+                f"{self.path} holds the answers to other questions, perhaps of another version: remove it, and the "
+                "run begins anew, and pays again"
             )
-        self._place += _HEAD + size + _CHECK
-        return np.frombuffer(whole[:size], dtype=np.float64).copy()
+        self._place += len(record)
+        return np.frombuffer(record[_HEAD:-_CHECK], dtype=np.float64).copy()
 
     def add(self, question: tuple[Any, ...], answer: Doubles) -> None:
-        """Write an answer down, after all that were read or written before."""
-        data = np.ascontiguousarray(answer, dtype=np.float64).tobytes()
-        head = _digest(repr(question).encode()) + struct.pack("<Q", len(data) // 8)
-        record = head + data + _digest(head + data)
-        self._is_full = self._is_full or self._place + len(record) > self._most
-        if self._is_full:  # from here on nothing is kept: what follows would be in the wrong place
+        """Write an answer down, after all that were read or written before, or remove the file where that fails."""
+        if not self.kept:
             return
-        try:
-            os.ftruncate(self._file, self._place)
-            self._is_full = os.pwrite(self._file, record, self._place) < len(record)
-        except OSError:  # no room on the disk: go on without
-            self._is_full = True
-        if not self._is_full:
-            self._place += len(record)
+        data = np.ascontiguousarray(answer, dtype=np.float64).tobytes()
+        head = _digest(repr(question).encode()) + struct.pack("<Q", len(data))
+        head += _digest(head)
+        record = head + data + _digest(head + data)
+        written = 0
+        if self._place + len(record) <= self._most:
+            with contextlib.suppress(OSError):  # no room on the disk
+                os.ftruncate(self._file, self._place)
+                written = os.pwrite(self._file, record, self._place)
+        if written == len(record):
+            self._place += written
+        elif not self.remove():
+            raise InputError(f"{self.path} can neither be written nor removed: nothing more is drawn; make room for it")
 
-    def close(self) -> None:
-        """Close the file, and keep it."""
+    def close(self, *, keep: bool = True) -> None:
+        """Close the file; what is kept is on the disk then, as its name says, before anybody sees what came of it."""
+        if not keep:
+            self.remove()
+        try:
+            if self.kept:
+                os.fsync(self._file)
+                self.path = self.path.rename(_named(self.renamed(), max(self._place, self._sealed)))
+        except (OSError, BudgetError):
+            self.remove()
         os.close(self._file)
 
-    def remove(self) -> None:
-        """Remove the file: what was made of it is out. Where it stays, the next run of that name removes it."""
-        forget_answers(self._path)
+    def remove(self) -> bool:
+        """Remove the file, and say whether it is gone."""
+        with contextlib.suppress(OSError):
+            self.path.unlink(missing_ok=True)
+            self.kept = False
+        return not self.kept
 
 
-def forget_answers(path: Path) -> None:
-    """Remove a file of answers that is no longer needed, if it is there and can be removed."""
-    with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)
+def at_hand(name: Path) -> Path | None:
+    """The file of this name, if all of it is there that somebody may have seen."""
+    found = [path for path in name.parent.glob(f"{name.name}-*") if path.name[len(name.name) + 1 :].isdecimal()]
+    if not found:
+        return None
+    path = max(found, key=_sealed)
+    file = _opened(path, os.O_RDONLY)
+    try:
+        end = _end_of_records(file)
+    finally:
+        os.close(file)
+    return path if end is not None and end >= _sealed(path) else None
+
+
+def _named(name: Path, sealed: int) -> Path:
+    return name.with_name(f"{name.name}-{sealed}")
+
+
+def _sealed(path: Path) -> int:
+    """How many bytes of it were there when a run stopped with an error."""
+    return int(path.name.rpartition("-")[2])
+
+
+def _opened(path: Path, flags: int) -> int:
+    """A file that belongs to us alone. Whoever else may write to its folder could have put a link there."""
+    try:
+        file = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    except OSError as error:
+        raise InputError(f"{path} cannot keep the answers of a run: {error.strerror}") from None
+    found = os.fstat(file)
+    if not (stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077):
+        os.close(file)
+        raise InputError(f"{path} is not yours alone, and cannot keep the answers of a run: remove it")
+    return file
+
+
+def _record(file: int, place: int) -> bytes | None:
+    """The record at a place; None where the file ends before it does, and no bytes where it was damaged."""
+    head = os.pread(file, _HEAD, place)
+    if len(head) < _HEAD:
+        return None
+    size = int(struct.unpack("<Q", head[32:40])[0])
+    if _digest(head[:-_CHECK]) != head[-_CHECK:] or size > MOST_BYTES:
+        return b""
+    rest = os.pread(file, size + _CHECK, place + _HEAD)
+    if len(rest) < size + _CHECK:
+        return None
+    return head + rest if _digest(head + rest[:size]) == rest[size:] else b""
+
+
+def _end_of_records(file: int) -> int | None:
+    """Where the last whole record ends; None where one was damaged."""
+    place = 0
+    while (record := _record(file, place)) is not None:
+        if not record:
+            return None
+        place += len(record)
+    return place
 
 
 def _digest(data: bytes) -> bytes:

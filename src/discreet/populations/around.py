@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from discreet.data.catalogue import Catalogue
-from discreet.looks import Look, Looks
+from discreet.looks import Look, Looks, Reading
 from discreet.populations.population import Population
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
@@ -41,19 +41,14 @@ class Around:
         return self._population.log
 
     @property
+    def reading(self) -> Reading:
+        """How these ratings were read."""
+        return self._population.reading
+
+    @property
     def answered(self) -> tuple[tuple[int, ...], ...] | None:
         """The shapes of all sums so far; None where nobody wrote them down."""
         return getattr(self._population, "answered", None)
-
-    def has_room(self, *cells: int) -> bool:
-        """Whether sums with so many cells each can still be had, as far as the samplers go."""
-        return has_room(self._population, *cells)
-
-
-def has_room(population: Population, *cells: int) -> bool:
-    """The same of any population: one that says nothing of it has room."""
-    asked = getattr(population, "has_room", None)
-    return asked is None or bool(asked(*cells))
 
 
 def innermost(population: Population) -> Population:

@@ -13,7 +13,7 @@ from discreet.populations.bounded import moved_by_unit
 from discreet.populations.contribution import Contribution
 from discreet.populations.steps import Steps
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.noise import SAMPLER_DISTANCE, add_gaussian, add_laplace, grid_of
+from discreet.privacy.noise import add_gaussian, add_laplace, grid_of
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.slabs import NoiseOnDevice, add_many_gaussians
 from discreet.privacy.spend import Spend
@@ -63,18 +63,6 @@ def noise_for(ledger: Ledger) -> Noise:
     return "gaussian" if ledger.unit.name == "user" and ledger.delta > 0 else "laplace"
 
 
-def has_room(ledger: Ledger, odds: float) -> bool:
-    """Whether samplers that are off with these odds fit into what a ledger without a plan sets aside of delta for them.
-
-    >>> has_room(Ledger(1.0, 1e-6), SAMPLER_DISTANCE), has_room(Ledger(60.0, 1e-6), SAMPLER_DISTANCE)
-    (True, False)
-    """
-    from discreet.privacy.composition import Filter
-
-    before = math.fsum(spend.slack * spend.times for spend in ledger.spends)
-    return math.isfinite(Filter(epsilon=ledger.epsilon, delta=ledger.delta, odds=before + odds).spent)
-
-
 def calibrate_noise(
     contribution: Contribution,
     share: float,
@@ -105,7 +93,6 @@ def calibrate_noise(
             noise, part_of_epsilon = "gaussian", True
     norm: Norm = "l1" if noise == "laplace" else "l2"
     moved, cells = moved_by_unit(contribution, ledger.unit, norm, handling)
-    size = math.prod(contribution.shape)
     reach = cells if noise == "laplace" else math.sqrt(cells)  # what rounding adds, in grid steps
     sensitivity = moved * (1 + FLOAT_MARGIN)
     if noise == "laplace":
@@ -122,7 +109,6 @@ def calibrate_noise(
         norm=norm,
         sensitivity=sensitivity,
         scale=sensitivity * multiplier,
-        slack=float(np.minimum(size * SAMPLER_DISTANCE, 0.5)),
         rounding=reach * grid,
         seeded=seeded,
         chooses=contribution.chooses,
@@ -160,7 +146,6 @@ def calibrate_steps(
         scale=sensitivity * multiplier,
         sampling_rate=steps.sampling_rate,
         times=steps.count,
-        slack=float(np.minimum(math.prod(steps.shape) * SAMPLER_DISTANCE, 0.5)),
         rounding=reach * grid,
         seeded=seeded,
         weighted=ledger.weighted,

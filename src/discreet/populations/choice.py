@@ -14,7 +14,7 @@ from discreet.populations.contribution import Contribution
 from discreet.populations.mechanism import Allowance, check_ratios
 from discreet.populations.population import InParts, exact_total
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.selection import FLOAT_MARGIN, WORST, flip_distance, flip_law, permute_and_flip
+from discreet.privacy.selection import FLOAT_MARGIN, WORST, flip_law, permute_and_flip
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Neighbours, Rating, Unit, UnitName, User
 from discreet.types import AnyArray, Doubles
@@ -82,7 +82,6 @@ class Choice:
             norm="l1",
             sensitivity=moved,
             scale=moved / allowed.epsilon,
-            slack=flip_distance(self.candidates),
             chooses=self.chooses,
         )
 

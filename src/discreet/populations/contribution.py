@@ -7,6 +7,7 @@ from typing import Any, Literal
 from discreet.data.ratings import Ratings
 from discreet.doors import checked
 from discreet.errors import InputError
+from discreet.privacy.lattice import most_on_lattice
 from discreet.privacy.unit import Bound, Norm, UnitName
 from discreet.types import AnyArray
 
@@ -43,7 +44,11 @@ class Contribution:
         they are exactly. It may use their memory.
     most_users
         Over how many users it is summed exactly, where its bound rests on that; more are refused before anything is
-        charged. ``MOST_USERS`` where it has a ``finish``.
+        charged. ``MOST_USERS`` where it has a ``finish``; without one values are multiples of 2⁻³⁰
+        (:mod:`discreet.privacy.lattice`), and there are as many as such values of ``largest`` allow.
+    largest
+        What one user adds to a cell at most, however many ratings they have. Secure sums know by it what no honest
+        device sends; without it they go by the bounds, which for single ratings is far more.
     on_torch
         The total over some parts of the ratings by torch, for populations whose ``engine`` it is: the same numbers to
         the last bit, so the bounds hold for it; where there are none, the same up to rounding. It takes the parts one
@@ -62,14 +67,17 @@ class Contribution:
     chooses: bool = False
     finish: Callable[[AnyArray], AnyArray] | None = None
     most_users: int | None = None
+    largest: float | None = None
     on_torch: Callable[[Iterable[Ratings]], AnyArray] | None = None
     over_parts: Callable[[Iterable[Ratings]], AnyArray] | None = None
     on_device: Callable[[Ratings], Any] | None = None
 
     def __post_init__(self) -> None:
+        if self.most_users is None and self.finish is None and self.largest is not None:
+            object.__setattr__(self, "most_users", most_on_lattice(self.largest))
         if self.on_torch is not None and self.finish is None and self.most_users is None and self.bounds:
             raise InputError(
-                f"{self.name!r} needs a finish or most_users: only exact sums are the same on every engine"
+                f"{self.name!r} needs a finish, largest or most_users: only exact sums are the same on every engine"
             )
         if self.finish is not None and self.most_users is None:
             object.__setattr__(self, "most_users", MOST_USERS)

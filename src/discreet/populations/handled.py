@@ -37,6 +37,16 @@ event more or less.',)
             "These ratings were chosen among others before, so the promise is about them alone: chosen by how much was "
             "rated, one rating less could take away a whole user."
         )
+    if handling.perturbed:
+        found.append(
+            "A table says that users perturbed these ratings at home: the promise is about what they reported, and "
+            "what their reports promise themselves is not known."
+        )
+    if handling.unmarked:
+        found.append(
+            "Nothing says what was done to these ratings before (a split, say, or a merge), as they came in a frame "
+            "without marks, in arrays or as histories: the promise is about them as they came."
+        )
     if handling.nameless and unit.name == "user":
         found.append("Users came without names: whoever is in the data twice counts as two users.")
     if handling.prior is not None:

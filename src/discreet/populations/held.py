@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
+from discreet.looks import LISTED, Reading
 
 _HELD: WeakKeyDictionary[object, Ratings | RatingsInParts] = WeakKeyDictionary()
 _GIVEN: WeakKeyDictionary[object, Ratings | RatingsInParts] = WeakKeyDictionary()
@@ -25,6 +26,15 @@ def hold(population: object, ratings: Ratings | RatingsInParts, given: Ratings |
 def given_to(population: object) -> Ratings | RatingsInParts:
     """The ratings as they were before the population chose among them: those by which an account knows them again."""
     return _GIVEN[population]
+
+
+def reading_of(ratings: Ratings | RatingsInParts) -> Reading:
+    """How ratings were read, and what the list of items says, unless it was read off them."""
+    catalogue = ratings.catalogue
+    reading = dict(ratings.handling.reading(str(catalogue.scale)))
+    if LISTED in reading or catalogue.declared or catalogue.genres or catalogue.years.any():
+        reading[LISTED] = catalogue.sample
+    return tuple(reading.items())
 
 
 def held_by(population: object) -> Ratings | RatingsInParts:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.collect.promise import IN_PROCESS
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.doors import checked, checked_methods
@@ -65,9 +66,7 @@ class LocalDevices(Paying):
     @property
     def guarantee(self) -> Guarantee:
         """What the ledger proves, to everyone but whoever ran all devices here."""
-        return self._of_ledger(
-            ("the recommender", "the public", "other users"), ("whoever ran the devices in one process",)
-        )
+        return self._of_ledger(("the recommender", "the public", "other users"), (IN_PROCESS,))
 
     @property
     def public(self) -> tuple[str, ...]:

@@ -10,21 +10,20 @@ from discreet.data.own_choices import chosen_on
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError, require, require_type
-from discreet.looks import Look, Looks
+from discreet.looks import Look, Looks, Reading, kept_reading
 from discreet.populations.bounded import needs_rating_bound, prepared
 from discreet.populations.calibration import (
     CalibratedNoise,
     Noise,
     calibrate_noise,
     calibrate_steps,
-    has_room,
     noise_for,
 )
 from discreet.populations.contribution import Contribution
 from discreet.populations.engine import Engine, check_engine, on_engine
 from discreet.populations.guarded import check_before_charging, check_users, nobody
 from discreet.populations.handled import doubts_on, not_hidden, notes_on
-from discreet.populations.held import given_to, held_by, hold
+from discreet.populations.held import given_to, held_by, hold, reading_of
 from discreet.populations.mechanism import Allowance, Mechanism
 from discreet.populations.population import InParts, check_ratings_of_population, exact_total
 from discreet.populations.steps import Question, Steps
@@ -32,7 +31,6 @@ from discreet.populations.weighted import check_levels, weighted_total, with_wei
 from discreet.populations.wishes import LEVEL_FACT, Wishes
 from discreet.privacy.guarantee import Guarantee, read_tuning
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.noise import SAMPLER_DISTANCE
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
@@ -47,8 +45,14 @@ NOT_BOOKED = "No account was charged, so what else was spent on these ratings is
 BOOKED = "An account pays for every look before it is computed."
 OWN_CHOICES = "These are the items of {name}, on which Discreet's own defaults were chosen, and that was not paid for."
 UNDECLARED = (
-    "nobody declared the list of items public, and a list that was read off the ratings says what was rated; "
+    "nobody declared the list of items public, and a list that was made from the ratings says what was rated; "
     "declare all items"
+)
+DECLARED = "That the list of items is public was declared, and cannot be seen from it."
+PUBLISHED = (
+    "The list of items is that of {name}, known by its checksum and taken as public, as its publisher put it out: as "
+    "far as it holds only items that were rated, it tells that an item's only rater took part, and the promise is "
+    "about what the release tells beyond it."
 )
 
 
@@ -134,7 +138,10 @@ class Paying:
 
     @property
     def unpaid_looks(self) -> tuple[Look, ...]:
-        """Unpaid looks at these ratings: in this process, and on the account."""
+        """Unpaid looks at these ratings: in this process, however they were read, and on the account."""
+        from discreet.populations.accounts import known_again
+
+        known_again(given_to(self))
         kept = () if self._booking is None else self._booking.looks
         return tuple(dict.fromkeys((*self.log, *kept)))
 
@@ -142,6 +149,12 @@ class Paying:
     def log(self) -> Looks:
         """Where further unpaid looks are written down: it travels with the ratings."""
         return given_to(self).looks
+
+    @property
+    def reading(self) -> Reading:
+        """How these ratings were read, also in the words of the account."""
+        own = reading_of(given_to(self))
+        return own if self._booking is None else (*own, *kept_reading(own, self._booking.budget.key()))
 
     def book_on(self, account: str | None, budget: "Budget | None" = None) -> "Booking":
         """Let an account of a budget pay for all sums, before the first; without a name, the one that does already."""
@@ -171,9 +184,11 @@ class Paying:
     @property
     def notes(self) -> tuple[str, ...]:
         """What else has to be said for the promise to be read rightly."""
-        name = chosen_on(self.catalogue)
+        name, published = chosen_on(self.catalogue), self.catalogue.published
+        listed = (PUBLISHED.format(name=published) if published else DECLARED,) if self.catalogue.declared else ()
         own = () if name is None else (OWN_CHOICES.format(name=name),)
-        return (*notes_on(held_by(self).handling, self.unit), *own, NOT_BOOKED if self._booking is None else BOOKED)
+        booked = NOT_BOOKED if self._booking is None else BOOKED
+        return (*notes_on(held_by(self).handling, self.unit), *listed, *own, booked)
 
     @property
     def public(self) -> tuple[str, ...]:
@@ -209,17 +224,6 @@ class Paying:
     def deviation(self, question: Question, share: float = 1.0) -> float:
         """Standard deviation of all noise together on each cell."""
         return self.calibrate(question, share).deviation
-
-    def has_room(self, *cells: int) -> bool:
-        """Whether sums with so many cells each can still be had, one after another, as far as the samplers go. Public.
-
-        Each cell has its own tiny odds that its noise is off, and with a large epsilon these weigh much.
-        """
-        return has_room(self.ledger, sum(map(self._odds_of, cells)))
-
-    def _odds_of(self, cells: int) -> float:
-        """That the noise on so many cells is off."""
-        return cells * SAMPLER_DISTANCE
 
     def price(self, mechanism: Mechanism, share: float = 1.0) -> Spend:
         """What running a mechanism would cost. Public."""

@@ -12,12 +12,12 @@ from discreet.data.ratings import Ratings
 from discreet.doors import checked, checked_methods
 from discreet.errors import InputError, require
 from discreet.kernels.compiling import always_compiled
-from discreet.looks import Look, Looks
+from discreet.looks import Look, Looks, Reading
 from discreet.populations.adding import InParts as InParts
 from discreet.populations.adding import added_up
 from discreet.populations.contribution import MOST_USERS, Contribution
 from discreet.populations.engine import Engine, check_engine, on_engine
-from discreet.populations.held import held_by, hold
+from discreet.populations.held import held_by, hold, reading_of
 from discreet.populations.some import sampled_users, some_users
 from discreet.populations.steps import Question, Steps, StepSums
 from discreet.privacy.guarantee import Guarantee
@@ -59,6 +59,11 @@ class Population(Protocol):
     @property
     def log(self) -> Looks:
         """Where further unpaid looks at these ratings are written down."""
+        ...
+
+    @property
+    def reading(self) -> Reading:
+        """How these ratings were read."""
         ...
 
     @property
@@ -141,6 +146,11 @@ class NoPrivacy:
     def log(self) -> Looks:
         """Where further unpaid looks are written down: it travels with the ratings."""
         return held_by(self).looks
+
+    @property
+    def reading(self) -> Reading:
+        """How these ratings were read."""
+        return reading_of(held_by(self))
 
     @property
     def guarantee(self) -> Guarantee:

@@ -99,6 +99,7 @@ class _Asking(SecureSums):
             shape=contribution.shape,
             spend=noise.spend,
             step=noise.grid,
+            largest=self._honest(contribution),
             number=number,
         )
         if self._given == len(self.told):
@@ -156,8 +157,49 @@ class RemoteDevices(_Asking):
 class _NextQuestion(BaseException):
     """What the model asks next. No Exception: a model may catch those, and do without an answer."""
 
-    def __init__(self, asked: "Asked") -> None:
-        self.asked = asked
+    def __init__(self, question: Question, contribution: Contribution) -> None:
+        self.asked = question, contribution
+
+
+class _AtHome(_Asking):
+    def __init__(self, ratings: Ratings, offer: Offer, told: Sequence[Told] = (), **settings: Any) -> None:
+        super().__init__(ratings, Ledger(offer.epsilon, offer.delta, offer.unit), offer, told, **settings)
+
+    def _ask(self, question: Question, contribution: Contribution) -> Never:
+        raise _NextQuestion(question, contribution)
+
+    def own(self, contribution: Contribution) -> Doubles:
+        return self._own(contribution, held_by(self))  # type: ignore[arg-type]
+
+
+class ModelCopy:
+    """A user's own copy of the model that an offer names: what may be asked next, by public answers alone.
+
+    Devices in one program share it, so that the model is run once for all of them.
+    """
+
+    def __init__(self, model: Any, catalogue: Catalogue, offer: Offer) -> None:
+        refuse_unless(repr(model) == offer.model, "the offer names another model than this user has")
+        self.offer, self._model, self._nobody = offer, model, nobody(catalogue)
+        self._last: tuple[list[bytes], tuple[Question, Contribution] | None] | None = None
+
+    def next(self, told: Sequence[Told]) -> tuple[Question, Contribution] | None:
+        """What is asked after these questions and answers; None where the model has all it needs."""
+        known = [message.digest for each in told for message in each]
+        if self._last is None or self._last[0] != known:
+            self._last = known, self._asked_after(told)
+        return self._last[1]
+
+    def _asked_after(self, told: Sequence[Told]) -> tuple[Question, Contribution] | None:
+        try:
+            self._model.fit(_AtHome(self._nobody, self.offer, told))
+        except _NextQuestion as found:
+            return found.asked
+        except RefusedError:
+            raise
+        except Exception as error:  # answers come from a server that may say anything
+            raise RefusedError(f"the model cannot go on from these answers: {type(error).__name__}") from None
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,22 +210,15 @@ class Asked:
     values: Doubles
 
 
-class _OwnRatings(_Asking):
-    def _ask(self, question: Question, contribution: Contribution) -> Never:
-        raise _NextQuestion(Asked(question, self._own(contribution, held_by(self))))  # type: ignore[arg-type]
-
-
 class Device:
     """What a user's own program computes: the question that may come next, and the answer to it.
 
     Parameters
     ----------
-    model
+    copy
         The user's own copy of the model that the offer names.
     ratings
         Of this user alone.
-    offer
-        What this user agreed to.
     key
         This user's own secret of 32 bytes, by which ratings are chosen where only some of them are used.
 
@@ -193,27 +228,17 @@ class Device:
     >>> ratings = dc.synthetic(users=30, items=20, ratings=200, seed=1)
     >>> ledger = dc.Ledger(1.0, 1e-6, dc.User())
     >>> offer = offer_of(dc.Popularity(), ratings.catalogue, ledger, run=bytes(16))
-    >>> device = Device(dc.Popularity(), ratings.select_users([3]), offer, key=bytes(32))
+    >>> copy = ModelCopy(dc.Popularity(), ratings.catalogue, offer)
+    >>> device = Device(copy, ratings.select_users([3]), key=bytes(32))
     >>> device.next([]).question.name
     'how often each item was rated'
     """
 
-    def __init__(self, model: Any, ratings: Ratings, offer: Offer, *, key: bytes) -> None:
-        refuse_unless(repr(model) == offer.model, "the offer names another model than this user has")
+    def __init__(self, copy: ModelCopy, ratings: Ratings, *, key: bytes) -> None:
         require(ratings.n_users == 1, f"a device holds the ratings of one user, got {ratings.n_users}")
-        self._model, self._ratings, self._offer, self._key = model, ratings, offer, key
+        self._copy, self._own = copy, _AtHome(ratings, copy.offer, key=key)
 
     def next(self, told: Sequence[Told]) -> Asked | None:
         """What is asked after these questions and answers; None where the model has all it needs."""
-        offer = self._offer
-        ledger = Ledger(offer.epsilon, offer.delta, offer.unit)
-        population = _OwnRatings(self._ratings, ledger, offer, told, key=self._key)
-        try:
-            self._model.fit(population)
-        except _NextQuestion as found:
-            return found.asked
-        except RefusedError:
-            raise
-        except Exception as error:  # answers come from a server that may say anything
-            raise RefusedError(f"the model cannot go on from these answers: {type(error).__name__}") from None
-        return None
+        found = self._copy.next(told)
+        return None if found is None else Asked(found[0], self._own.own(found[1]))

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.data.catalogue import Catalogue
 from discreet.errors import DiscreetError, InputError
 from discreet.populations.answer_file import AnswerFile
-from discreet.populations.around import Around, has_room
+from discreet.populations.around import Around
 from discreet.populations.contribution import Contribution
 from discreet.populations.guarded import nobody
 from discreet.populations.mechanism import Drawn, Mechanism
@@ -81,10 +81,6 @@ class Recorded(Around):
     def deviation(self, question: Question, share: float = 1.0) -> float:
         """As the population says, kept."""
         return self._kept(_question("deviation", question, share), lambda: self._population.deviation(question, share))
-
-    def has_room(self, *cells: int) -> bool:
-        """As the population says, kept."""
-        return self._kept(("room", cells), lambda: has_room(self._population, *cells))
 
     def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
         """The population's steps, each of them kept."""
@@ -165,6 +161,7 @@ class Replayed:
         self.spends: tuple[Spend, ...] = recorded.before
         self.answered = recorded.answered
         self.unpaid_looks, self.log = tuple(recorded.unpaid_looks), recorded.log
+        self.reading = recorded.reading
         self._promised = recorded.promised
         self._answers = list(reversed(recorded.answers))
 
@@ -185,10 +182,6 @@ class Replayed:
     def deviation(self, question: Question, share: float = 1.0) -> float:
         """The next answer."""
         return float(self._next(_question("deviation", question, share)))
-
-    def has_room(self, *cells: int) -> bool:
-        """The next answer."""
-        return bool(self._next(("room", cells)))
 
     def steps(self, steps: Steps, share: float = 1.0) -> StepSums:
         """The next answers, one for each step."""

@@ -11,10 +11,11 @@ from discreet.populations.bounded import bound_for
 from discreet.populations.calibration import FLOAT_MARGIN, CalibratedNoise
 from discreet.populations.contribution import Contribution
 from discreet.populations.engine import on_engine
+from discreet.populations.guarded import nobody
 from discreet.populations.held import held_by
 from discreet.populations.mechanism import Drawn, Mechanism
 from discreet.populations.paying import Paying
-from discreet.populations.population import InParts
+from discreet.populations.population import InParts, exact_total
 from discreet.populations.some import sampled_users, some_users
 from discreet.populations.steps import Question, Steps, StepSums
 from discreet.populations.weighted import weighted_total
@@ -33,16 +34,13 @@ LATTICE = 2.0**-30
 """What sums of models are multiples of (:mod:`discreet.privacy.lattice`): with steps no larger nothing is rounded."""
 
 AS_ZEROS = "A server sees which devices send messages; to it a user is hidden as if the device had sent zeros."
-CELLS_BY_DEVICE = 1 << 30
-USERS_BY_DEVICE = 10_000
-"""Up to so many users, and cells of all users together, every device's own statistic is rounded, as devices do it."""
 
 
 @dataclass(frozen=True)
 class SummedNoise(CalibratedNoise):
     """Noise of several parties: the ledger counts one of them, and a sum has that of all."""
 
-    parties: float = 2.0
+    parties: int = 2
 
     @property
     def deviation(self) -> float:
@@ -67,7 +65,7 @@ def step_for(noise: CalibratedNoise, largest: float, points: FixedPoint) -> floa
     return least if points.bits == 32 else max(least, min(noise.grid, LATTICE))
 
 
-def with_step(noise: CalibratedNoise, step: float, parties: float) -> SummedNoise:
+def with_step(noise: CalibratedNoise, step: float, parties: int) -> SummedNoise:
     """The same noise on another lattice: rounding at home adds to the sensitivity what the step asks for.
 
     A user's cells are rounded by at most half a step each, so neighbours lie at most √cells (L2) or cells (L1) steps
@@ -110,11 +108,20 @@ class SecureSums(Paying):
         return with_step(noise, step, self._parties)
 
     def _largest(self, question: Question) -> float:
-        """The largest cell of one user: what is proven of a user, or of all ratings that a user can give."""
+        """The largest cell of one user: as declared, or what is proven of a user, or of all ratings they can give."""
+        if isinstance(question, Contribution) and question.largest is not None:
+            return question.largest
         asked = question if isinstance(question, Contribution) else question.contribution(lambda part: part.values)
         norm: Norm = "l1" if asked.bounds and all(bound.norm == "l1" for bound in asked.bounds) else "l2"
         bound = bound_for(asked, self.unit, norm).value  # either norm is at least the largest cell
-        return bound if self.unit.name == "user" else bound * len(self.catalogue)
+        if self.unit.name == "user":
+            return bound
+        unrated = 0.0 if asked is not question else float(np.abs(exact_total(asked, nobody(self.catalogue))).max())
+        return unrated + bound * len(self.catalogue)
+
+    def _honest(self, contribution: Contribution) -> float:
+        """What an honest device sends in a cell at most, before rounding. Public."""
+        return self._largest(contribution) * (1 + FLOAT_MARGIN)
 
     def _own(self, contribution: Contribution, ratings: Ratings) -> Doubles:
         """The statistic of one user, as their own device bounds it.
@@ -123,7 +130,6 @@ class SecureSums(Paying):
         """
         levels = self.ledger.levels if self.ledger.weighted else ()
         value = weighted_total(contribution, ratings, levels, self._level_fact)
-        value = np.where(np.isfinite(value), value, 0.0)
         for bound in contribution.bounds if self.unit.name == "user" else ():
             if bound.unit == "user":
                 length = float(np.abs(value).sum() if bound.norm == "l1" else np.linalg.norm(value))
@@ -145,8 +151,8 @@ class SecureSums(Paying):
 
     @property
     def public(self) -> tuple[str, ...]:
-        """Who takes part, as far as the servers go."""
-        return ("which devices take part, to the servers", *super().public)
+        """Who takes part, as far as the servers go; how many do decides whether a sum is released, for all to see."""
+        return ("which devices take part, to the servers", "how many devices take part", *super().public)
 
     def _check_group(self) -> None:
         users = held_by(self).n_users
@@ -201,21 +207,20 @@ class SecureSums(Paying):
         raise NotImplementedError
 
     def _whole(self, contribution: Contribution, ratings: InParts | None, points: FixedPoint) -> Integers:
-        """Σz, device by device; where that is too much, the sums of many devices are rounded together.
+        """Σz: the statistic of every device, rounded and clipped as devices do it, however many there are.
 
-        Then it may differ from what devices would send by half a step for each, and a step is a tiny part of the noise;
-        where all values are multiples of the step, as those of Discreet's models are except for pairs of items, it does
-        not.
+        A statistic whose values are multiples of the step is not rounded, so Σz is its sum, which is computed at once.
+        Whether it is one goes by what it declares and by the step, both public: if it went by the number of users,
+        neighbours might be rounded in two ways, and differ by half a step for every user.
         """
-        asked, total = on_engine(contribution, self._engine), np.zeros(contribution.shape, dtype=np.int64)
+        total = np.zeros(contribution.shape, dtype=np.int64)
         if ratings is None:
             return total
-        if ratings.n_users > USERS_BY_DEVICE or ratings.n_users * total.size > CELLS_BY_DEVICE:
-            levels = self.ledger.levels if self.ledger.weighted else ()
-            exact = weighted_total(asked, ratings, levels, self._level_fact)
-            steps = np.where(np.isfinite(exact), exact, 0.0) / points.step
-            return np.clip(np.rint(steps), -(2.0**62), 2.0**62).astype(np.int64)
+        exact = contribution.finish is None and contribution.most_users is not None and not self.ledger.weighted
+        if exact and points.step <= LATTICE:
+            whole = weighted_total(on_engine(contribution, self._engine), ratings, (), self._level_fact) / points.step
+            return np.clip(np.rint(whole), -(2.0**62), 2.0**62).astype(np.int64)
         for part in ratings.parts():
             for position in range(part.n_users):
-                total += points.whole(self._own(asked, part.select_users(np.array([position]))))
+                total += points.whole(self._own(contribution, part._user_block(position, position + 1)))
         return total

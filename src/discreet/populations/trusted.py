@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from discreet.collect.promise import IN_PROCESS
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.doors import checked, checked_methods
@@ -71,13 +72,11 @@ class TrustedServer(Paying):
     @property
     def guarantee(self) -> Guarantee:
         """What the ledger proves, to everyone but the server."""
-        return self._of_ledger(("the public", "other users"), (f"the recommender, who holds the {self._held}",))
-
-    @property
-    def _held(self) -> str:
         ratings = held_by(self)
         form = ratings.perturbed if isinstance(ratings, Ratings) else None
-        return "ratings" if form is None else f"reports of ratings that were perturbed by {form}"
+        what = "ratings" if form is None else f"reports of ratings that were perturbed by {form}"
+        simulated = (IN_PROCESS,) if form is not None and form.in_process else ()
+        return self._of_ledger(("the public", "other users"), (f"the recommender, who holds the {what}", *simulated))
 
     def sum(self, contribution: Contribution, share: float = 1.0) -> Doubles:
         """The noisy total; booked before it is computed."""

@@ -3,15 +3,17 @@
 from dataclasses import replace
 from typing import Any
 
+from discreet.collect.promise import IN_PROCESS
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.populations.calibration import CalibratedNoise
 from discreet.populations.contribution import Contribution
+from discreet.populations.held import held_by
 from discreet.populations.population import InParts
 from discreet.populations.secure_sums import AS_ZEROS, MINIMUM_GROUP, MOST_USERS, SecureSums
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.ledger import Ledger
-from discreet.protocol.noise import draw_noise
+from discreet.protocol.noise import check_sum, draw_noise
 from discreet.types import Doubles
 
 BOTH = "both servers together can take every mask away, and see what each user sent"
@@ -58,6 +60,11 @@ class UntrustedServer(SecureSums):
     rounds compose as looks of a trusted server do. ∎ That a device takes part is seen by both servers: what is hidden
     from them with the unit user is what it sent, compared with a device that sends zeros.
 
+    *Dishonest devices* can change sums, and learn nothing of honest users. A sum that no honest devices can have sent
+    is paid for and not released: :class:`~discreet.errors.DishonestDeviceError`. Only the noisy sum and public numbers,
+    that of devices among them, are looked at, so this is post-processing, and with honest devices alone it happens once
+    in a billion sums: :func:`discreet.protocol.noise.check_sum`.
+
     In *steps* every device decides by its own secret coin whether it is in the sample, and sends masked zeros if it is
     not. Nobody else learns who was, so sampling hides as much from the servers as from everyone.
 
@@ -95,7 +102,7 @@ class UntrustedServer(SecureSums):
 
     @property
     def _exposed(self) -> tuple[str, ...]:
-        return ("both servers if they put together what they saw", "whoever ran the devices in one process")
+        return ("both servers if they put together what they saw", IN_PROCESS)
 
     def guarantees(self) -> dict[str, Guarantee]:
         """What is proven against each party, and against those who put together what they know."""
@@ -115,4 +122,12 @@ class UntrustedServer(SecureSums):
         for sign in (-1, 1)[-self._parties :]:  # the third party's noise is subtracted with the masks
             drawn = draw_noise(noise.spend, noise.grid, words.size, self._randomness)
             words = words + points.words(sign * drawn)
+        check_sum(
+            contribution.name,
+            points.signed(words),
+            users=held_by(self).n_users,  # whoever is not in a sample sends zeros
+            largest=self._honest(contribution),
+            spend=noise.spend,
+            step=noise.grid,
+        )
         return points.decode(words).reshape(contribution.shape)

@@ -16,9 +16,9 @@ that is not rated changes nothing.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
 
@@ -170,7 +170,7 @@ class Wishes:
         def chooser(ratings: Ratings) -> AnyArray:
             wished = _wished(rule, ratings, of)
             positions = lowered(wished, epsilons, "the rule")
-            for places in _places_to_ask(wished):
+            for places in [] if isinstance(ratings, Unseen) else _places_to_ask(wished):
                 asked = np.isin(np.arange(len(wished)), places)
                 some = ratings.select(asked) if of == "rating" else ratings.select_users(places)
                 require(
@@ -239,6 +239,7 @@ class Wishes:
         )
         chosen = self.chosen(ratings)
         self._check_source(ledger)
+        self._check_handling(ratings, chosen)
         ledger.offer(self.offer(ledger.epsilon, gaussian=gaussian))  # last: what was refused leaves no trace
         if self.by == "weights":
             names = np.array(list(self.levels), dtype=np.str_)
@@ -263,6 +264,34 @@ class Wishes:
             told or (self.source == "rows" and ledger.unit.name == "user"),
             "these levels of users follow from their ratings, so one rating may change the level, and with it all that "
             "a user adds: keep a ledger for User(), or name everybody's level (Wishes.of_users)",
+        )
+
+    def _check_handling(self, ratings: Ratings, chosen: AnyArray) -> None:
+        """Raise where a rating as it was given may change the level of another, or whether another is there.
+
+        The proof is of one rating that comes into the sample with the rate of its own level (:mod:`discreet.privacy.
+        levels`): all ratings that are merged into one must have the same, and nothing else may come or go with it.
+        """
+        if self.of == "user":
+            return
+        handling = ratings.handling
+        require(
+            handling.least is None and handling.most is None,
+            "how many ratings a user has was bounded before, so one rating may bring back others, which have levels of "
+            "their own: let users choose levels for all of theirs, or bound them by the ledger, User(max_ratings=…)",
+        )
+        if self.source != "ratings" or handling.merged is None:
+            return
+        unseen = Unseen.of(ratings)
+        try:
+            same = np.array_equal(self.chosen(unseen), chosen)
+        except Exception:  # whatever it is: it did not happen with values and times
+            same = False
+        require(
+            same and not unseen.looked,
+            "these levels go by values or times, and several ratings of one pair were merged: a level would hang "
+            "on all of them, and not on the one that it was chosen for; let levels go by item or by user, or take "
+            "ratings that were not merged",
         )
 
     def __repr__(self) -> str:
@@ -349,3 +378,32 @@ def _places_to_ask(wished: AnyArray) -> list[AnyArray]:
 
 def _usual(of: UnitName) -> By:
     return "weights" if of == "user" else "sampling"
+
+
+class Unseen(Ratings):
+    """Who rated which item, without how and when: whatever needs values or times raises, and that is noted."""
+
+    looked = False
+    """Whether somebody asked for them, whatever came of it."""
+
+    @classmethod
+    def of(cls, ratings: Ratings) -> "Unseen":
+        """These ratings, unseen."""
+        known = {own.name: getattr(ratings, own.name) for own in fields(Ratings)}
+        return cls(**known | {"values": np.zeros(len(ratings), dtype=np.float32), "times": None})
+
+    def __post_init__(self) -> None:
+        """Nothing to do: the columns are those of other ratings."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("values", "times"):
+            self.__dict__["looked"] = True
+            raise InputError("these are ratings without values and times")
+        return super().__getattribute__(name)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """No copies, which would note for themselves what is asked of them."""
+        return self.values
+
+    def __len__(self) -> int:
+        return len(self.user_index)

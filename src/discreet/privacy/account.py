@@ -1,17 +1,18 @@
 """What may be spent on one data set by all fits together, and what was: the rules of a budget, without its database.
 
 Each fit is planned as a whole, and chosen after the releases before it. So all of them together go through the filter
-of :mod:`discreet.privacy.composition`, and what is promised is the declared limit. Without a limit there is nothing to
-promise: what is shown as spent is a tally. A limit should be declared before the first release: one that is declared
-later may have been chosen by what the releases say.
+of :mod:`discreet.privacy.composition`, and what is promised is the limit that stood when the first fit was paid. One
+that is declared or lowered later may have been chosen by what the releases say (tests/doors shows how far it fails): it
+refuses more fits, and promises nothing. Where none stood at the beginning, what is shown as spent is a tally.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import InputError, OverspentError, require
+from discreet.privacy.guarantee import Loss
 from discreet.privacy.ledger import ROUNDING, Ledger
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Rating, Unit, User, units_changed
@@ -41,6 +42,7 @@ class Spending:
     spends: tuple[Spend, ...]
     settings: str | None = None
     run_id: str | None = None
+    claim: str | None = None
     arrays: str | None = None
     digest: str | None = None
     folder: str | None = None
@@ -49,6 +51,10 @@ class Spending:
     def state(self) -> Literal["reserved", "released"]:
         """Both count as spent."""
         return "reserved" if self.released_at is None else "released"
+
+    def is_of(self, claim: str | None) -> bool:
+        """Whether a run that is tried again is paid by it: it was released, or its answers are at hand."""
+        return self.arrays is not None or (claim is not None and claim == self.claim)
 
     @property
     def batches(self) -> tuple[tuple[Spend, ...], ...]:
@@ -109,6 +115,8 @@ class Account:
         Whose secret is kept, where that is settled: by the limit, or by the only unit that was ever spent for.
     epsilon, delta
         The limit, or None where none was declared: then nothing is refused.
+    promised
+        The limit that stood when the first fit was paid; None where there was none, or where this is not on record.
     spendings
         Every line, the oldest first.
     """
@@ -117,6 +125,7 @@ class Account:
     unit: Unit | None = None
     epsilon: float | None = None
     delta: float | None = None
+    promised: Loss | None = None
     spendings: tuple[Spending, ...] = ()
 
     @property
@@ -127,13 +136,25 @@ class Account:
         return max((spending.delta for spending in self.spendings), default=0.0)
 
     @property
+    def promise(self) -> str:
+        """What is promised of all fits that are paid from this account, in words."""
+        if self.promised is not None:
+            return f"{self.promised} for {self.unit}, of all fits paid from this account, however they are chosen"
+        if self.epsilon is None:
+            return "nothing of all fits together: no limit is declared, so what was spent is a tally"
+        return (
+            "nothing of all fits together: this limit is not on record as declared before the first fit was paid, so "
+            "what was spent is a tally"
+        )
+
+    @property
     def spends(self) -> tuple[Spend, ...]:
         """Every look at the data, of all fits."""
         return tuple(spend for spending in self.spendings for spend in spending.spends)
 
     def run(self, run_id: str) -> Spending | None:
-        """The line of a run that was named, if it was booked."""
-        return next((line for line in self.spendings if line.run_id == run_id), None)
+        """The last line of a run that was named, if it was booked."""
+        return next((line for line in reversed(self.spendings) if line.run_id == run_id), None)
 
     @property
     def exact(self) -> tuple[Spending, ...]:
@@ -216,12 +237,17 @@ class Account:
         total = used.after([spend.for_group(price) for spend in plan.spends]).spent
         if total > self.epsilon * (1 + ROUNDING):
             raise self._refusal(plan, price, total, purpose)
+        if self.promised is not None and self.promised != Loss(self.epsilon, self.delta or 0.0):
+            # Which part of delta sampled noise takes depends on the limit: what the promised one refuses is refused.
+            replace(self, epsilon=self.promised.epsilon, delta=self.promised.delta).total_with(plan, purpose)
         return total
 
     def _refusal(self, plan: Ledger, price: int, total: float, purpose: str) -> OverspentError:
+        from discreet.privacy.accounting import refused_for_samplers
         from discreet.privacy.composition import composed_epsilon
         from discreet.privacy.remaining import greatest_epsilon
 
+        assert self.epsilon is not None
         if self.delta == 0 and any(spend.mechanism == "gaussian" for spend in plan.spends):
             return OverspentError(
                 f"{purpose} adds Gaussian noise, which needs a delta above 0, and the limit of {self.data} has none; "
@@ -233,11 +259,9 @@ class Account:
                 f"{self.delta:g}, and nothing but pure looks can follow; nothing was computed or spent"
             )
         if math.isinf(total):
-            return OverspentError(
-                f"{purpose} cannot be had of {self.data} at delta {self.delta:g}: the samplers alone are off with "
-                "larger odds; nothing was computed or spent"
-            )
-        assert self.epsilon is not None
+            odds = sum(spend.slack * spend.times for spend in (*self.spends, *plan.spends))
+            refused = refused_for_samplers(f"{purpose} on {self.data}", odds, self.epsilon, self.accounting_delta)
+            return OverspentError(f"{refused}; nothing was computed or spent")
         left = greatest_epsilon(self._filter(self.accounting_delta), plan.spends, price, plan.delta)
         asked = composed_epsilon(plan.spends, plan.delta)
         dear = f" (for {self.unit} it counts {price} times)" if price > 1 else ""
@@ -269,7 +293,10 @@ class Account:
             )
 
     def limited(self, epsilon: float, delta: float | None = None, unit: Unit | None = None) -> "Account":
-        """The same account with a limit, which may become smaller later and never larger."""
+        """The same account with a limit, which may become smaller later and never larger.
+
+        It is promised if nothing was spent yet.
+        """
         if self.exact:
             first = self.exact[0]
             raise InputError(
@@ -292,7 +319,8 @@ class Account:
                 f"the limit of {self.data} is epsilon {self.epsilon:g}, delta {self.delta:g}: it can be lowered, "
                 f"and never raised to epsilon {epsilon:g}, delta {delta:g}"
             )
-        account = replace(self, unit=unit, epsilon=float(epsilon), delta=float(delta))
+        promised = self.promised if self.spendings else Loss(float(epsilon), float(delta))
+        account = replace(self, unit=unit, epsilon=float(epsilon), delta=float(delta), promised=promised)
         if account.spent > epsilon * (1 + ROUNDING):
             raise InputError(
                 f"{self.data} has spent epsilon {account.spent:.4g} at delta {delta:g} already, "
@@ -316,6 +344,7 @@ class Account:
         return {
             "data": self.data,
             "limit": None if self.epsilon is None else {"epsilon": self.epsilon, "delta": self.delta},
+            "promised": None if self.promised is None else asdict(self.promised),
             "one_more": None if left is None else {"epsilon": left.epsilon, "fits": left.fits},
             "released_without_privacy": bool(self.exact),
             "spent": [

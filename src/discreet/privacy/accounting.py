@@ -56,8 +56,20 @@ def sampler_delta(spends: Sequence[Spend], epsilon: float) -> float:
 
 
 def delta_of_odds(odds: float, epsilon: float) -> float:
-    """What samplers that are off with these odds, all together, add to delta: (1 + e^ε)·odds."""
-    return min(1.0, odds * (1 + math.exp(min(epsilon, 700.0))))
+    """What samplers that are off with these odds, all together, add to delta: (1 + e^ε)·odds.
+
+    >>> delta_of_odds(0.0, 1000.0), delta_of_odds(1e-300, 1000.0)
+    (0.0, 1.0)
+    """
+    return min(1.0, odds + math.exp(min(0.0, math.log(odds) + epsilon))) if odds > 0 else 0.0
+
+
+def refused_for_samplers(what: str, odds: float, epsilon: float, delta: float) -> str:
+    """Why noise of samplers that are off with these odds, all together, is refused, and what would be right."""
+    return (
+        f"cannot calibrate the noise of {what} at epsilon {epsilon:g} and delta {delta:g}: sampler error exceeds delta "
+        f"(odds of {odds:.2g} that it is off count 1 + e^epsilon times); take a smaller epsilon or a larger delta"
+    )
 
 
 def delta_of(spends: Sequence[Spend], epsilon: float) -> float:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from discreet.errors import OverspentError, require, require_type
 from discreet.looks import Look
-from discreet.privacy.account import SUM_BY_SUM
+from discreet.privacy.account import SUM_BY_SUM, Spending
 from discreet.privacy.budget import Budget, Reservation
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.spend import Spend
@@ -34,6 +34,8 @@ class Run(TypedDict, total=False):
 
     settings: str
     run_id: str | None
+    claim: str | None
+    answers: str | None
     folder: str | None
 
 
@@ -82,24 +84,26 @@ class Booking:
         self._remember()
         return line
 
-    def reserve_limit(self, ledger: Ledger, purpose: str, **run: Unpack[Run]) -> Reservation:
+    def reserve_limit(self, ledger: Ledger, purpose: str, *, exact: bool = True, **run: Unpack[Run]) -> Reservation:
         """Book all that a ledger allows, as one look with Gaussian noise, for looks that are still to be chosen.
+
+        Where their samplers are not ``exact``, all that the ledger sets aside for samplers is booked as well.
 
         Each may be chosen by the answers before it, all have Gaussian noise. If their μ² never sum to more than that of
         the look that is booked, they are together no less private than it is (Smith & Thakurta 2022).
         """
-        plan = whole_limit(ledger)
+        plan = whole_limit(ledger, exact=exact)
         line = self.reserve(plan, purpose, **run)
         self._limit = plan.spends[0]
         return line
 
-    def prefers_gaussian(self, run_id: str | None) -> bool:
+    def prefers_gaussian(self, paid: Spending | None) -> bool:
         """Whether Laplace noise costs several times more: the account has a limit, and paid for Gaussian noise before.
 
-        Before the run of that name, if it was booked: tried again, it goes the same way.
+        Before the line that pays for the run, if it is tried again: it goes the same way.
         """
         account = self.budget.account(self.account)
-        before = takewhile(lambda line: run_id is None or line.run_id != run_id, account.spendings)
+        before = takewhile(lambda line: paid is None or line.id != paid.id, account.spendings)
         return account.epsilon is not None and any(follows_gaussian(line.spends) for line in before)
 
     def reserve_stages(self, ledger: Ledger, first: Spend, purpose: str, **run: Unpack[Run]) -> Reservation:
@@ -110,17 +114,18 @@ class Booking:
         so that a fit does not stop halfway.
         """
         account, name = self.budget.account(self.account), run.get("run_id")
-        if name is None or account.run(name) is None:
+        booked = None if name is None else account.run(name)
+        if booked is None or not booked.is_of(run.get("answers")):
             for whole in wholes(ledger):
                 account.total_with(whole, purpose)
         line = self.reserve(_ledger_of(ledger, first), purpose, **run)
-        self._stages, self._run = [], Run(settings=run.get("settings", ""), run_id=name)
+        self._stages, self._run = [], Run(settings=run.get("settings", ""), run_id=name, claim=line.claim)
         return line
 
     def _reserve_stage(self, ledger: Ledger, spend: Spend, number: int) -> None:
         assert self._stages is not None
         name = self._run["run_id"]
-        run = Run() if name is None else Run(settings=self._run["settings"], run_id=f"{name}, look {number}")
+        run = Run() if name is None else self._run | Run(run_id=f"{name}, look {number}")
         self._stages.append(self.budget.reserve(self.account, _ledger_of(ledger, spend), SUM_BY_SUM, **run))
 
     @property
@@ -156,11 +161,14 @@ class Booking:
             self._remember()
 
     def _look_at_users(self) -> None:
-        """Make the sketch before anything is paid, and warn where a second account is opened for the same users."""
+        """Make the sketch before anything is paid, and warn where a second account begins to pay for the same users."""
         self._sketched()
-        if not self.budget.knows(self.account) and (others := self._alike()):
+        if self.budget.account(self.account).spendings:
+            return
+        if others := [name for name in self._alike() if self.budget.account(name).spendings]:
             _log.warning(
-                "the account %s is new, and these users look like those of %s: if they are the same people, pay there",
+                "the account %s is new, and these users look like those of %s: if they are the same people, pay there; "
+                "what is promised of one account does not count what others pay",
                 self.account,
                 others[0],
             )
@@ -205,24 +213,24 @@ def wholes(ledger: Ledger) -> tuple[Ledger, ...]:
     return (_ledger_of(plain, pure), *([] if ledger.delta == 0 else [whole_limit(plain)]))
 
 
-def whole_limit(ledger: Ledger) -> Ledger:
+def whole_limit(ledger: Ledger, *, exact: bool = True) -> Ledger:
     """A plan of one look with Gaussian noise that costs all that a ledger allows.
 
     >>> whole_limit(Ledger(1.0, 1e-6)).spends[0].what
     'looks that are chosen by the answers before them'
     """
-    from discreet.privacy.composition import SAMPLER_ODDS, SET_ASIDE
+    from discreet.privacy.composition import SET_ASIDE, samplers_delta
     from discreet.privacy.gaussian import mu_of
 
     usable = ledger.delta * (1 - SET_ASIDE)
-    odds = ledger.delta * SET_ASIDE / 2 / (1 + math.exp(min(ledger.epsilon, 700)))
+    odds = samplers_delta(ledger.epsilon, ledger.delta) / 2 * math.exp(-ledger.epsilon)
     spend = Spend(
         what="looks that are chosen by the answers before them",
         mechanism="gaussian",
         norm="l2",
         sensitivity=1.0,
         scale=1 / mu_of(ledger.epsilon, usable),
-        slack=min(SAMPLER_ODDS, odds),
+        slack=0.0 if exact else odds,
         weighted=ledger.weighted,
     )
     return _ledger_of(ledger, spend)

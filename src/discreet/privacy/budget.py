@@ -13,7 +13,8 @@ up their epsilons. Each line is planned as a whole, and may be chosen after seei
 A release without privacy is a line too, of infinite epsilon: where a limit was declared it is refused, and after it
 none can be declared.
 
-A run that is named (``run_id``) is paid once, however often it is tried again; of all who try, one publishes.
+A run that is named (``run_id``) is paid once, however often it is tried again with the answers that it drew
+(``claim``), and once more where these are lost; of all who try, one publishes.
 
 The database holds mechanisms, settings, times, which models were looked at without paying, and a sketch of each data
 set's users and items under a secret key (:mod:`discreet.privacy.fingerprint`); no rating and no name of a user.
@@ -32,7 +33,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.doors import checked, checked_methods
 from discreet.errors import BudgetError, InputError
-from discreet.looks import Look
+from discreet.looks import Look, kept_reading
 from discreet.privacy.account import Account, Spending
 from discreet.privacy.connections import Connection, Row
 from discreet.privacy.database import Database, rows_of
@@ -54,8 +55,8 @@ PAID_FOR = "the release is paid for all the same"
 class Reservation:
     """A spending that is booked. What is computed with it is paid for, whether or not it is ever released.
 
-    ``claim`` is the right to publish a run that may be tried again; ``published`` the checksum of what was published
-    under its run id before.
+    ``claim`` names the answers of a run that may be tried again, and is the right to publish it; ``published`` is the
+    checksum of what was published under its run id before.
     """
 
     budget: "Budget"
@@ -66,7 +67,7 @@ class Reservation:
     def publishing(self, arrays: str) -> bool:
         """Write down the checksum of a release that is about to appear: whoever is killed now is found by it.
 
-        False where another process has taken over a run that may be tried again, or published it: then nothing may
+        False where another process has begun a run anew that may be tried again, or published it: then nothing may
         appear here.
         """
         own = "" if self.claim is None else " AND arrays IS NULL AND claim = :claim"
@@ -74,6 +75,16 @@ class Reservation:
         values = {"id": self.id, "arrays": arrays} | ({} if self.claim is None else {"claim": self.claim})
         with self.budget._writing(outcome=PAID_FOR) as connection:
             return connection.run(statement, **values) == 1 or self.claim is None
+
+    def stopped(self, claim: str) -> None:
+        """Give the answers of a run that stops with an error a new name: a copy that was made on the way has the old.
+
+        Raises where another process has taken the run over.
+        """
+        statement = f"UPDATE {SPENDINGS} SET claim = :claim WHERE claim = :known"
+        with self.budget._writing() as connection:
+            if not connection.run(statement, claim=claim, known=self.claim):
+                raise BudgetError("another process has taken this run over")
 
     def released(self) -> None:
         """Note that the release was written. It was paid for when it was reserved."""
@@ -127,20 +138,25 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         super().__init__(url, PATIENCE)
 
     def declare(self, data: str, epsilon: float, delta: float | None = None, unit: Unit | None = None) -> None:
-        """Set the limit of a data set. Later it can be lowered, as far as is not yet spent, and never raised."""
+        """Set the limit of a data set. Later it can be lowered, as far as is not yet spent, and never raised.
+
+        Declared before the first fit is paid it is promised, and stays so. Declared or lowered later it refuses more.
+        """
         data = self.resolve(data)
         self.account(data).limited(epsilon, delta, unit)  # as in reserve
         with self._writing() as connection:
             account = self._lock(connection, data).limited(epsilon, delta, unit)
             assert account.unit is not None
             connection.run(
-                f"UPDATE {DATA_SETS} SET epsilon = :epsilon, delta = :delta, unit = :unit, neighbours = :neighbours "
-                "WHERE name = :name",
+                f"UPDATE {DATA_SETS} SET epsilon = :epsilon, delta = :delta, unit = :unit, neighbours = :neighbours, "
+                "promised_epsilon = :promised_epsilon, promised_delta = :promised_delta WHERE name = :name",
                 name=data,
                 epsilon=account.epsilon,
                 delta=account.delta,
                 unit=account.unit.name,
                 neighbours=account.unit.neighbours,
+                promised_epsilon=None if account.promised is None else account.promised.epsilon,
+                promised_delta=None if account.promised is None else account.promised.delta,
             )
 
     def reserve(
@@ -152,6 +168,8 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         settings: str = "",
         digest: str | None = None,
         run_id: str | None = None,
+        claim: str | None = None,
+        answers: str | None = None,
         folder: str | None = None,
     ) -> Reservation:
         """Book what ``plan`` holds, before anything is computed; raises where that would overspend.
@@ -169,22 +187,26 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
             A hash of the model and its settings.
         digest
             Of the reports that are paid for, where users perturbed their ratings themselves.
-        run_id
-            Names the run: where it was booked before with the same plan and settings, that line is taken over.
+        run_id, claim, answers
+            Name the run, its answers from now on, and those that are at hand for it, by default the same. A line that
+            has these, with the same plan and settings, is gone on with; a run without its answers is booked again.
         folder
             Where the release will be, so that what a killed process leaves there is found.
         """
-        data = self.resolve(data)
+        data, answers = self.resolve(data), answers or claim
         # Once without a lock: loading the accountant and composing are slow, and what is found is remembered.
         before = self.account(data)
-        if run_id is None or before.run(run_id) is None:
+        if run_id is None or (line := before.run(run_id)) is None or not line.is_of(answers):
             before.total_with(plan, purpose)
         own = plan.spent
-        claim = None if run_id is None else secrets.token_hex(16)
         with self._writing() as connection:
             account = self._lock(connection, data)
-            if run_id is not None and (line := account.run(run_id)) is not None:
-                return self._take_over(connection, line, plan, settings, claim, folder)
+            if run_id is not None:
+                claim = claim or secrets.token_hex(16)
+                if (line := account.run(run_id)) is not None and self._goes_on(
+                    connection, line, plan, settings, claim, answers, folder
+                ):
+                    return Reservation(self, line.id, claim, line.arrays)
             total = account.total_with(plan, purpose)
             number = connection.insert(
                 SPENDINGS,
@@ -205,29 +227,34 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
             )
         return Reservation(self, number, claim)
 
-    def _take_over(
+    def _goes_on(
         self,
         connection: Connection,
         line: Spending,
         plan: Ledger,
         settings: str,
-        claim: str | None,
+        claim: str,
+        answers: str | None,
         folder: str | None,
-    ) -> Reservation:
-        """Go on with a line that is booked: from now on only the new claim may publish it."""
-        if (line.settings or "") != settings or line.spends != plan.spends or line.delta != plan.delta:
+    ) -> bool:
+        """Whether a line pays for a run that is tried again; else nobody publishes it any more."""
+        goes_on = line.is_of(answers)
+        if (line.settings or "") != settings or (goes_on and (line.spends, line.delta) != (plan.spends, plan.delta)):
             raise InputError(
                 f"the run {line.run_id} was booked for something else ({line.purpose}): name this one otherwise; "
                 "nothing was computed or spent"
             )
-        if line.arrays is None:
-            connection.run(
-                f"UPDATE {SPENDINGS} SET claim = :claim, folder = :folder WHERE id = :id",
-                id=line.id,
-                claim=claim,
-                folder=folder,
-            )
-        return Reservation(self, line.id, claim, line.arrays)
+        if line.arrays is not None:
+            return goes_on
+        if goes_on:
+            connection.run(f"UPDATE {SPENDINGS} SET folder = :folder WHERE id = :id", id=line.id, folder=folder)
+        # The run and each look that was booked on its way.
+        connection.run(
+            f"UPDATE {SPENDINGS} SET claim = :claim WHERE claim = :known",
+            claim=claim if goes_on else None,
+            known=line.claim,
+        )
+        return goes_on
 
     def expose(self, data: str, purpose: str, *, settings: str = "", folder: str | None = None) -> Reservation:
         """Book a release without privacy, before it is written; raises where a limit was declared.
@@ -267,11 +294,12 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
 
     def write_look(self, data: str, look: Look) -> None:
         """Write down an unpaid look at a data set, before it is taken."""
-        data = self.resolve(data)
+        data, key = self.resolve(data), self.key()
         with self._writing("nothing was computed") as connection:
             self._lock(connection, data)
-            models = json.dumps([list(model) for model in look.models])
-            connection.insert(LOOKS, data_set=data, at=look.at, what=look.what, models=models)
+            kept = look.models, kept_reading(look.reading, key)
+            models, reading = (json.dumps([list(pair) for pair in pairs]) for pairs in kept)
+            connection.insert(LOOKS, data_set=data, at=look.at, what=look.what, models=models, reading=reading)
 
     def looks(self, data: str) -> tuple[Look, ...]:
         """Every unpaid look at a data set, the oldest first."""

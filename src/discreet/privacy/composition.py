@@ -28,8 +28,9 @@ with probability d and is pure e-private else (Kairouz, Oh & Viswanath 2015), an
 out of a part of delta that is set aside from the start. Or it counts as if everybody were in the sample.
 
 **Samplers.** A sampler that is off with odds s moves either law by s, so all together add (1 + e^ε)·s to delta. For
-that a part of delta is set aside from the start, and a filter refuses what exceeds it. Where delta is 0, all samplers
-together may be off with odds :data:`SAMPLER_ODDS`, and this is the delta that remains.
+that a part of delta is set aside from the start, and a filter refuses what exceeds it (:func:`samplers_delta`). Noise
+that a server draws is exact and adds nothing (:mod:`discreet.privacy.noise`): this is for
+mechanisms that say so.
 """
 
 import math
@@ -43,7 +44,18 @@ SET_ASIDE = 1e-3
 """Of delta: half for the samplers, half for sampled noise in phase 2."""
 
 SAMPLER_ODDS = 2.0**-70
-"""With a delta of 0: that any sampler is off. Enough for a billion cells."""
+"""With a delta of 0: that any sampler is off, or less where e^epsilon times that is no small delta."""
+PURE_DELTA = 1e-12
+"""So much delta remains at most where it is said to be 0."""
+
+
+def samplers_delta(epsilon: float, delta: float) -> float:
+    """The part of delta that is set aside for samplers; with a delta of 0 the delta that remains.
+
+    >>> samplers_delta(1.0, 1e-6), samplers_delta(50.0, 0.0)
+    (5e-10, 1e-12)
+    """
+    return delta * SET_ASIDE / 2 if delta > 0 else min(PURE_DELTA, delta_of_odds(SAMPLER_ODDS, epsilon))
 
 
 def composed_epsilon(spends: Sequence[Spend], delta: float) -> float:
@@ -142,10 +154,8 @@ class Filter:
             from discreet.privacy.gaussian import epsilon_of_mu
 
             spent += epsilon_of_mu(math.sqrt(self.mu_squared), self._left)
-        if self.delta == 0:
-            return spent if self.odds <= SAMPLER_ODDS else math.inf
-        off = delta_of_odds(self.odds, spent if self.epsilon is None else self.epsilon)
-        return spent if off <= self.delta * SET_ASIDE / 2 else math.inf
+        epsilon = spent if self.epsilon is None else self.epsilon
+        return spent if delta_of_odds(self.odds, epsilon) <= samplers_delta(epsilon, self.delta) else math.inf
 
     @property
     def _left(self) -> float:

@@ -69,6 +69,11 @@ class Sketch:
         by_taste = _in_common(self.tastes, other.tastes) >= min(ALIKE, strangers(self.count) + 2 * self.chance)
         return by_name or by_taste
 
+    def same_lists(self, other: "Sketch") -> bool:
+        """Whether as many users are numbered in both, and the items are the same: more is not known of few ratings."""
+        numbered = not (self.users or other.users) and self.count == other.count
+        return numbered and self.items == other.items and self.key_id == other.key_id
+
     def items_like(self, other: "Sketch") -> float:
         """How much the items of both have in common."""
         return _in_common(self.items, other.items) if self.key_id == other.key_id else 0.0

@@ -65,13 +65,26 @@ class Loss:
 def _rounded_up(number: float) -> str:
     """Three digits, never less than the number: what is printed must hold.
 
-    >>> _rounded_up(0.99991), _rounded_up(1.0001), _rounded_up(1e-06)
-    ('1', '1.01', '1e-06')
+    >>> _rounded_up(0.99991), _rounded_up(1.0001), _rounded_up(1e-06), _rounded_up(1000)
+    ('1', '1.01', '1e-06', '1000')
     """
     if number < 1e-300:
         return "0" if number == 0 else "1e-300"
     step = 10.0 ** (math.floor(math.log10(number)) - 2)
-    return f"{math.ceil(number / step * (1 - 1e-12)) * step:.3g}"
+    return f"{math.ceil(number / step * (1 - 1e-12)) * step:.{6 if number >= 1 else 3}g}"
+
+
+LARGEST_IN_WORDS = 700.0
+"""A larger epsilon promises nothing: e^epsilon is about the largest number that there is."""
+
+
+def times_as_likely(epsilon: float) -> str:
+    """e^ε in words, never less than it is.
+
+    >>> times_as_likely(1.0), times_as_likely(1000)
+    ('2.72', 'e^1000')
+    """
+    return _rounded_up(math.exp(epsilon)) if epsilon <= LARGEST_IN_WORDS else f"e^{_rounded_up(epsilon)}"
 
 
 @checked
@@ -206,7 +219,7 @@ class Guarantee:
             doubt = "the noise was seeded, so whoever knows the seed can take it away"
         elif kind == "unpaid":
             doubt = "the settings were tuned on these ratings, and that was not paid for"
-        elif delta >= 1:
+        elif delta >= 1 or epsilon > LARGEST_IN_WORDS:
             doubt = f"an epsilon of {epsilon:.4g} is so large that it promises nothing"
         levels = tuple(
             LevelLoss(
@@ -272,7 +285,7 @@ class Guarantee:
         loss = _worth_a_word(self.proven)
         lines = [
             f"Proven: whoever sees this release ({whom}) learns almost the same about a user {what}: {loss}.",
-            f"Whatever they may conclude is at most {_rounded_up(math.exp(min(loss.epsilon, 700)))} times as likely "
+            f"Whatever they may conclude is at most {times_as_likely(loss.epsilon)} times as likely "
             + "in the one case as in the other"
             + (f", plus {_rounded_up(loss.delta)}." if loss.delta else "."),
         ]

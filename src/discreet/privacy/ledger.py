@@ -165,13 +165,13 @@ nothing was computed
 
         Without a plan and with a delta of 0 it is what all samplers together are allowed.
         """
-        from discreet.privacy.accounting import delta_of_odds, sampler_delta
-        from discreet.privacy.composition import SAMPLER_ODDS
+        from discreet.privacy.accounting import sampler_delta
+        from discreet.privacy.composition import samplers_delta
 
         if self._plan is not None:
             return sampler_delta(self._plan, self.spent)
         if self.delta == 0:
-            return delta_of_odds(SAMPLER_ODDS, self.epsilon)
+            return samplers_delta(self.epsilon, 0.0)
         return sampler_delta(self.spends, self.epsilon)
 
     def cost(self, weight: float = 1.0) -> float:
@@ -316,10 +316,11 @@ nothing was computed
                 "before it were chosen alone and took the delta; plan all looks together; nothing was computed"
             )
         if math.isinf(after) and (self.delta > 0 or all(spend.mechanism != "gaussian" for spend in spends)):
-            raise OverspentError(
-                f"{names} cannot be had at epsilon {self.epsilon:g} and delta {self.delta:g}: "
-                "the samplers alone are off with larger odds; nothing was computed"
-            )
+            from discreet.privacy.accounting import refused_for_samplers
+
+            odds = sum(spend.slack * spend.times for spend in (*self.spends, *spends))
+            refused = refused_for_samplers(names, odds, self.epsilon, self.delta)
+            raise OverspentError(f"{refused}; nothing was computed")
         if math.isinf(after):
             raise OverspentError(
                 f"{names} adds Gaussian noise, which needs a delta above 0, and the ledger has delta 0; "

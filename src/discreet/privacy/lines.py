@@ -10,6 +10,7 @@ from discreet.errors import BudgetError, DiscreetError, require
 from discreet.looks import Look
 from discreet.privacy.account import Account, Spending
 from discreet.privacy.connections import Row
+from discreet.privacy.guarantee import Loss
 from discreet.privacy.schema import EXACT
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Rating, Unit, User
@@ -23,17 +24,24 @@ def account_of(data: str, row: Row | None, lines: Sequence[Row], place: str) -> 
         limit, delta = (None if row[name] is None else _number(row, name) for name in ("epsilon", "delta"))
         require((limit is None) == (delta is None), "its limit is not whole")
         kept = None if limit is None else _unit(row)
+        promised = None
+        if row.get("promised_epsilon") is not None and row.get("promised_delta") is not None:
+            promised = Loss(_number(row, "promised_epsilon"), _number(row, "promised_delta"))
+        elif limit is not None and delta is not None and not lines:  # in a database of an earlier version
+            promised = Loss(limit, delta)
     spendings = tuple(_spending(line, data, place) for line in lines)
     units = {line.unit for line in spendings if line.unit} if kept is None else {kept}
     unit = units.pop() if len(units) == 1 else None
-    return Account(data=data, unit=unit, epsilon=limit, delta=delta, spendings=spendings)
+    return Account(data=data, unit=unit, epsilon=limit, delta=delta, promised=promised, spendings=spendings)
 
 
 def look_of(row: Row, place: str) -> Look:
     """One unpaid look."""
     with _named(f"the look {row['id']} at {row['data_set']}", place):
         models = tuple((str(kind), str(settings)) for kind, settings in _parsed(row, "models"))
-        return Look(what=row["what"], models=models, at=row["at"])
+        kept = [] if row.get("reading") is None else _parsed(row, "reading")  # older versions did not write it down
+        reading = tuple((str(part), str(chosen)) for part, chosen in kept)
+        return Look(what=row["what"], models=models, at=row["at"], reading=reading)
 
 
 def _spending(row: Row, data: str, place: str) -> Spending:
@@ -49,7 +57,7 @@ def _spending(row: Row, data: str, place: str) -> Spending:
             delta=_number(row, "delta"),
             total=_number(row, "total"),
             spends=tuple(Spend.from_json(spend) for spend in _parsed(row, "spends")),
-            **{name: row.get(name) for name in ("settings", "run_id", "arrays", "digest", "folder")},
+            **{name: row.get(name) for name in ("settings", "run_id", "claim", "arrays", "digest", "folder")},
         )
 
 

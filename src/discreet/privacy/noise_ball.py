@@ -10,17 +10,18 @@ density ∝ v^((d−1)/2) e^(−v/2). Their product, integrated over v, is ∫ v
 = √(2π)·exp(−‖x‖/s), the integral of the inverse Gaussian law. So only one number, σ = s·χ, is needed
 before everything is Gaussian noise, and *given σ the rounded Gaussian of* :mod:`discreet.privacy.noise` *adds it
 without any floating-point error*. χ²/2 is a sum of exponential numbers (and half a one, E·cos², for even d), drawn
-as geometric numbers with mean 2**89 in whole-number arithmetic.
+as a geometric number with mean 2**89, and below its last digit by rejection: given all digits down to 2**-89 the rest
+F of an exponential number has density ∝ e^(−F), so a uniform one is kept with odds e^(−F).
 
 **Small σ.** The rounded Gaussian wants σ ≥ 2**26. For any odd f, rounding x·f to a whole number, dividing by f and
 rounding again gives x rounded, because every half-integer times f is a half-integer. So a small σ is drawn on
 a lattice f times finer.
 
-**How far from the ideal** (:func:`ball_distance`). Rounding down to 2**-89 moves χ²/2 = Γ by at most (k + 1)·2**-89
-for its k ≤ (d + 1)/2 terms, so σ by a share h ≤ (k + 1)·2**-90/Γ. Two Gaussians in d dimensions whose σ differ by a
-share h are within √d·h of each other in statistical distance (Pinsker). Averaged over Γ this is below √d·2**-82
-(d = 1, where E[min(1, 1/Γ)] diverges slowly, is the worst); the samplers add less than d·2**-98. Together: below
-√d·2**-80 for d ≤ 2**32, which the ledger books in delta.
+**How far from the ideal.** Rounding down to 2**-2073 moves χ²/2 = Γ by at most (k + 1)·2**-2073
+for its k ≤ (d + 1)/2 + ½ terms, and its root is rounded down to 2**-2073 too, so σ moves by a share h of at most
+(k + 1)·2**-2074/Γ + 2**-2073/√(2Γ). Two Gaussians in d dimensions whose σ differ by a
+share h are within √d·h of each other in statistical distance (Pinsker). Averaged over Γ this is below √d·2**-2060
+(d = 1, where E[min(1, 1/Γ)] diverges slowly, is the worst): times e^1000 less than any delta that a double can hold.
 
 **What is not proven.** The result above covers :func:`add_ball`: a vector, rounded to the lattice, plus this noise.
 Objective perturbation puts the noise inside an optimisation and releases the minimiser; its proof needs the exact
@@ -29,12 +30,13 @@ that uses it must say so in its guarantee, or release a rounded minimiser with o
 """
 
 import math
+from collections.abc import Iterator
 from decimal import Decimal, localcontext
 
 import numpy as np
 
 from discreet.errors import require
-from discreet.kernels.noise import DIGIT_BITS, discrete_laplace
+from discreet.kernels.noise import DIGIT_BITS
 from discreet.privacy.noise import (
     _DOUBT,
     LARGEST_SCALE,
@@ -42,16 +44,21 @@ from discreet.privacy.noise import (
     Integers,
     _add,
     _draw_gaussian,
-    _spare,
     add_laplace,
-    digit_tables,
+    draw_digits,
     draw_rounded_gaussian,
+    fresh,
+    is_below,
+    spare,
 )
 from discreet.privacy.randomness import Randomness
 from discreet.types import AnyArray, Doubles
 
 _MEAN_BITS = 89  # exponential numbers are drawn as geometric ones with this mean
-_DIGITS = 4  # in each of two halves: 96 bits, of which the last 7 are cut off with odds e**-128
+_DIGITS = 4  # in each of two halves: 96 bits, the last digit without an end
+_REST = 31  # words below them
+_BITS = _MEAN_BITS + 64 * _REST
+_PRECISION = 700  # digits: more than are in 2**2073
 _CHUNK = 1 << 14
 _FINE = 2.0**40  # steps of a deviation, where many vectors are drawn in doubles
 
@@ -68,8 +75,10 @@ def draw_ball(scale: float, dimensions: int, randomness: Randomness) -> Integers
         f"noise in {dimensions} dimensions needs a scale above 0 and at most 2**40/√d, got {scale}",
     )
     with localcontext() as context:
-        context.prec = 100
-        sigma = Decimal(scale) * (2 * _half_chi_square(dimensions + 1, randomness)).sqrt()
+        context.prec = _PRECISION
+        # χ is √(2Γ), in steps of 2**-2073: by whole numbers, which is 25 times as fast as by decimal ones.
+        length = math.isqrt(_half_chi_square(dimensions + 1, randomness) << (_BITS + 1))
+        sigma = Decimal(scale) * length / 2**_BITS
         finer = 1 if sigma >= Decimal(SMALLEST_ROUNDED) else 2 * math.ceil(Decimal(SMALLEST_ROUNDED) / sigma) + 1
         if finer > 2**40:  # then every coordinate rounds to 0
             return np.zeros(dimensions, dtype=np.int64)
@@ -83,8 +92,8 @@ def add_ball(values: AnyArray, scale: float, grid: float, randomness: Randomness
     """Round to the grid and add noise of density ∝ exp(−‖noise‖ / scale), rounded to the grid too.
 
     **Guarantee.** Two vectors that differ by D in L2, rounding included (√n · grid for n changed cells), give outputs
-    whose odds differ by at most e^(D/scale), within :func:`ball_distance`: it is the continuous mechanism, rounded.
-    Its line in a ledger: ``Spend(mechanism="pure", norm="l2", sensitivity=D, scale=scale, slack=ball_distance(n))``.
+    whose odds differ by at most e^(D/scale): it is the continuous mechanism, rounded.
+    Its line in a ledger: ``Spend(mechanism="pure", norm="l2", sensitivity=D, scale=scale)``.
 
     >>> noisy = add_ball(np.array([1.0, 2.0]), 0.5, 2.0**-30, Randomness())
     >>> bool((noisy * 2.0**30 == np.rint(noisy * 2.0**30)).all())
@@ -122,45 +131,47 @@ def draw_balls(scale: float, count: int, dimensions: int, randomness: Randomness
     return np.asarray(scale * length * normal[:, :dimensions], dtype=np.float64)
 
 
-def ball_distance(dimensions: int) -> float:
-    """Statistical distance of one drawn vector from its ideal law, at most.
-
-    >>> ball_distance(10_000) < 1e-21
-    True
-    """
-    return math.sqrt(dimensions) * 2.0**-80
-
-
-def _half_chi_square(degrees: int, randomness: Randomness) -> Decimal:
-    """A Gamma number of shape degrees/2, rounded down to a multiple of 2**-89 or less."""
+def _half_chi_square(degrees: int, randomness: Randomness) -> int:
+    """A Gamma number of shape degrees/2, rounded down, in steps of 2**-2073."""
     whole, half = divmod(degrees, 2)
     total = 0
     for first in range(0, whole, _CHUNK):
         total += sum(_exponentials(min(_CHUNK, whole - first), randomness))
-    result = Decimal(total)
     if half:
-        result += _exponentials(1, randomness)[0] * _squared_cosine(randomness)
-    return Decimal(result / 2**_MEAN_BITS)
+        total += int(_exponentials(1, randomness)[0] * _squared_cosine(randomness))
+    return total
 
 
 def _exponentials(count: int, randomness: Randomness) -> list[int]:
-    """Exponential numbers of mean 2**89, rounded down: geometric numbers, by their digits in two halves."""
+    """Exponential numbers of mean 2**2073, rounded down: geometric ones of mean 2**89, by their digits, and a rest."""
     halves = []
     for first in (0, _DIGITS):
-        high, low, guide = digit_tables(2.0**_MEAN_BITS, first, _DIGITS)
-        words = randomness.words((_DIGITS + 1) * count)
-        words[_DIGITS * count :] = 0  # where the kernel looks for the signs
-        out = np.empty(count, dtype=np.int64)
-        discrete_laplace(words, high, low, guide, _spare(randomness), out)
-        halves.append(out.tolist())
-    return [low + (high << (DIGIT_BITS * _DIGITS)) for low, high in zip(*halves, strict=True)]
+        words = randomness.words(_DIGITS * count)
+        halves.append(draw_digits(2.0**_MEAN_BITS, first, _DIGITS, words, spare(randomness)).tolist())
+    rests = _rests(count, randomness)
+    return [
+        (high << (DIGIT_BITS * _DIGITS)) + low << (64 * _REST) | rest
+        for low, high, rest in zip(*halves, rests, strict=True)
+    ]
+
+
+def _rests(count: int, randomness: Randomness) -> Iterator[int]:
+    """What is below the last digit: F·2**2073 for F below 2**-89 with density ∝ e^(−F)."""
+    drawn = randomness.words(count * (_REST + 1)).reshape(count, _REST + 1)
+    for row in drawn:
+        chance, words = int(row[0]), row[1:]
+        while True:
+            rest = int.from_bytes(words.tobytes(), "little")
+            if is_below(chance, 64, lambda: (-Decimal(rest) / 2**_BITS).exp(), fresh(randomness)):  # noqa: B023
+                break
+            chance, words = int(randomness.words(1)[0]), randomness.words(_REST)
+        yield rest
 
 
 def _squared_cosine(randomness: Randomness) -> Decimal:
     """The squared cosine of a uniform angle: of a uniform point in a quarter disc."""
     while True:
-        words = [int(word) for word in randomness.words(4)]
-        x, y = Decimal(words[0] << 64 | words[1]), Decimal(words[2] << 64 | words[3])
+        x, y = (Decimal(int.from_bytes(randomness.words(_REST + 1).tobytes(), "little")) for _ in range(2))
         square = x * x + y * y
-        if 0 < square <= Decimal(2) ** 256:
+        if 0 < square <= Decimal(2) ** (128 * (_REST + 1)):
             return x * x / square

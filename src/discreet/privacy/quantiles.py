@@ -14,9 +14,9 @@ import numpy as np
 from discreet.doors import checked
 from discreet.errors import require
 from discreet.privacy.ledger import Ledger
-from discreet.privacy.noise import SAMPLER_DISTANCE, add_laplace, draw_discrete_laplace, grid_of
+from discreet.privacy.noise import add_laplace, draw_discrete_laplace, grid_of
 from discreet.privacy.randomness import Randomness
-from discreet.privacy.selection import FLOAT_MARGIN, flip_distance, permute_and_flip, pure_share_of_all
+from discreet.privacy.selection import FLOAT_MARGIN, permute_and_flip, pure_share_of_all
 from discreet.privacy.spend import MechanismName, Spend
 from discreet.types import AnyArray, Doubles
 
@@ -46,7 +46,7 @@ def private_count(
     moves = _moves(per_unit, ledger)
     scale = moves / pure_share_of_all(ledger, share)
     source = _source(randomness)
-    ledger.charge(_spend("pure", what, moves, scale, SAMPLER_DISTANCE, source))
+    ledger.charge(_spend("pure", what, moves, scale, source))
     return int(count) + int(draw_discrete_laplace(scale, 1, source)[0])
 
 
@@ -80,8 +80,7 @@ def private_mean(
     source = _source(randomness)
     grid = grid_of(moves / epsilon)
     moves += 2 * _moves(per_unit, ledger) * grid  # what rounding to the lattice adds
-    slack = 2 * SAMPLER_DISTANCE
-    ledger.charge(_spend("laplace", f"{what}: count and sum", moves, moves / epsilon, slack, source))
+    ledger.charge(_spend("laplace", f"{what}: count and sum", moves, moves / epsilon, source))
     exact = np.array([np.size(values), np.nan_to_num(centre(values, low, high)).sum()])
     count, total = add_laplace(exact, moves / epsilon, grid, source)
     return (low + high) / 2 + (high - low) / 2 * float(np.clip(total / max(count, moves / epsilon, 1.0), -1, 1))
@@ -122,7 +121,7 @@ def private_quantile(
     apart = 2 * _moves(per_unit, ledger) * max(quantile, 1 - quantile) * (1 + FLOAT_MARGIN)
     epsilon = pure_share_of_all(ledger, share)
     source = _source(randomness)
-    ledger.charge(_spend("pure", what, apart, apart / epsilon, flip_distance(len(points)), source))
+    ledger.charge(_spend("pure", what, apart, apart / epsilon, source))
     return float(points[permute_and_flip(_balance(values, quantile, points), epsilon / apart, source)])
 
 
@@ -139,7 +138,7 @@ def _moves(per_unit: int, ledger: Ledger) -> int:
     return per_unit * (2 if ledger.unit.neighbours == "replace" else 1)
 
 
-def _spend(mechanism: MechanismName, what: str, moves: float, scale: float, slack: float, source: Randomness) -> Spend:
+def _spend(mechanism: MechanismName, what: str, moves: float, scale: float, source: Randomness) -> Spend:
     require(math.isfinite(scale), "the share of the ledger is too small for any noise")
     return Spend(
         what=what,
@@ -147,7 +146,6 @@ def _spend(mechanism: MechanismName, what: str, moves: float, scale: float, slac
         norm="l1",
         sensitivity=moves,
         scale=scale,
-        slack=slack,
         seeded=source.is_seeded,
     )
 

@@ -3,6 +3,7 @@
 version     what is new
 1           without a number: the tables of the first databases, and columns that were added one by one
 2           the table discreet_schema, which holds the version; where the release of a line is written
+3           the limit that stood when the first fit was paid; how ratings were read when they were looked at
 """
 
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from discreet.errors import BudgetError
 from discreet.privacy.connections import Backend, Connection
 
-VERSION = 2
+VERSION = 3
 EXACT = "none"
 """In place of a unit: whose secret a release without privacy keeps."""
 SERIAL = "serial"
@@ -28,6 +29,8 @@ TABLES: dict[str, dict[str, str]] = {
         "neighbours": "VARCHAR",
         "epsilon": "DOUBLE PRECISION",
         "delta": "DOUBLE PRECISION",
+        "promised_epsilon": "DOUBLE PRECISION",  # the limit that stood when the first fit was paid
+        "promised_delta": "DOUBLE PRECISION",
     },
     SPENDINGS: {
         "id": SERIAL,
@@ -44,7 +47,7 @@ TABLES: dict[str, dict[str, str]] = {
         # From here on: what older databases lack.
         "settings": "VARCHAR",  # hash of the model and its settings
         "run_id": "VARCHAR",  # by which a retry is known
-        "claim": "VARCHAR",  # who may publish it: the last process that took the run over
+        "claim": "VARCHAR",  # names the answers that were drawn for it: whoever has them may publish it
         "arrays": "VARCHAR",  # checksum of what is published, written down just before it appears
         "digest": "VARCHAR",  # of the reports that were paid for
         "folder": "VARCHAR",  # where its release is written
@@ -55,6 +58,7 @@ TABLES: dict[str, dict[str, str]] = {
         "at": "VARCHAR NOT NULL",
         "what": "VARCHAR NOT NULL",
         "models": "JSON NOT NULL",  # kinds, and hashes of their settings
+        "reading": "VARCHAR",  # how the ratings were read
     },
     SKETCHES: {
         "id": SERIAL,
@@ -102,9 +106,13 @@ def bring_up_to_date(connection: Connection, backend: Backend) -> None:
             connection.run(f"CREATE TABLE {table} ({', '.join(kinds)})")
         for name in columns:
             if present and name not in present:
-                connection.run(f"ALTER TABLE {table} ADD COLUMN {name} VARCHAR")
+                connection.run(f"ALTER TABLE {table} ADD COLUMN {name} {columns[name]}")
         if "data_set" in columns:
             connection.run(f"CREATE INDEX IF NOT EXISTS ix_{table}_data_set ON {table} (data_set)")
+    connection.run(
+        f"UPDATE {DATA_SETS} SET promised_epsilon = epsilon, promised_delta = delta "
+        f"WHERE name NOT IN (SELECT data_set FROM {SPENDINGS})"
+    )
     statement = (
         f"INSERT INTO {SCHEMA} (id, version) VALUES (1, :version) ON CONFLICT (id) DO UPDATE SET version = :version"
     )

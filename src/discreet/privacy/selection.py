@@ -20,14 +20,14 @@ e^(2aD)·P(r), for every r: pure ε = 2aD. Ties need no care: no two candidates 
 unit moves all scores the same way (``monotone``: sums of losses, say), the others stay at worst, and ε = aD.
 The expected loss of score is never more than the exponential mechanism's.
 
-**No floating point.** Scores are doubles, so their differences are exact decimals; the odds are computed with
-100 digits and compared with 128 random bits. The law is within m²·2**-126 of the ideal for m candidates, booked
-in delta. Scores are sums in doubles and may move by a hair more than D: one part in 2**20 is added.
+**No floating point.** Scores are doubles, so their differences are exact decimals, and the odds are compared exactly
+(:func:`~discreet.privacy.noise.is_below`). Scores are sums in doubles and may move by a hair more than D: one part in
+2**20 is added.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from functools import lru_cache
 from typing import TypeVar
 
@@ -36,6 +36,7 @@ import numpy as np
 from discreet.doors import checked
 from discreet.errors import InputError, require
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.noise import fresh, is_below
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.types import AnyArray, Doubles
@@ -124,7 +125,6 @@ def choose(
             norm="l1",
             sensitivity=apart,
             scale=apart / epsilon,
-            slack=flip_distance(len(candidates)),
             seeded=source.is_seeded,
             chooses=True,
         )
@@ -156,18 +156,19 @@ def permute_and_flip(scores: AnyArray, rate: float, randomness: Randomness) -> i
     """
     require(bool(np.isfinite(scores).all()), "every score must be finite")
     order = list(range(len(scores)))
-    with localcontext() as context:
-        context.prec = 100
-        best, steepness = Decimal(float(scores.max())), Decimal(rate)
-        while True:
-            # The next of a random permutation, one at a time: mostly few are needed.
-            place = _uniform(randomness) % len(order)
-            candidate = order[place]
-            odds = (steepness * (Decimal(float(scores[candidate])) - best)).exp()
-            if Decimal(_uniform(randomness)) < odds * 2**128:
-                return candidate
-            order[place] = order[-1]
-            order.pop()
+    best, steepness = Decimal(float(scores.max())), Decimal(rate)
+
+    def odds() -> Decimal:
+        return (steepness * (Decimal(float(scores[candidate])) - best)).exp()
+
+    while True:
+        # The next of a random permutation, one at a time: mostly few are needed.
+        place = _place(len(order), randomness)
+        candidate = order[place]
+        if is_below(_uniform(randomness), 128, odds, fresh(randomness)):
+            return candidate
+        order[place] = order[-1]
+        order.pop()
 
 
 def flip_law(scores: AnyArray, rate: float) -> Doubles:
@@ -184,11 +185,6 @@ def flip_law(scores: AnyArray, rate: float) -> Doubles:
         others = np.delete(weights, place)
         found[place] = weights[place] * (parts @ np.prod(1 - times[:, None] * others, axis=1))
     return found
-
-
-def flip_distance(candidates: int) -> float:
-    """Statistical distance of a choice from its ideal law, at most."""
-    return candidates**2 * 2.0**-126
 
 
 def pure_share(ledger: Ledger, share: float) -> float:
@@ -227,6 +223,14 @@ def _beside_gaussian(epsilon: float, delta: float, share: float) -> float:
     whole = gaussian_noise_multiplier(epsilon, delta * 0.999)
     rest = Spend(what="rest", mechanism="gaussian", norm="l2", sensitivity=1, scale=whole / (1 - share) ** 0.5)
     return epsilon - epsilon_of([rest], delta * 0.998)
+
+
+def _place(places: int, randomness: Randomness) -> int:
+    """One of so many places, all with the same odds."""
+    drawn = _uniform(randomness)
+    while drawn >= 2**128 // places * places:
+        drawn = _uniform(randomness)
+    return drawn % places
 
 
 def _uniform(randomness: Randomness) -> int:

@@ -3,17 +3,16 @@
 The integers from 0 on are cut into slabs of 2^b, with 64 to 128 of them in a standard deviation σ. A number is drawn in
 three steps, each with random bits of its own:
 
-    slab      j with odds ∝ exp(−(j 2^b)²/2σ²), looked up in a table of 128-bit thresholds
+    slab      j with odds ∝ exp(−(j 2^b)²/2σ²), looked up in a table of the first words of thresholds
     place     y = j 2^b + v with v uniform over the slab, and x = y or x = −y − 1 by a coin: |x| ≥ j 2^b
     keep      with odds exp(−(x² − (j 2^b)²)/2σ²), else draw again
 
 **Law.** Every x comes from one slab, place and sign alone, so P(x) is a constant times the product of the odds, and
 that is exp(−x²/2σ²). For the rounded Gaussian the odds of keeping are multiplied by its odds over exp(−x²/2σ²), up to a
 constant below 1. ∎ Most numbers are kept by comparing integers: all odds of a slab lie above those of its far edge. For
-the few others the odds are computed in doubles, and wherever rounding might matter again with 100 digits, as there.
-
-**How far from the ideal.** 2,048 slabs reach to 16σ, beyond which lie odds of 2**-180; table entries are off by at most
-2**-126: together far below the 2**-100 that the ledger books for a draw.
+the few others the odds are computed in doubles, and wherever rounding might matter exactly, as there: with as many
+digits and words as it takes. So is the slab where its word is the first one of a threshold, as for all slabs that have
+odds below 2**-64 together; there is no last one.
 
 **Which words.** Every draw of many numbers has a key of its own, out of the stream of secret words, and with it a
 ChaCha20 stream. Number c has the pair c of words of the stream; if that is rejected, pairs of blocks of its own, whose
@@ -25,10 +24,12 @@ twice, so numbers are independent, and each can be made without those before it:
 import math
 import os
 import struct
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal, localcontext
-from functools import lru_cache
-from itertools import accumulate, repeat
+from functools import lru_cache, partial
+from itertools import accumulate, chain, count, repeat
 from operator import mul
 from typing import Any
 
@@ -36,7 +37,7 @@ import numpy as np
 
 from discreet.errors import library_for, require
 from discreet.kernels.slab_noise import GUIDE_BITS, PAIRS, add_on_grid, draw_from_slabs
-from discreet.privacy.noise import rounded_to_discrete
+from discreet.privacy.noise import is_below, rounded_to_discrete
 from discreet.privacy.randomness import Randomness, secret_key
 from discreet.types import AnyArray, Doubles
 
@@ -68,7 +69,7 @@ def draw_from(
 ) -> AnyArray:
     """Integers with the odds of a Gaussian of deviation ``sigma`` rounded to whole numbers, or ∝ exp(−x²/2σ²).
 
-    ``doubt`` is how close a decision is taken with 100 digits; doubles err by less than 2**-45 here.
+    ``doubt`` is how close a decision is taken exactly; doubles err by less than 2**-45 here.
 
     >>> draw_from(2.0**28, 3, Randomness()).dtype
     dtype('int64')
@@ -153,7 +154,7 @@ class _Law:
     def fill(self, first: int, out: AnyArray) -> None:
         """The numbers from ``first`` on; ``first`` is a multiple of a piece."""
         _check_count(first + len(out))
-        bits, high, _, guide, sure = _tables(self.sigma)
+        bits, high, guide, sure = _tables(self.sigma)
         words = self._words(first // PAIRS, 0, 0, 2 * len(out))
         doubtful = np.empty(len(out), dtype=np.int32)
         found = draw_from_slabs(
@@ -163,8 +164,8 @@ class _Law:
             out[place] = self.decided(first + place)
 
     def decided(self, cell: int) -> int:
-        """The number of a cell, attempt by attempt, all of it with 100 digits."""
-        bits, high, low, _, _ = _tables(self.sigma)
+        """The number of a cell, attempt by attempt, all of it exactly."""
+        bits, high, _, _ = _tables(self.sigma)
         attempt = 0
         while True:
             if attempt == 0:
@@ -173,12 +174,15 @@ class _Law:
                 place = (attempt - 1) % PAIRS
                 pair = self._words(cell, 1 + (attempt - 1) // PAIRS, 0, 8)[2 * place :][:2]
             word, second = (int(drawn) for drawn in pair)
-            tie, *more = (int(drawn) for drawn in self._words(cell, attempt, 1, 3))
+            blocks = (self._words(cell, attempt, purpose, 8).tolist() for purpose in count(1))
+            more = chain.from_iterable(blocks)
             slab = int(np.searchsorted(high, np.uint64(word)))
-            while slab < SLABS - 1 and word == int(high[slab]) and tie >= int(low[slab]):
-                slab += 1
-            number = _decided(slab, second, more[0] << 64 | more[1], bits, self.sigma, self.rounded)
-            if number is not None:
+            if word == int(high[slab]):
+                slab = _tied_slab(word, self.sigma, bits, more)
+            place = (slab << bits) + (second & ((1 << bits) - 1))
+            number = -place - 1 if second >> bits & 1 else place
+            odds = partial(_odds_of_keeping, number, slab << bits, self.sigma, self.rounded)
+            if is_below(second >> (bits + 1), 63 - bits, odds, more):
                 return number
             attempt += 1
 
@@ -194,48 +198,81 @@ class _Law:
         return out
 
 
-def _decided(slab: int, word: int, drawn: int, bits: int, sigma: float, rounded: bool) -> int | None:
-    """The number in a slab that a word makes, if it is kept, decided with 100 digits; None if it is not."""
-    place = (slab << bits) + (word & ((1 << bits) - 1))
-    number = -place - 1 if word >> bits & 1 else place
+def _odds_of_keeping(number: int, edge: int, sigma: float, rounded: bool) -> Decimal:
+    """The odds with which a number in the slab from ``edge`` on is kept, with the precision of the context."""
+    variance = Decimal(sigma) ** 2
+    odds = (-Decimal(number**2 - edge**2) / (2 * variance)).exp()
+    if rounded:  # brought below 1 everywhere by a constant factor, which does not change the law
+        odds *= rounded_to_discrete(number, variance) * (1 - Decimal(2) ** -44)
+    return odds
+
+
+def _sums_of_odds(sigma: float, bits: int, precision: int) -> list[int]:
+    """Sums of the odds of all slabs up to each, in units of 2**-precision: those beyond the last come to less than one.
+
+    Each odd is off by less than one unit, and so a sum by at most as many as there are slabs, and one.
+    """
     with localcontext() as context:
-        context.prec = 100
-        variance = Decimal(sigma) ** 2
-        odds = (-(Decimal(number) ** 2 - Decimal(slab << bits) ** 2) / (2 * variance)).exp()
-        if rounded:  # brought below 1 everywhere by a constant factor, which does not change the law
-            odds *= rounded_to_discrete(number, variance) * (1 - Decimal(2) ** -44)
-        chance = Decimal((word >> (bits + 1)) << 128 | drawn) / Decimal(1 << (128 + 63 - bits))
-        return number if chance < odds else None
+        context.prec = precision // 3 + 60
+        slabs = math.ceil(math.sqrt((precision + 20) * 2 * math.log(2)) * sigma / 2**bits)
+        # The product of the steps over all before j is exp(−j² a).
+        odds = accumulate(_steps(sigma, bits, slabs - 1), mul, initial=Decimal(1))
+        return list(accumulate(int(odd * (1 << precision)) for odd in odds))
+
+
+def _steps(sigma: float, bits: int, count: int) -> Iterator[Decimal]:
+    """exp(−(2j + 1) a) = exp(−a) exp(−2a)ʲ, where exp(−j² a) are the odds of the slabs."""
+    first = (-Decimal(1 << (2 * bits)) / (2 * Decimal(sigma) ** 2)).exp()
+    return accumulate(repeat(first**2, count - 1), mul, initial=first)
+
+
+def _tied_slab(word: int, sigma: float, bits: int, more: Iterator[int]) -> int:
+    """The slab of a uniform number that begins with a word, with as many more words as it takes to know it."""
+    drawn, known = word, 64
+    while True:
+        drawn, known = drawn << 64 | next(more), known + 64
+        sums = _sums_of_odds(sigma, bits, known + 64)
+        total, off = sums[-1], len(sums) + 1
+        # The least slab that may hold it, and the least that surely does: the same, unless a threshold is in between.
+        least = bisect_right(sums, (drawn * (total - off) >> known) - off)
+        most = bisect_left(sums, off - (-(drawn + 1) * (total + off) >> known))
+        if least == most < len(sums):
+            return least
 
 
 @lru_cache(maxsize=16)
 def _on_device(sigma: float, doubt: float, device: str) -> Any:
     from discreet.kernels.slab_noise_torch import Slabs
 
-    bits, high, _, _, _ = _tables(sigma)
+    bits, high, _, _ = _tables(sigma)
     return Slabs.of(bits, sigma, doubt, high, device)
 
 
+def _first_words(sigma: float, bits: int, precision: int = 256) -> list[int]:
+    """The whole part of 2**64·P(slab ≤ j) for the first slabs; with 2**64 − 1 for what is larger."""
+    sums = _sums_of_odds(sigma, bits, precision)
+    total, off = sums[-1], len(sums) + 1
+    first = sums[:SLABS] + [total] * (SLABS - len(sums))
+    words = [min(((part - off) << 64) // (total + off), 2**64 - 1) for part in first]
+    if words != [min(((part + off) << 64) // (total - off), 2**64 - 1) for part in first]:
+        return _first_words(sigma, bits, 2 * precision)
+    return words
+
+
 @lru_cache(maxsize=16)
-def _tables(sigma: float) -> tuple[int, AnyArray, AnyArray, AnyArray, AnyArray]:
-    """Width of a slab in bits, thresholds (upper and lower 64 bits), look-up guide, and what is kept for sure."""
+def _tables(sigma: float) -> tuple[int, AnyArray, AnyArray, AnyArray]:
+    """Width of a slab in bits, first words of the thresholds, look-up guide, and what is kept for sure."""
     bits = max(0, math.floor(math.log2(sigma)) - 6)
     chances = 63 - bits
     with localcontext() as context:
-        context.prec = 120  # 20 more than are needed, as errors of products add up
-        first = (-Decimal(1 << (2 * bits)) / (2 * Decimal(sigma) ** 2)).exp()
-        # exp(−(2j + 1) a) = exp(−a) exp(−2a)ʲ; and its product over all before j is exp(−j² a).
-        steps = list(accumulate(repeat(first**2, SLABS - 1), mul, initial=first))
-        odds = [int(odd * 2**256) for odd in accumulate(steps[:-1], mul, initial=Decimal(1))]
+        context.prec = 100
         # A little below the odds at the far edge, whatever their rounding: what lies below is kept in any case.
-        sure = [max(0, int((step - Decimal(2) ** -40) * 2**chances) - 1) for step in steps]
-    total, sums = sum(odds), np.cumsum(np.array(odds, dtype=object))
-    thresholds = [min((int(part) << 128) // total, 2**128 - 1) for part in sums]
-    upper = np.array([threshold >> 64 for threshold in thresholds], dtype=np.uint64)
-    lower = np.array([threshold & (2**64 - 1) for threshold in thresholds], dtype=np.uint64)
+        edges = _steps(sigma, bits, SLABS)
+        sure = [max(0, int((edge - Decimal(2) ** -40) * 2**chances) - 1) for edge in edges]
+    upper = np.array(_first_words(sigma, bits), dtype=np.uint64)
     starts = np.arange(1 << GUIDE_BITS, dtype=np.uint64) << np.uint64(64 - GUIDE_BITS)
     guide = np.searchsorted(upper, starts, side="left").astype(np.uint16)
-    found = upper, lower, guide, np.array(sure, dtype=np.uint64)
+    found = upper, guide, np.array(sure, dtype=np.uint64)
     for table in found:
         table.setflags(write=False)
     return bits, *found

@@ -45,8 +45,8 @@ def expand(seed: bytes, label: bytes, count: int, bits: int = 64) -> AnyArray:
     return out
 
 
-def add_mask(words: AnyArray, seed: bytes, label: bytes, *, sign: int = 1) -> None:
-    """Add the mask of a seed to words in place, or subtract it (``sign`` −1), modulo their size."""
+def add_mask(words: AnyArray, seed: bytes, label: bytes) -> None:
+    """Add the mask of a seed to words in place, modulo their size."""
     require(len(seed) == SEED_BYTES, f"a seed has {SEED_BYTES} bytes, got {len(seed)}")
     with library_for("masks"):
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
@@ -60,11 +60,7 @@ def add_mask(words: AnyArray, seed: bytes, label: bytes, *, sign: int = 1) -> No
     for first in range(0, len(words), step):
         piece = words[first : first + step]
         stream.update_into(zeros[: piece.nbytes], buffer)
-        mask = np.frombuffer(buffer, dtype=words.dtype, count=len(piece))
-        if sign > 0:
-            np.add(piece, mask, out=piece)
-        else:
-            np.subtract(piece, mask, out=piece)
+        np.add(piece, np.frombuffer(buffer, dtype=words.dtype, count=len(piece)), out=piece)
 
 
 def sum_of_masks(seeds: Iterable[tuple[bytes, bytes]], count: int, bits: int) -> AnyArray:

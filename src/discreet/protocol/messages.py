@@ -8,7 +8,8 @@
     user         ──  MaskedValue, with Receipt ►  recommender             value + mask: uniform words
     recommender  ──  Arrived  ─────────────────►  third party             whose values came
     third party  ──  NoisyMasks  ──────────────►  recommender             the sum of their masks, plus noise
-    recommender  ──  Answer  ──────────────────►  everyone                the noisy sum, public
+    recommender  ──  Answer  ──────────────────►  third party             the noisy sum, which both servers check
+    recommender  ──  Answer  ──────────────────►  everyone                the same, public
 
 Every message has a header of 26 bytes: magic, version, kind, run, round, group. Users are known by random names that
 are drawn anew in each round. Layouts are fixed, lengths are checked, and what cannot be is refused in one sentence.

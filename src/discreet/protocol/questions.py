@@ -9,7 +9,9 @@ from discreet.privacy.spend import MechanismName, Spend
 from discreet.privacy.unit import Norm, Rating, Unit, User
 from discreet.protocol.encoding import FixedPoint
 from discreet.protocol.message import DIGEST_BYTES, Label, Message
+from discreet.protocol.noise import check_sum
 from discreet.protocol.wire import Reader, refuse_unless, text_bytes
+from discreet.types import AnyArray
 
 MOST_CELLS = 1 << 26
 MOST_TEXT = 4096
@@ -111,6 +113,8 @@ class Question(Message):
         What it costs against each server: the noise of one of them alone, and the proven sensitivity.
     step
         The value of one whole number.
+    largest
+        What an honest device sends in a cell at most, before rounding.
     number
         Which of ``spend.times`` sums that were planned together this is, from 0.
     """
@@ -122,6 +126,7 @@ class Question(Message):
     shape: tuple[int, ...]
     spend: Spend
     step: float
+    largest: float
     number: int = 0
 
     def __post_init__(self) -> None:
@@ -133,6 +138,8 @@ class Question(Message):
         refuse_unless(0 <= self.number < self.spend.times < 2**32, f"{what} is none of those that were planned")
         exact = math.isfinite(self.step) and self.step > 0 and math.frexp(self.step)[0] == 0.5
         refuse_unless(exact, f"{what} has a step that is no power of two")
+        bounded = math.isfinite(self.largest) and self.largest > 0
+        refuse_unless(bounded, f"{what} does not say what an honest device sends at most")
 
     @property
     def cells(self) -> int:
@@ -144,23 +151,29 @@ class Question(Message):
         mine, theirs = self.spend, other.spend
         numbers = ("sensitivity", "scale", "slack", "rounding")
         near = all(math.isclose(getattr(mine, name), getattr(theirs, name), rel_tol=1e-9) for name in numbers)
-        same = {name: getattr(theirs, name) for name in numbers}
-        return near and replace(self, label=other.label, spend=replace(mine, **same)) == other
+        near = near and math.isclose(self.largest, other.largest, rel_tol=1e-9)
+        same = replace(mine, **{name: getattr(theirs, name) for name in numbers})
+        return near and replace(self, label=other.label, spend=same, largest=other.largest) == other
 
     def points(self, offer: Offer) -> FixedPoint:
         """How values become words."""
         return FixedPoint(step=self.step, most_users=offer.most_users, bits=offer.bits)
 
+    def check_sum(self, words: AnyArray, users: int, offer: Offer) -> None:
+        """Raise where so many honest devices cannot have sent this, which has both servers' noise in it."""
+        whole = self.points(offer).signed(words)
+        check_sum(self.name, whole, users=users, largest=self.largest, spend=self.spend, step=self.step)
+
     def _body(self) -> bytes:
         spend = self.spend
-        doubles = (spend.sensitivity, spend.scale, spend.sampling_rate, spend.slack, spend.rounding, self.step)
+        doubles = (spend.sensitivity, spend.scale, spend.sampling_rate, spend.slack, spend.rounding)
         flags = spend.seeded | spend.chooses << 1 | spend.weighted << 2
         return (
             self.offer
             + self.before
             + text_bytes(self.name)
             + struct.pack(f"<B{len(self.shape)}I", len(self.shape), *self.shape)
-            + struct.pack("<BB6d", _MECHANISMS.index(spend.mechanism), flags, *doubles)
+            + struct.pack("<BB7d", _MECHANISMS.index(spend.mechanism), flags, *doubles, self.step, self.largest)
             + struct.pack("<II", spend.times, self.number)
         )
 
@@ -170,7 +183,7 @@ class Question(Message):
         shape = tuple(reader.number("I") for _ in range(reader.number("B")))
         mechanism, flags = reader.number("B"), reader.number("B")
         refuse_unless(mechanism < len(_MECHANISMS) and flags < 8, "a question adds noise of a kind that is not known")
-        sensitivity, scale, rate, slack, rounding, step = (reader.double() for _ in range(6))
+        sensitivity, scale, rate, slack, rounding, step, largest = (reader.double() for _ in range(7))
         norm: Norm = "l1" if _MECHANISMS[mechanism] == "laplace" else "l2"
         spend = Spend(
             what=name,
@@ -194,5 +207,6 @@ class Question(Message):
             shape=shape,
             spend=spend,
             step=step,
+            largest=largest,
             number=reader.number("I"),
         )

@@ -126,7 +126,7 @@ class RecommenderMachine:
         return self._arrived
 
     def finish(self, masks: NoisyMasks) -> Answer:
-        """Take the masks away, add noise, and publish."""
+        """Take the masks away, add noise, and publish, if honest devices can have sent this."""
         question = self._asked()
         if self._answer is not None:
             return self._answer
@@ -139,7 +139,9 @@ class RecommenderMachine:
         seen = (masks.digest, self._total.tobytes())
         drawn = self._noise or (lambda asked: noise_for(self._secret, asked, *seen))
         noise = np.asarray(drawn(question), dtype=np.int64).astype(self._total.dtype)
-        self._answer = Answer(label=question.label, question=question.digest, words=self._total - masks.words + noise)
+        words = self._total - masks.words + noise
+        question.check_sum(words, len(self._arrived.senders), self.offer)
+        self._answer = Answer(label=question.label, question=question.digest, words=words)
         self._before = chained(self._before, self._answer)
         self._total = np.zeros(0, dtype=self._total.dtype)
         return self._answer

@@ -14,7 +14,7 @@ from discreet.privacy.randomness import Randomness
 from discreet.protocol.encoding import Integers, word_type
 from discreet.protocol.masks import Expand, expand, sum_of_masks
 from discreet.protocol.message import digest
-from discreet.protocol.messages import Arrived, MaskSeed, NoisyMasks, Receipt, read_message
+from discreet.protocol.messages import Answer, Arrived, MaskSeed, NoisyMasks, Receipt, read_message
 from discreet.protocol.noise import draw_noise
 from discreet.protocol.questions import Offer, Question
 from discreet.protocol.state import packed_state, unpacked_state
@@ -81,6 +81,7 @@ class ThirdPartyMachine:
         self._noise = noise
         self._question: Question | None = None
         self._seeds: dict[bytes, bytes] = {}
+        self._users = 0
         self._closed: NoisyMasks | None = None
 
     @property
@@ -152,7 +153,16 @@ class ThirdPartyMachine:
         drawn = self._noise or (lambda asked: noise_for(self._secret, asked, arrived.digest, total.tobytes()))
         words = total + np.asarray(drawn(question), dtype=np.int64).astype(total.dtype)
         self._closed, self._seeds = NoisyMasks(label=arrived.label, arrived=arrived.digest, words=words), {}
+        self._users = many
         return self._closed
+
+    def check(self, answer: Answer) -> None:
+        """Raise where the sum that is to be published is none that honest devices can have sent."""
+        question = self._open_for(answer.label.to_bytes(), answer.question)
+        refuse_unless(self.is_closed, "this round is not closed yet")
+        fits = answer.words.dtype == word_type(self.offer.bits) and len(answer.words) == question.cells
+        refuse_unless(fits, f"an answer must have {question.cells} words of {self.offer.bits} bits")
+        question.check_sum(answer.words, self._users, self.offer)
 
     def _sum(self, seeds: list[tuple[bytes, bytes]], cells: int) -> AnyArray:
         if self._mask is expand:
@@ -172,7 +182,8 @@ class ThirdPartyMachine:
 
     def to_bytes(self) -> bytes:
         """All that has to be kept, the receipts' key apart. It holds users' seeds: keep it secret."""
-        head = {"offer": self.offer.to_bytes().hex(), "ledger": self.ledger.to_json(), "secret": self._secret.hex()}
+        own = {"ledger": self.ledger.to_json(), "secret": self._secret.hex(), "users": self._users}
+        head = {"offer": self.offer.to_bytes().hex(), **own}
         blocks = [b"" if each is None else each.to_bytes() for each in (self._question, self._closed)]
         seeds = b"".join(sender + seed for sender, seed in self._seeds.items())
         return packed_state("a third party", head, *blocks, seeds)
@@ -183,6 +194,7 @@ class ThirdPartyMachine:
         head, (question, closed, seeds) = unpacked_state("a third party", data)
         machine = cls(read_message(bytes.fromhex(head["offer"]), Offer), key=key, randomness=randomness)
         machine.ledger, machine._secret = Ledger.from_json(head["ledger"]), bytes.fromhex(head["secret"])
+        machine._users = head["users"]
         machine._question = read_message(question, Question) if question else None
         machine._closed = read_message(closed, NoisyMasks) if closed else None
         machine._seeds = {seeds[at : at + 16]: seeds[at + 16 : at + 48] for at in range(0, len(seeds), 48)}

@@ -6,6 +6,7 @@ the same name and with the same mask, so that retries tell nothing new.
 """
 
 import os
+import zlib
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,7 +17,7 @@ from discreet.privacy.randomness import Randomness
 from discreet.privacy.unit import Unit, User, units_changed
 from discreet.protocol.encoding import word_type
 from discreet.protocol.masks import DrawBytes, Expand, expand, fresh_seed
-from discreet.protocol.message import NAME_BYTES, Label
+from discreet.protocol.message import NAME_BYTES
 from discreet.protocol.messages import MaskedValue, MaskSeed, Receipt, read_message
 from discreet.protocol.questions import Offer, Question
 from discreet.protocol.state import packed_state, unpacked_state
@@ -68,12 +69,13 @@ class Policy:
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """What a user sent about one question, kept to send it again."""
+    """What a user sent about one question, kept to send it again: the seed, and what it masks.
 
-    question: bytes
-    sender: bytes
-    seed: bytes
-    words: AnyArray
+    The words are compressed. Before they are masked most of them are zeros.
+    """
+
+    seed: MaskSeed
+    plain: bytes
 
 
 class UserMachine:
@@ -121,22 +123,22 @@ class UserMachine:
         ``values`` is the statistic of this user alone, of which zeros are sent if the question is about a sample and
         the user is not in it. Save :meth:`to_bytes` before the seed is sent.
         """
-        if self._sent is not None and self._sent.question == question.digest:
-            return self._seed(question.label)
-        words = self._agreed(question, expected, values)
+        if self._sent is not None and self._sent.seed.question == question.digest:
+            return self._sent.seed
+        plain = zlib.compress(self._agreed(question, expected, values).tobytes(), level=1)
         sender, seed = self._draw(NAME_BYTES), fresh_seed(self._draw)
-        words = words + self._mask(seed, question.label.to_bytes() + sender, question.cells, self.offer.bits)
-        self._sent = Sent(question=question.digest, sender=sender, seed=seed, words=words)
-        return self._seed(question.label)
+        message = MaskSeed(label=question.label, sender=sender, question=question.digest, seed=seed)
+        self._sent = Sent(seed=message, plain=plain)
+        return message
 
     def confirmed(self, receipt: Receipt) -> MaskedValue:
         """The masked value for the recommender, once the third party has confirmed the seed."""
         sent = self._sent
-        if sent is None or (receipt.sender, receipt.question) != (sent.sender, sent.question):
+        if sent is None or (receipt.mask_label, receipt.question) != (sent.seed.mask_label, sent.seed.question):
             raise RefusedError("this receipt is for nothing that this user sent last")
-        return MaskedValue(
-            label=receipt.label, sender=sent.sender, question=sent.question, code=receipt.code, words=sent.words
-        )
+        own, words = sent.seed, np.frombuffer(zlib.decompress(sent.plain), dtype=word_type(self.offer.bits))
+        words = words + self._mask(own.seed, own.mask_label, len(words), self.offer.bits)
+        return MaskedValue(label=own.label, sender=own.sender, question=own.question, code=receipt.code, words=words)
 
     def _agreed(self, question: Question, expected: Question, values: AnyArray) -> AnyArray:
         """The user's own statistic as words, once the question is checked and charged."""
@@ -171,32 +173,26 @@ class UserMachine:
     def _coin(self) -> float:
         return int.from_bytes(self._draw(8), "little") / 2.0**64
 
-    def _seed(self, label: Label) -> MaskSeed:
-        assert self._sent is not None
-        return MaskSeed(label=label, sender=self._sent.sender, question=self._sent.question, seed=self._sent.seed)
-
     def to_bytes(self) -> bytes:
         """All that has to be kept. It is this user's own and holds secrets."""
         head = {"ledger": self.ledger.to_json(), "last_round": self._last_round, "answered": self._answered}
         steps = b"" if self._steps is None else self._steps.to_bytes()
         sent = self._sent
-        names = b"" if sent is None else sent.question + sent.sender + sent.seed
-        words = b"" if sent is None else sent.words.tobytes()
-        return packed_state("a user", head, self.offer.to_bytes(), steps, names, words)
+        seed, plain = (b"", b"") if sent is None else (sent.seed.to_bytes(), sent.plain)
+        return packed_state("a user", head, self.offer.to_bytes(), steps, seed, plain)
 
     @classmethod
     def from_bytes(
         cls, data: bytes, policy: Policy, *, catalogue: bytes, draw: DrawBytes = os.urandom
     ) -> "UserMachine":
         """Back from bytes that :meth:`to_bytes` made."""
-        head, (offer, steps, names, words) = unpacked_state("a user", data)
+        head, (offer, steps, seed, plain) = unpacked_state("a user", data)
         user = cls(policy, read_message(offer, Offer), catalogue=catalogue, draw=draw)
         user.ledger = Ledger.from_json(head["ledger"])
         user._last_round, user._answered = head["last_round"], head["answered"]
         user._steps = read_message(steps, Question) if steps else None
-        if names:
-            kept = np.frombuffer(words, dtype=word_type(user.offer.bits))
-            user._sent = Sent(question=names[:32], sender=names[32:48], seed=names[48:], words=kept)
+        if seed:
+            user._sent = Sent(seed=read_message(seed, MaskSeed), plain=plain)
         return user
 
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from discreet.errors import DiscreetError, InputError
 
-VERSION = 1
+VERSION = 2
 MAGIC = b"DS"
 T = TypeVar("T")
 

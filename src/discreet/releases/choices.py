@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from discreet.releases.release import Release
 
 PURPOSES = {"both": "ratings and rankings", "ratings": "ratings", "ranking": "rankings"}
-FIRST = ("how many users rated how much", "how many pairs users rate")
+FIRST = ("how many users rated how much", "how many ratings there are, and how many pairs users rate")
 """Looks that only who decides on the way asks for."""
 PAIRS = ("how often pairs of items were rated together", "products of pairs of items, and their weights")
 SWEEPS = "what users' own factors say about each item"
@@ -22,7 +22,7 @@ def choices_of(release: "Release") -> tuple[str, ...]:
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     >>> choices_of(dc.Almanac().fit(dc.TrustedServer(ratings, dc.Ledger(0.1, 1e-6, dc.User()))))[1]
-    'Pairs of items were not asked for: as far as a first look tells, noise would hide them.'
+    'Pairs of items were not asked for: as far as first answers tell, other questions say more.'
     """
     purpose, asked = getattr(release.model, "purpose", None), {spend.what for spend in release.spends}
     if purpose not in PURPOSES:
@@ -35,7 +35,7 @@ def choices_of(release: "Release") -> tuple[str, ...]:
     factors = [patterns_in(release.arrays[name])[1] for name in ("item_factors", "taste_factors")]
     found, share = max(factors), _share(release, PAIRS)
     if asked.isdisjoint(PAIRS):
-        of_pairs = "Pairs of items were not asked for: as far as a first look tells, noise would hide them."
+        of_pairs = "Pairs of items were not asked for: as far as first answers tell, other questions say more."
     elif found == 0:
         of_pairs = f"Pairs of items were tried with {share} of the budget, and none stood out of the noise."
     else:

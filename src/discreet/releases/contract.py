@@ -3,7 +3,8 @@
 A model is a frozen dataclass of settings. Its methods are all there is to write:
 
     fit(population) → Release             what it learns; a model that cannot be private takes ``Ratings`` instead, and
-                                          says ``raw_ratings = True``
+                                          says ``raw_ratings = True``; one that needs libraries of
+                                          extras names these in ``extras`` (:func:`discreet.extras.missing_extras`)
     score(prepared, histories)            users by items, float32; higher is better. The only other one that is needed.
     predict(prepared, histories, users, items)      the expected rating of each pair of positions
     explain(prepared, history, item)      what each rating of the history adds to the score of the item

@@ -37,7 +37,7 @@ from discreet.releases.card_schema import CARD as CARD_KIND
 from discreet.releases.card_schema import check_kind
 from discreet.releases.declared import check_shapes, check_values
 from discreet.releases.regular_files import read_regular
-from discreet.releases.release import Release
+from discreet.releases.release import HERE, Release
 from discreet.types import AnyArray
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ def _load(folder: Path, card: dict[str, Any], own: Collection[Any]) -> Release:
         spends=tuple(Spend.from_json(line) for line in card["ledger"]),
         sources={name: tuple(looks) for name, looks in card["sources"].items()},
         note=card["note"],
+        made=HERE,
     )
     check_values(model, arrays, release.guarantee.proven is not None)
     _check_length(folder, release)
@@ -136,7 +137,7 @@ def _load(folder: Path, card: dict[str, Any], own: Collection[Any]) -> Release:
     if recomputed:
         return release
     notes = (*release.guarantee.notes, NOT_RECOMPUTED)
-    return dataclasses.replace(release, guarantee=dataclasses.replace(release.guarantee, notes=notes))
+    return dataclasses.replace(release, guarantee=dataclasses.replace(release.guarantee, notes=notes), made=HERE)
 
 
 def _check_table(path: Path, table: Table, model: Any, genres: int) -> None:

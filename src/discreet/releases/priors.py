@@ -52,6 +52,7 @@ def with_prior(ratings: Ratings | RatingsInParts, release: Release) -> Ratings |
     (True, True)
     """
     require_type(release, Release, "a prior is a release: load one with Release.load(folder)")
+    release.require_unchanged("it is no prior")
     prior = prior_of(release, ratings.catalogue)
     catalogue = replace(ratings.catalogue, prior=prior)
     handling = replace(ratings.handling, prior=prior.sentence)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from discreet.data.history import History
 from discreet.doors import checked
 from discreet.errors import InputError, require
-from discreet.privacy.guarantee import NEGLIGIBLE, Guarantee, LevelLoss, Loss, _rounded_up
+from discreet.privacy.guarantee import NEGLIGIBLE, Guarantee, LevelLoss, Loss, times_as_likely
 from discreet.privacy.levels import Level, group_of
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Unit
@@ -87,7 +87,7 @@ def sentences_of(level: LevelLoss, guarantee: Guarantee) -> list[str]:
         whose = "Every rating for which this level was chosen is"
     elif guarantee.unit is not None and guarantee.unit.name == "rating":
         whose = "Every rating of a user who chose this level is"
-    times = _rounded_up(math.exp(min(level.loss.epsilon, 700.0)))
+    times = times_as_likely(level.loss.epsilon)
     plus = f", plus {level.loss.delta:.3g}" if spoken(level.loss).delta else ""
     return [
         f"Level {level.name}: {of_level(level)}.",
@@ -140,7 +140,7 @@ class PersonalPromise:
         """In words, for the person whom it concerns."""
         lines = [str(promise) for promise in self.ratings]
         if self.unit.name == "user":
-            times = _rounded_up(math.exp(min(self.together.epsilon, 700.0)))
+            times = times_as_likely(self.together.epsilon)
             plus = f", plus {self.together.delta:.3g}" if spoken(self.together).delta else ""
             otherwise = "without" if self.unit.neighbours == "add-or-remove" else "with quite others"
             return [

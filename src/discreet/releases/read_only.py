@@ -1,6 +1,8 @@
 """A mapping that stays as it was."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -35,6 +37,16 @@ class ReadOnly(Mapping[str, Value]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of arrays: SHA-256 of their names, types, shapes and contents, as they were when it was first asked for."""
+        found = hashlib.sha256()
+        for name in sorted(self):
+            array = np.asarray(self[name])
+            found.update(f"{name}\0{array.dtype.str}\0{array.shape}\0".encode())
+            found.update(np.ascontiguousarray(array).data)
+        return found.hexdigest()
 
     def __reduce__(self) -> tuple[type["ReadOnly[Value]"], tuple[dict[str, Value]]]:
         return type(self), (self._entries,)

@@ -1,6 +1,7 @@
 """What may be in a release that promises something: numbers whose shape is explained by what is public."""
 
 import dataclasses
+import hashlib
 import numbers
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,6 +22,10 @@ CHECKED_WITH_PRIOR = "A replay of the noisy answers gave the same release, so no
 UNCHECKED = "No replay has checked that it was computed from the noisy answers alone."
 TOO_LARGE = f"{UNCHECKED[:-1]}: they take too much memory to repeat."
 NOT_REPEATABLE = f"{UNCHECKED[:-1]}: the model computes something else from them each time."
+CHANGED = (
+    "it was changed after the fit, and whether by its noisy answers alone cannot be known; what was promised is about "
+    "what the fit made"
+)
 _ABOUT_REPLAY = (CHECKED, CHECKED_WITH_PRIOR, UNCHECKED[:-1])
 _OLDER = "That it was made of the answers to these looks alone"  # how these began in releases of before
 
@@ -40,6 +45,14 @@ def with_note_on_replay(guarantee: Guarantee, note: str) -> Guarantee:
         return guarantee
     others = tuple(known for known in guarantee.notes if not known.startswith((*_ABOUT_REPLAY, _OLDER)))
     return replace(guarantee, notes=(*others, note))
+
+
+def checksum(release: Any) -> str:
+    """Of what the promise of a release is about, and of the promise."""
+    from discreet.releases.tuning import settings_hash
+
+    about = release.arrays.digest, settings_hash(release.model), release.catalogue.fingerprint, release.spends
+    return hashlib.sha256(repr((about, dict(release.sources), release.guarantee)).encode()).hexdigest()
 
 
 def check_arrays(model: Any, population: Any, arrays: Mapping[str, AnyArray], proven: bool) -> None:

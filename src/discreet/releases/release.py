@@ -1,7 +1,7 @@
 """What a fit returns: everything that leaves the ratings, and nothing about any user."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,7 +13,7 @@ from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.doors import checked_methods
 from discreet.errors import InputError, ReleaseError, library_for, require
-from discreet.looks import Looks
+from discreet.looks import Looks, Reading
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Spend
@@ -24,7 +24,7 @@ from discreet.releases.read_only import ReadOnly
 from discreet.releases.recommendations import Reason as Reason
 from discreet.releases.recommendations import Recommendations as Recommendations
 from discreet.releases.recommendations import Suggestion as Suggestion
-from discreet.releases.releasable import check_arrays, unreplayed
+from discreet.releases.releasable import CHANGED, check_arrays, checksum, unreplayed
 from discreet.releases.scorer import Scorer as Scorer
 from discreet.types import AnyArray, Floats
 
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from discreet.privacy.signing import PublicKey, SigningKey
+
+
+HERE = object()
+"""What a release is marked with that was just fitted or read; nobody else has it."""
 
 
 @checked_methods
@@ -56,8 +60,13 @@ class Release:
         release whose ledger does not cover something it contains cannot be built as proven.
     log
         Where unpaid looks at its ratings are written down, so that a choice by them is noticed later. Not saved.
+    reading
+        How its ratings were read. Not saved.
     note
         What else should travel with it, in a sentence: why this model was chosen. Public, like everything here.
+    made
+        A checksum of all of this, but the note, as the fit made it: what was changed since is not proven. Not saved.
+        Empty where nothing was proven then.
 
     Examples
     --------
@@ -80,12 +89,25 @@ class Release:
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     note: str = ""
     log: Looks = field(default_factory=Looks)
+    reading: Reading = ()
+    made: object = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "arrays", ReadOnly(self.arrays))
-        object.__setattr__(self, "sources", ReadOnly(self.sources))
+        for name in ("arrays", "sources"):
+            if not isinstance(getattr(self, name), ReadOnly):
+                object.__setattr__(self, name, ReadOnly(getattr(self, name)))
         self.require_covered()
         check_declared(self.model, self.arrays, self.catalogue)
+        found = "" if self.guarantee.proven is None else checksum(self)
+        if self.made is HERE:
+            object.__setattr__(self, "made", found)
+        elif found and self.made != found:
+            object.__setattr__(self, "guarantee", Guarantee.none(CHANGED))
+
+    def require_unchanged(self, outcome: str) -> None:
+        """Raise if arrays were changed in place since."""
+        if replace(self, arrays=dict(self.arrays)).guarantee != self.guarantee:
+            raise InputError(f"nothing is proven of this release: {CHANGED}; {outcome}")
 
     def require_covered(self) -> None:
         """Raise if the guarantee is proven and some array was made from something that the ledger does not list."""
@@ -150,21 +172,35 @@ class Release:
         )
 
     @classmethod
-    def of(cls, model: Model, population: Population, arrays: Mapping[str, AnyArray]) -> "Release":
+    def of(
+        cls, model: Model, population: Population, arrays: Mapping[str, AnyArray], public: Iterable[str] = ()
+    ) -> "Release":
         """What a model made of a population's answers, and of nothing else: so every look covers every array.
 
         How its settings were chosen is part of the promise: see :mod:`discreet.releases.tuning`. Of the arrays only
         kind and shape are checked here. Whether they come from the answers alone shows in a replay
         (:mod:`discreet.fitting.replay`), by which releases that a budget pays for are checked; the guarantee says so.
+        ``public`` names what the model takes as public of each user, beside what the population does.
         """
         from discreet.releases.tuning import tuned
 
         guarantee = unreplayed(population, tuned(model, population))
+        guarantee = replace(guarantee, public=(*guarantee.public, *public))
         check_arrays(model, population, arrays, guarantee.proven is not None)
         spends = population.spends
         looks = tuple(dict.fromkeys(spend.what for spend in spends))
         sources = dict.fromkeys(arrays, looks)
-        return cls(model, arrays, population.catalogue, guarantee, spends, sources, log=population.log)
+        return cls(
+            model,
+            arrays,
+            population.catalogue,
+            guarantee,
+            spends,
+            sources,
+            log=population.log,
+            reading=population.reading,
+            made=HERE,
+        )
 
     @classmethod
     def of_ratings(cls, model: Model, ratings: Ratings, arrays: Mapping[str, AnyArray]) -> "Release":
@@ -174,7 +210,7 @@ class Release:
             return cls(model, arrays, ratings.catalogue, Guarantee.none("it was trained on the raw ratings"))
         spends = spends_of(form, ratings.report_digest)
         sources = dict.fromkeys(arrays, tuple(spend.what for spend in spends))
-        return cls(model, arrays, ratings.catalogue, promise_of(form), spends, sources)
+        return cls(model, arrays, ratings.catalogue, promise_of(form), spends, sources, made=HERE)
 
     @property
     def remark(self) -> str:

@@ -31,7 +31,7 @@ from discreet.releases.loading import read_card as read_card
 from discreet.releases.loading import signer_of as signer_of
 from discreet.releases.places import Place, claimed
 from discreet.releases.release import Release
-from discreet.releases.tuning import unpaid_reason
+from discreet.releases.tuning import unpaid_choice
 
 if TYPE_CHECKING:
     from discreet.privacy.signing import SigningKey
@@ -53,6 +53,7 @@ def save(
     with the checksum of its arrays, and may refuse: then it does not. When this returns, all of it is on the disk.
     """
     check_promise(release)
+    release.require_unchanged(NOT_WRITTEN)
     check_looks(release)
     check_settings(release.model)
     check_values(release.model, release.arrays, release.guarantee.proven is not None)
@@ -106,9 +107,9 @@ def _sentence(place: Place) -> Iterator[None]:
 
 def check_looks(release: Release) -> None:
     """Raise if the ratings were looked at after the fit, by which one of several releases may have been chosen."""
-    if release.guarantee.proven is None or release.guarantee.tuning not in ("defaults", "unrecorded"):
+    if release.guarantee.proven is None:
         return
-    if reason := unpaid_reason(release.model, release.log):
+    if reason := unpaid_choice(release.guarantee, release.model, release.log, release.reading):
         raise InputError(f"{reason}; nothing was written")
 
 

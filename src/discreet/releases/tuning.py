@@ -10,6 +10,11 @@ the ratings are on record (:mod:`discreet.looks`). From these follows what the g
     other settings, and looks on record      unpaid: nothing is proven
     other settings, and no look on record    unrecorded
 
+How the ratings are read is a setting too: features, the rule by which repeats are merged, the scale, filters, the list
+of items. There are no defaults for it, but to select nothing. So if the looks on record and the fit did not all read
+them alike, that needs a word, whatever the model; a search pays for the choice of a model alone. A look without a list
+of items is compared by all else: a private fit cannot do without one. Lists are compared by a sample of what they say.
+
 Which model it is, is a choice like any other, once models of another kind were looked at. Almanac is what is fitted
 when nobody chooses, so it needs no word. The defaults of a model that is not ours are known to nobody: once it was
 looked at, they need a word too. What is announced to a model (its audience) is no setting, unless several such
@@ -19,15 +24,16 @@ numbers were tried.
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.data.own_choices import chosen_on
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
 from discreet.errors import require
-from discreet.looks import Look, Looks
+from discreet.looks import KEPT_LIST, LISTED, SELECTION, Look, Looks, Reading
 from discreet.names import is_listed
+from discreet.populations.held import reading_of
 from discreet.populations.population import Population
 from discreet.privacy.guarantee import Guarantee
 
@@ -37,6 +43,11 @@ if TYPE_CHECKING:
 PUBLIC_FACTS = frozenset({"audience", "purpose"})
 """Fields of models that nobody tunes: about how many users take part, and what a release is for."""
 DEFAULT_KIND = "Almanac"
+CHOSEN_BY_RULE = "public facts alone (auto)"
+"""On what ``discreet fit`` chooses a model where nobody names one. It says nothing of how the ratings are read."""
+
+GROWN = 0.75
+"""So much of the samples of two lists of items is the same where one is the other, some days later."""
 
 Looked = TypeVar("Looked", Ratings, RatingsInParts)
 
@@ -74,55 +85,101 @@ def settings_hash(model: Any) -> str:
     return hashlib.sha256(json.dumps(_plain(model), sort_keys=True, default=repr).encode()).hexdigest()
 
 
-def look_of(what: str, models: Iterable[Any]) -> Look:
-    """What is written down about a look at these models."""
-    return Look.now(what, ((type(model).__name__, settings_hash(model)) for model in models))
+def look_of(what: str, models: Iterable[Any], reading: Reading) -> Look:
+    """What is written down about a look at these models, on ratings that were read in this way, if that is known."""
+    here = tuple(pair for pair in reading if pair[0] != KEPT_LIST)  # each budget has its own key
+    return Look.now(what, ((type(model).__name__, settings_hash(model)) for model in models), here)
 
 
 def looked(
-    ratings: Looked, what: str, models: Iterable[Any], *, account: str | None = None, budget: "Budget | None" = None
+    ratings: Looked,
+    what: str,
+    models: Sequence[Any],
+    *,
+    fitted: Reading = (),
+    account: str | None = None,
+    budget: "Budget | None" = None,
 ) -> Looked:
     """The same ratings, to be looked at without paying: that is written down, and on an account too if there is one.
 
     What an evaluation or an audit fits is thrown away, and it asks what would be promised if settings had been chosen
-    beforehand. So the copy that it gets has a log of its own.
+    beforehand. So the copy that it gets has a log of its own. ``fitted`` is how those of a release were read that is
+    measured here: one more look, where that differs.
     """
-    look = look_of(what, models)
+    readings = [reading_of(ratings)]
+    readings += [fitted] if _read_otherwise(readings[0], fitted) else []
+    looks = [look_of(what, models, reading) for reading in readings]
     require(budget is None or account is not None, "a budget has many accounts: say with account= on which it is noted")
+    from discreet.populations.accounts import known_again, sketch_of
+
     if account is not None:
-        from discreet.populations.accounts import sketch_of
         from discreet.privacy.budget import Budget
 
         kept = Budget() if budget is None else budget
-        kept.write_look(account, look)
+        for look in looks:
+            kept.write_look(account, look)
         kept.remember(account, sketch_of(ratings, kept.key()))
-    ratings.looks.add(look)
+    known_again(ratings, looking=True)
+    for look in looks:
+        ratings.looks.add(look)
     if isinstance(ratings, Ratings):
-        return dataclasses.replace(ratings, looks=Looks())
+        return dataclasses.replace(ratings, looks=Looks(apart=True))
     copy = ratings._changed_by(lambda part: part)
-    copy.looks = Looks()
+    copy.looks = Looks(apart=True)
     return copy
 
 
-def tuned(model: Any, population: Population) -> Guarantee:
-    """What a population promises for the fit of this model, with how its settings were chosen."""
+def tuned(model: Any, population: Population, *, paid: bool = False) -> Guarantee:
+    """What a population promises for the fit of this model, with how its settings were chosen.
+
+    ``paid`` says that the fit will pay for a choice of settings.
+    """
     guarantee, looks = population.guarantee, tuple(population.unpaid_looks)
+    if paid and guarantee.tuning == "unrecorded":
+        guarantee = dataclasses.replace(guarantee, tuning="paid")
     name = chosen_on(population.catalogue)
     said = guarantee.tuned_on.strip().casefold()
     if guarantee.tuning == "stated" and said in ("these ratings", "the ratings"):
         return _unpaid(guarantee, "the settings were chosen on these ratings, and that was not paid for")
     if guarantee.tuning == "stated" and name is not None and said == name:
         return _unpaid(guarantee, f"the settings were chosen on {name}, which these ratings are, and that was not paid")
+    if reason := unpaid_choice(guarantee, model, looks, population.reading):
+        return _unpaid(guarantee, reason)
     if guarantee.tuning == "paid" and looks:
         return dataclasses.replace(guarantee, notes=(*guarantee.notes, _candidates(looks)))
     if guarantee.tuning != "unrecorded":
         return guarantee
-    other = other_settings(model)
-    if not looks:
-        return dataclasses.replace(guarantee, tuning="unrecorded" if other else "defaults")
-    if reason := unpaid_reason(model, looks):
-        return _unpaid(guarantee, reason)
-    return dataclasses.replace(guarantee, tuning="defaults")
+    other = other_settings(model) and not looks
+    return dataclasses.replace(guarantee, tuning="unrecorded" if other else "defaults")
+
+
+def unpaid_choice(guarantee: Guarantee, model: Any, looks: Iterable[Look], reading: Reading) -> str:
+    """Why the settings, or how the ratings were read, may have been chosen on them; empty if that is settled."""
+    looks, by_rule = tuple(looks), guarantee.tuned_on == CHOSEN_BY_RULE
+    if guarantee.tuning not in ("paid", "defaults", "unrecorded") and not by_rule:
+        return ""  # there is a word on it
+    if parts := [part for look in looks for part in _read_otherwise(look.reading, reading)]:
+        what = " and ".join(dict.fromkeys(look.what for look in looks))
+        return (
+            f"how these ratings are read may have been chosen on them ({', '.join(dict.fromkeys(parts))}): they were "
+            f"looked at without paying ({what}), and not always read as here; read them as they were looked at, or "
+            "say on what that was chosen (tuning='ml-1m', on the command line --tuned-on ml-1m)"
+        )
+    return "" if guarantee.tuning == "paid" or by_rule else unpaid_reason(model, looks)
+
+
+def _read_otherwise(before: Reading, reading: Reading) -> list[str]:
+    """Which parts of how ratings were read differ, as far as both are known. To select nothing needs no word.
+
+    >>> _read_otherwise((("scale", "1 to 5"), ("list", "a b c d")), (("scale", "0 to 5"), ("list", "b c d")))
+    ['scale']
+    """
+    looked, own = dict(before), dict(reading)
+    both = [part for part in looked if part in own and looked[part] != own[part] and (own[part] or part != SELECTION)]
+    if parts := [part for part in both if part not in (LISTED, KEPT_LIST)]:
+        return parts  # of which another list may follow: features are part of it
+    lists = [(set(looked[part].split()), set(own[part].split())) for part in both]
+    return ["items" for one, other in lists if len(one & other) < GROWN * max(len(one), len(other))]
 
 
 def unpaid_reason(model: Any, looks: Iterable[Look]) -> str:

@@ -100,8 +100,12 @@ def _supervise(service: Service, sockets: list[socket.socket], started: Callable
     ):
         try:
             workers.extend(start(place) for place in range(service.workers))
-            for worker in workers:
-                _wait_until_started(worker)
+            try:
+                for worker in workers:
+                    _wait_until_started(worker)
+            except InputError:
+                if not ending:  # one that is stopped while it starts is no failure
+                    raise
             if not ending:
                 started()
             while not ending:

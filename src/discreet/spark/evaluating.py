@@ -21,6 +21,7 @@ from discreet.evaluation.metric_names import check_metrics, is_ranking
 from discreet.evaluation.metrics import error_sizes, error_terms
 from discreet.evaluation.results import NORMAL_95, Estimate
 from discreet.releases.release import Release
+from discreet.releases.tuning import look_of
 from discreet.spark import running
 from discreet.spark.blocks import cut, to_batch
 from discreet.spark.gathering import FAILED, FRAME, Columns, Gathering, dealt_to
@@ -82,6 +83,7 @@ def evaluate_frames(
         frame.select(user, item, rating).withColumn("held_out", functions.lit(held_out))
         for frame, held_out in zip(frames, (False, True), strict=True)
     ]
+    release.log.add(look_of("evaluate", [release.model], release.reading))
     parts = partitions or running.parts_for(frames[0])
     sent = SentRelease.of(frames[0], release)
     gathering = Gathering(sent.catalogue)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar
 import numpy as np
 
 from discreet.data.catalogue import Catalogue, Scale
-from discreet.data.handling import Handling
+from discreet.data.handling import HANDLING, OURS, Handling, options_of_table
 from discreet.data.labels import counted
 from discreet.data.parts import RatingsInParts
 from discreet.data.ratings import Ratings
@@ -108,7 +108,11 @@ def from_spark(
         require_whole("partitions", partitions, least=1)
     catalogue = _catalogue(frame, item, items, scale, items_public)
     parts = partitions or running.parts_for(frame)
-    handling = Handling() if repeats == "keep" else Handling(merged=repeats)
+    options = options_of_table("", rating, None, time, items, ())
+    handling = Handling(merged=None if repeats == "keep" else repeats, options=options)
+    if dict(frame.dtypes).get(HANDLING) == "string":  # else it is somebody's own
+        marks = frame.filter(frame[HANDLING].startswith(OURS)).select(HANDLING).distinct()
+        handling = handling.marked_as(running.collected(marks).column(HANDLING).to_pylist())
     shared = Shared.of(frame, catalogue)
     blocks = dealt(frame, columns, Gathering(shared, repeats), parts, shuffle=shuffle).persist()
     try:

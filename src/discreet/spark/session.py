@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.data.handling import HANDLING
 from discreet.errors import DataError, InputError, MissingLibraryError, require
 from discreet.extras import load_extra
 from discreet.spark import running
@@ -93,7 +94,7 @@ def read_frame(session: "SparkSession", place: str, columns: tuple[str, ...]) ->
             numbers = [
                 functions.col(name).cast("double").alias(name) for name in (rating, *others) if name in frame.columns
             ]
-            frame = frame.select(*(name for name in (user, item) if name in frame.columns), *numbers)
+            frame = frame.select(*(name for name in (user, item, HANDLING) if name in frame.columns), *numbers)
         else:
             frame = reader.parquet(place)
     if frame is None:

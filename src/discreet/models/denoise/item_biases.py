@@ -19,10 +19,12 @@ are damped means, Σ (r − mean) / (n + damping): the same form without the lin
 """
 
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.kernels.threads import one_blas_thread
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.populations.population import Population
 from discreet.types import Doubles, Floats
@@ -72,6 +74,8 @@ class _Constants:
 
 
 CONSTANTS = _Constants()
+FEW_CELLS = 1 << 20
+"""Of items by features: below, the threads of BLAS gain nothing, and wait for each other where the machine is busy."""
 
 
 def item_biases(population: Population, damping: float, share: float = 1.0) -> tuple[float, Floats]:
@@ -287,7 +291,8 @@ class _Line:
         variances = counts**2 * spreads[:, None] ** 2 + error_variance
         weights = counts / variances
         penalty = np.diag(1 / prior**2)
-        grams = np.stack([(line.T * row) @ line + penalty for row in weights * counts])
+        with one_blas_thread() if line.size < FEW_CELLS else nullcontext():
+            grams = np.stack([(line.T * row) @ line + penalty for row in weights * counts])
         moments = (weights * sums) @ line
         betas = np.linalg.solve(grams, moments[:, :, None])[:, :, 0]
         deviances = (sums**2 / variances + np.log(variances)).sum(axis=1) - (moments * betas).sum(axis=1)

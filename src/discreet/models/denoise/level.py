@@ -10,6 +10,7 @@ ratings are on average, and after them.
 """
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -25,12 +26,15 @@ NEAR = 0.05
 """How far a prior's level may lie from the one that is seen, in widths, to be taken: set beforehand."""
 
 
-def shift_of(asked: RatingLevel, population: Population, share: float) -> np.float32:
+def shift_of(
+    asked: RatingLevel, population: Population, share: float, noise: Literal["gaussian"] | None = None
+) -> np.float32:
     """In points of the scale; 0 without a share."""
     if share <= 0:
         return np.float32(0)
-    counted, total = population.sum(asked.contribution, share)
-    deviation = population.deviation(asked.contribution, share)
+    question = replace(asked.contribution, noise=noise)
+    counted, total = population.sum(question, share)
+    deviation = population.deviation(question, share)
     ratings = max(float(counted), deviation) / COUNTED
     shift = float(total) / ratings * SPREAD**2 / (SPREAD**2 + (deviation / ratings) ** 2)
     return np.float32(np.clip(shift, -1, 1) * asked.scale.width / 2)
@@ -51,11 +55,17 @@ def about_level(sums: ItemStatistics, population: Population, share: float) -> I
     return sums.about_level(level)
 
 
-def levelled(seen: SeenItems, averages: Averages, population: Population, share: float) -> tuple[SeenItems, Averages]:
+def levelled(
+    seen: SeenItems,
+    averages: Averages,
+    population: Population,
+    share: float,
+    noise: Literal["gaussian"] | None = None,
+) -> tuple[SeenItems, Averages]:
     """The same sums and what they say of the items, with the level of all ratings; as they were without a share."""
     if share <= 0:
         return seen, averages
     scale = population.catalogue.scale
-    points = shift_of(RatingLevel(averages.base, scale), population, share)
+    points = shift_of(RatingLevel(averages.base, scale), population, share, noise)
     base = np.clip(averages.base + points, scale.low, scale.high)
     return replace(seen, sums=replace(seen.sums, base=seen.sums.base + points)), replace(averages, base=base)

@@ -10,7 +10,7 @@
 
 Every sum is booked: the first with one share of the budget, the sweeps with equal shares of the rest. The rest is
 post-processing. Where a public rule says how many factors there are, a small look at how much users rate follows the
-first (:mod:`~discreet.models.sums.census`): users have two ratings for each factor, on average, or there are fewer.
+first (:mod:`~discreet.models.sums.activity`): users have two ratings for each factor, on average, or there are fewer.
 
 **Discounted sums.** Once factors have converged, the sums of two sweeps differ in little but their noise. So sweep t
 of T counts with weight discount^(T−t): the equations stay those of a least-squares problem, in which every user
@@ -36,8 +36,7 @@ from discreet.data.features import item_features
 from discreet.models.denoise.averages import Averages, covariates
 from discreet.models.denoise.item_biases import NoisyCounts, denoised, posterior_counts
 from discreet.models.denoise.normal_equations import NoisyEquations, NormalEquations
-from discreet.models.sums.almanac_plan import Sweeps
-from discreet.models.sums.census import Census, census_of_users
+from discreet.models.sums.activity import Activity, activity_of_users
 from discreet.models.sums.factor_sums import FactorSums, Weighting
 from discreet.models.sums.item_statistics import ItemStatistics, scaling_for
 from discreet.populations.contribution import Contribution
@@ -95,7 +94,7 @@ CONSTANTS = _Constants()
 class ALSQueries:
     """What will be asked for. With no factors, each sweep asks for the item biases that users' own fits leave over.
 
-    ``relative_weight`` is the κ of :mod:`~discreet.models.sums.factor_sums`. With a ``census_share``, factors are at
+    ``relative_weight`` is the κ of :mod:`~discreet.models.sums.factor_sums`. With an ``activity_share``, factors are at
     most as many as users have ratings for; ``planned`` is then how many there were going to be. The share of a sweep is
     ``growth`` times that of the one before, and the covariance weight grows until ``settled`` of the sweeps are over.
     ``last_share`` is for biases at last.
@@ -112,46 +111,45 @@ class ALSQueries:
     free: bool
     seed: int
     relative_weight: float = CONSTANTS.relative_weight
-    census_share: float = 0.0
+    activity_share: float = 0.0
     planned: int = 0
     growth: float = 1.0
     settled: float = 1.0
     last_share: float = 0.0
 
     @classmethod
-    def of(cls, asked: Sweeps, items: int, features: bool, most_factors: int) -> "ALSQueries":
-        """Sweeps after item sums that were asked for otherwise."""
+    def of(cls, *, factors: int, sweeps: int, items: int, share: float, last: float, features: bool) -> "ALSQueries":
+        """Sweeps with this share of the budget, after item sums that were asked for otherwise."""
         return cls(
-            factors=min(asked.factors, most_factors),
-            sweeps=asked.sweeps,
+            factors=factors,
+            sweeps=sweeps,
             items=items,
-            item_sums_share=1 - asked.share + asked.start,
+            item_sums_share=1 - share,
             weighting="adaptive",
             kept=1,
             exponent=CONSTANTS.exponent,
             features=features,
             free=True,
             seed=0,
-            relative_weight=CONSTANTS.relative_weight if asked.relative_weight is None else asked.relative_weight,
-            growth=CONSTANTS.growth if asked.factors else 1.0,
+            growth=CONSTANTS.growth if factors else 1.0,
             settled=CONSTANTS.settled,
-            last_share=asked.last,
+            last_share=last,
         )
 
     @property
     def sweep_shares(self) -> Doubles:
         """Of the budget, for each sweep."""
         relative = self.growth ** np.arange(self.sweeps)
-        left = 1 - self.item_sums_share - self.census_share - self.last_share
+        left = 1 - self.item_sums_share - self.activity_share - self.last_share
         return np.asarray(left * relative / relative.sum())
 
     def capped(self, population: Population) -> "ALSQueries":
         """With no more factors than users have ratings for, by a noisy look at how much they rate."""
-        if self.census_share == 0:
+        if self.activity_share == 0:
             return self
-        asked = census_of_users()
-        answer = population.sum(asked, self.census_share)
-        rated = Census.of(answer, population.deviation(asked, self.census_share)).ratings_of_a_user
+        asked = activity_of_users()
+        answer, deviation = population.sum(asked, self.activity_share), population.deviation(asked, self.activity_share)
+        rated = Activity.by_histogram(answer, deviation).mean_ratings
         most = max(1, int(rated / CONSTANTS.ratings_of_a_factor))
         return replace(self, factors=min(self.factors, most), planned=self.factors)
 

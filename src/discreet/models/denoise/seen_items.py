@@ -16,6 +16,7 @@ from discreet.data.prior import ItemPrior
 from discreet.models.denoise.averages import Averages
 from discreet.models.denoise.item_biases import NoisyCounts, UnknownLine, posterior_biases, posterior_counts
 from discreet.models.home.user_regression import CONSTANTS as AT_HOME
+from discreet.models.sums.activity import Activity, Known
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.populations.population import Population
 from discreet.types import Doubles, Floats, Indices
@@ -144,11 +145,31 @@ class SeenItems:
         usual = np.array([AT_HOME.user_bias, AT_HOME.feature_weight]) * self.sums.scale.width
         return np.asarray([*np.sqrt(1 + np.array([line.level, line.slope]) / usual**2), 1.0], dtype=np.float32)
 
+    def known(self, averages: Averages, activity: Activity) -> Known:
+        """What a plan goes by, where ``averages`` are what these sums say.
+
+        Users are two deviations fewer than the sums say, so that noise is not taken for users.
+        """
+        asked = self.sums
+        length = asked.typical_length(asked.relative_weight)
+        noise = np.median(self.deviations, axis=1) * length
+        on_sums = 0.0 if asked.counts_alone else float(noise[1] * asked.points / asked.scale.width) ** -2
+        if asked.scaling == "rating":
+            counts = averages.counts * (activity.size[1] / max(float(averages.counts.sum()), TINY))
+        else:
+            activity = activity.with_roots(self.roots - 3 * self._noise_on_roots)
+            counts = averages.counts * (asked.typical_weight * length / activity.weight)
+        return Known(counts, activity, float(noise[0]) ** -2, on_sums)
+
     @property
     def roots(self) -> float:
         """Σ_u √n_u, with one deviation of its noise added: of who there are, rather too much is believed."""
-        noise = float(np.linalg.norm(self.deviations[0]))
-        return float(max(self.answer[0].sum(), 0.0) + noise) * self.sums.typical_length(self.sums.relative_weight)
+        counted = max(float(self.answer[0].sum()), 0.0) * self.sums.typical_length(self.sums.relative_weight)
+        return counted + self._noise_on_roots
+
+    @property
+    def _noise_on_roots(self) -> float:
+        return float(np.linalg.norm(self.deviations[0])) * self.sums.typical_length(self.sums.relative_weight)
 
     @cached_property
     def _counts(self) -> Doubles:

@@ -9,7 +9,7 @@ from discreet.errors import InputError, require_whole
 from discreet.kernels.neighbours import nearest
 from discreet.models.home.lists import check_width
 from discreet.releases.releasable import UNCHECKED, with_note_on_replay
-from discreet.releases.release import Release
+from discreet.releases.release import HERE, Release
 
 
 @checked
@@ -29,6 +29,7 @@ def truncated(release: Release, neighbours: int) -> Release:
     (100, 10)
     """
     require_whole("neighbours", neighbours, least=1)
+    release.require_unchanged("nothing was truncated")
     arrays = dict(release.arrays)
     if "similarities" not in arrays:
         raise InputError(f"{type(release.model).__name__} released no similarities that could be truncated")
@@ -40,4 +41,4 @@ def truncated(release: Release, neighbours: int) -> Release:
     arrays["neighbours"] = chosen if lists is None else np.take_along_axis(lists, chosen, axis=1)
     sources = {**release.sources, "neighbours": release.sources.get("similarities", ())}
     guarantee = with_note_on_replay(release.guarantee, UNCHECKED)
-    return replace(release, arrays=arrays, sources=sources, guarantee=guarantee)
+    return replace(release, arrays=arrays, sources=sources, guarantee=guarantee, made=HERE)

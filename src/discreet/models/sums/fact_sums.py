@@ -20,7 +20,7 @@ from discreet.data.ratings import Ratings
 from discreet.data.word_vectors import FIELDS, embed_facts
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
-from discreet.privacy.lattice import most_on_lattice, on_lattice
+from discreet.privacy.lattice import on_lattice
 from discreet.privacy.unit import Bound
 from discreet.types import Doubles, Floats
 
@@ -42,7 +42,7 @@ def fact_sums(table: Floats) -> Contribution:
         (1 + size,),
         total,
         (Bound("user", "l2", 1.0, replace=2 * weight * math.sqrt(size)),),
-        most_users=most_on_lattice(1.0),
+        largest=1.0,
     )
 
 

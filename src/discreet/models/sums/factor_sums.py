@@ -52,7 +52,6 @@ from discreet.models.home.user_regression import UserRegression
 from discreet.populations.bounded import tags_of
 from discreet.populations.contribution import Contribution
 from discreet.privacy.bounding import keep_at_most
-from discreet.privacy.lattice import most_on_lattice
 from discreet.privacy.unit import Bound
 from discreet.types import AnyArray, Booleans, Doubles, Floats, Indices
 
@@ -124,10 +123,8 @@ class FactorSums:
         d = max(self.factors, self.planned) + 1
         shape = (len(self.listed), d * (d + 1) // 2 + d)
         bounds = (Bound("user", "l2", 1.0), Bound("rating", "l2", 2.0, replace=2.0))
-        name, most = "what users' own factors say about each item", most_on_lattice(1.0)
-        return Contribution(
-            name, shape, self._total, bounds, "gaussian", most_users=most, on_torch=self._total_by_torch
-        )
+        name = "what users' own factors say about each item"
+        return Contribution(name, shape, self._total, bounds, "gaussian", largest=1.0, on_torch=self._total_by_torch)
 
     @property
     def item_weights(self) -> Doubles:

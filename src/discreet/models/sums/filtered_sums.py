@@ -30,7 +30,7 @@ from discreet.populations.guarded import nobody
 from discreet.populations.mechanism import Allowance, neighbouring
 from discreet.populations.population import InParts
 from discreet.populations.weighted import WEIGHT_FACT
-from discreet.privacy.noise import SAMPLER_DISTANCE, add_gaussian, grid_of
+from discreet.privacy.noise import add_gaussian, grid_of
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import User
@@ -102,7 +102,6 @@ class FilteredSums:
             norm="l2",
             sensitivity=self.budget,
             scale=self.budget / allowed.mu,
-            slack=min(0.5, self.steps * len(self.start) * self.channels * SAMPLER_DISTANCE),
             weighted=allowed.weighted,
         )
 

@@ -9,8 +9,8 @@ that is about nothing else tells much more:
     d_u            =  â_u / max(1, ‖â_u‖)         what user u adds
     Σ_u d_u        ≈  H m,   H = Σ_n users(n) A(n) / max(1, √tr A(n)),   A(n) = (n G + σ²I)⁻¹ n G
 
-with G the mean of ω_i z_i z_iᵀ over ratings, by noisy counts, and users(n) a noisy census, scaled to the sum of all
-noisy counts, Σ_u √n_u; where noise hides the census, everyone has a typical number of ratings. From the noisy sum m
+with G the mean of ω_i z_i z_iᵀ over ratings, by noisy counts, and users(n) what is known of users' activity, scaled to
+the sum of all noisy counts, Σ_u √n_u (:mod:`~discreet.models.sums.activity`). From the noisy sum m
 follows by Bayes: m ~ N(0, P), P what is hidden of the line. base_i + z_iᵀ m are the new expected ratings, and what is
 still not known of m widens priors at home.
 
@@ -29,10 +29,10 @@ import numpy as np
 from discreet.data.ratings import Ratings
 from discreet.kernels.left_out import one_user_in
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums.census import BINS, MIDDLES, Census
+from discreet.models.sums.activity import Activity
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
-from discreet.privacy.lattice import most_on_lattice, on_lattice
+from discreet.privacy.lattice import on_lattice
 from discreet.privacy.unit import Bound
 from discreet.types import AnyArray, Doubles, Floats
 
@@ -57,15 +57,13 @@ class _Constants:
 
 
 CONSTANTS = _Constants()
-TYPICAL = np.where(np.array(BINS) == 60, 1.0, 0.0)
-"""How users are spread over the bins of a census that noise hides."""
 _BOUNDS = (Bound("user", "l2", 1.0, replace=2.0), Bound("rating", "l2", 2.0, replace=2.0))
 
 
-def share_for(census: Census, population: Population, features: int) -> float:
+def share_for(activity: Activity, population: Population, features: int) -> float:
     """How much of the budget is enough, where items have so many public features."""
     noise = population.deviation(_contribution(1, lambda ratings: np.zeros(1)))
-    enough = (noise / (CONSTANTS.wanted_noise * max(census.total, 1.0))) ** 2
+    enough = (noise / (CONSTANTS.wanted_noise * max(activity.total, 1.0))) ** 2
     covariates = features + 3  # and the level, opinion and popularity
     most = min(CONSTANTS.share_of_a_covariate * covariates, CONSTANTS.most_share)
     return float(np.clip(enough, CONSTANTS.least_share, max(most, CONSTANTS.least_share)))
@@ -94,19 +92,14 @@ class FixedEffects:
     def _total(self, ratings: Ratings) -> AnyArray:
         return np.asarray(self.told(ratings).sum(axis=0))
 
-    def expected(self, census: Census, counts: Doubles, roots: float) -> tuple[Doubles, float]:
-        """H above, and the variance of each number of the sum that comes from users' differing.
-
-        ``roots`` is Σ_u √n_u.
-        """
-        seen = census.users if census.total > 0 else TYPICAL
-        seen = seen * (roots / (seen @ np.sqrt(MIDDLES)) / self.one_in)
+    def expected(self, activity: Activity, counts: Doubles) -> tuple[Doubles, float]:
+        """H above, and the variance of each number of the sum that comes from users' differing."""
         rows = self.known.rows * np.sqrt(
             self.known.weights[:, None] * (counts / max(float(counts.sum()), 1e-9))[:, None]
         )
         gram, d = rows.T @ rows, rows.shape[1]
         expected, variance = np.zeros((d, d)), 0.0
-        for users, ratings in zip(seen, MIDDLES, strict=True):
+        for users, ratings in zip(activity.users / self.one_in, activity.ratings, strict=True):
             own = np.linalg.solve(ratings * gram + self.known.residual_variance * np.eye(d), ratings * gram)
             length = max(1.0, float(np.trace(own)) ** 0.5)
             expected += users / length * own
@@ -116,15 +109,14 @@ class FixedEffects:
 
 def _contribution(size: int, total: Callable[[Ratings], AnyArray]) -> Contribution:
     name = "what users' own fits have in common"
-    return Contribution(name, (size,), total, _BOUNDS, "gaussian", most_users=most_on_lattice(1.0))
+    return Contribution(name, (size,), total, _BOUNDS, "gaussian", largest=1.0)
 
 
 def with_fixed_effects(
     known: UserRegression,
     wider: Floats,
-    census: Census,
+    activity: Activity,
     counts: Doubles,
-    roots: float,
     population: Population,
     share: float,
 ) -> tuple[Floats, Floats]:
@@ -134,10 +126,10 @@ def with_fixed_effects(
     """
     if share <= 0:
         return known.base, wider
-    asked = FixedEffects(known, max(1, round(census.total / CONSTANTS.users)))
+    asked = FixedEffects(known, max(1, round(activity.total / CONSTANTS.users)))
     answer = population.sum(asked.contribution, share)
     noise = population.deviation(asked.contribution, share)
-    expected, variance = asked.expected(census, counts, roots)
+    expected, variance = asked.expected(activity, counts)
     hidden = 1 - 1 / np.square(wider, dtype=np.float64)  # of the priors that the regression has
     hidden[-1] = CONSTANTS.following
     prior = np.zeros(known.rows.shape[1])

@@ -39,8 +39,8 @@ from discreet.kernels.huber import minimise
 from discreet.models.sums.item_statistics import expected_rating
 from discreet.populations.mechanism import Allowance, check_ratios
 from discreet.populations.population import InParts
-from discreet.privacy.noise import SAMPLER_DISTANCE, add_gaussian, grid_of
-from discreet.privacy.noise_ball import add_balls, ball_distance
+from discreet.privacy.noise import add_gaussian, grid_of
+from discreet.privacy.noise_ball import add_balls
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Rating
@@ -119,10 +119,8 @@ class HuberItems:
                 f"{self.name!r} is proven for one rating, and not for {allowed.unit}: keep a ledger for Rating(), or "
                 "choose a model that hides users, for example Almanac"
             )
-        slack = 2 * ball_distance(self.dimensions)
         if self.noise == "gaussian":
             require(allowed.mu > 0, f"{self.name!r} with Gaussian noise needs a delta above 0, for example 1e-6")
-            slack += self.odds + self.dimensions * SAMPLER_DISTANCE
         moved = 2.0 if allowed.merged or allowed.unit.neighbours == "replace" else 1.0
         return Spend(
             what=self.name,
@@ -130,7 +128,7 @@ class HuberItems:
             norm="l2",
             sensitivity=moved,
             scale=moved / allowed.epsilon,
-            slack=slack,
+            slack=self.odds if self.noise == "gaussian" else 0.0,
         )
 
     def ridge(self, epsilon: float) -> float:

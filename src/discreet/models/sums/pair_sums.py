@@ -141,7 +141,13 @@ class PairSums:
         if math.isinf(self.clip):  # all products are 0
             name = "how often pairs of items were rated together"
         return Contribution(
-            name, shape, self._whole_total, self._bounds, finish=self._scaled, on_torch=self._whole_total_by_torch
+            name,
+            shape,
+            self._whole_total,
+            self._bounds,
+            finish=self._scaled,
+            largest=math.sqrt(2),  # w |x_i x_j| and κ² w are at most 1 (above)
+            on_torch=self._whole_total_by_torch,
         )
 
     def matrices(self, sums: AnyArray) -> tuple[Floats, Floats]:

@@ -33,7 +33,7 @@ from discreet.kernels.left_out import left_out_errors, left_out_errors_by_torch
 from discreet.models.home.user_regression import PARTS, UserRegression
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
-from discreet.privacy.lattice import most_on_lattice, on_lattice
+from discreet.privacy.lattice import on_lattice
 from discreet.privacy.unit import Bound, Norm
 from discreet.types import AnyArray, Doubles, Floats
 
@@ -102,7 +102,7 @@ class PriorLosses:
             self._total,
             bounds,
             "gaussian" if self.norm == "l2" else None,
-            most_users=most_on_lattice(1.0),
+            largest=1.0,
             on_torch=self._total_by_torch,
         )
 

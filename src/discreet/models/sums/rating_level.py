@@ -40,7 +40,8 @@ class RatingLevel:
             Bound("rating", "l2", math.sqrt(1 + COUNTED**2), cells=2, replace=2.0),
         )
         name = "how many ratings there are, and how far they lie from what is expected"
-        return Contribution(name, (2,), self._total, bounds, most_users=most_on_lattice(1.0))
+        most, largest = most_on_lattice(1.0), float(len(self.base))
+        return Contribution(name, (2,), self._total, bounds, most_users=most, largest=largest)
 
     def _total(self, ratings: Ratings) -> Doubles:
         residuals = ratings.values.astype(np.float64) - self.base[ratings.item_index]

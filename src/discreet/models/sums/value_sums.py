@@ -30,8 +30,8 @@ from discreet.errors import InputError, require_whole
 from discreet.models.sums.item_statistics import expected_rating
 from discreet.populations.mechanism import Allowance, check_ratios
 from discreet.populations.population import InParts
-from discreet.privacy.noise import SAMPLER_DISTANCE, grid_of
-from discreet.privacy.noise_ball import add_balls, ball_distance
+from discreet.privacy.noise import grid_of
+from discreet.privacy.noise_ball import add_balls
 from discreet.privacy.randomness import Randomness
 from discreet.privacy.spend import Spend
 from discreet.privacy.unit import Rating
@@ -100,7 +100,6 @@ class ValueSums:
             sensitivity=moved,
             scale=moved / allowed.epsilon,
             rounding=reach * grid,
-            slack=ball_distance(self._dimensions) if self.factors else SAMPLER_DISTANCE,
         )
 
     def deviation(self, spend: Spend) -> float:

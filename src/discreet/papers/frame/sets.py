@@ -92,7 +92,12 @@ def _moved(ratings: Ratings, catalogue: Catalogue, users: Labels) -> Ratings:
     """The same ratings among more users and items."""
     user_at, item_at = _places(ratings.users.names, users), _places(ratings.catalogue.items.names, catalogue.items)
     return Ratings.of_columns(
-        catalogue, users, user_at[ratings.user_index], item_at[ratings.item_index], ratings.values
+        catalogue,
+        users,
+        user_at[ratings.user_index],
+        item_at[ratings.item_index],
+        ratings.values,
+        handling=ratings.handling,
     )
 
 

@@ -5,6 +5,7 @@ the sum of the noise pieces reaches the recommender: by default its law, Laplace
 With ``by_pieces`` every user's piece is drawn and rounded, as devices do it.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -23,6 +24,8 @@ from discreet.types import Doubles, Indices, Progress, no_progress
 
 LARGEST = 2.0**62
 """Sums beyond this are taken for an overflow: half of what 64 bits hold."""
+DIVERGED = 2.0**38
+"""Sums that do not fit into the published words, of 64 bits with 24 after the point, are no matter of their size."""
 NOTHING = np.zeros((0, 1))
 
 
@@ -134,8 +137,11 @@ class Simulation:
             asked = np.flatnonzero(counts).astype(np.int32)
             words = self._randomness.words(len(asked) * shape[1])
             largest = max(largest, add_laplace_rows(words, asked, self._scale, model.unit, apart))
-        if largest * max(int(counts.max(initial=0)), 1) >= LARGEST:
-            raise overflowed(model, number)
+        reach = largest * max(int(counts.max(initial=0)), 1)
+        if reach < LARGEST:  # then the sums below are right, and tell exactly whether they fit
+            reach = float(max(np.abs(total).max(initial=0), np.abs(apart).max(initial=0)))
+        if reach >= min(LARGEST, 2.0 ** (model.bits - 1)):
+            raise overflowed(model, number, reach)
         return total, apart
 
     def _fixed_noise(self) -> Sums:
@@ -146,7 +152,9 @@ class Simulation:
         everyone = np.arange(self.ratings.n_users, dtype=np.int32)
         if not self._by_pieces:
             words = self._randomness.words(fixed.size)
-            add_laplace_rows(words, self._every_item, self._scale, self.model.unit, fixed)
+            largest = add_laplace_rows(words, self._every_item, self._scale, self.model.unit, fixed)
+            if largest >= LARGEST:
+                raise overflowed(self.model, 0, largest)
         elif self.model.scenario == "static":  # pieces are added to gradients before they are rounded
             self._own_eta = self._pieces("eta", 0, everyone, self.counts(everyone))
         else:
@@ -189,8 +197,16 @@ def decode(total: Sums, model: UntrustedMF) -> Doubles:
     return np.asarray(total / model.unit)
 
 
-def overflowed(model: UntrustedMF, number: int) -> InputError:
-    """What is wrong when numbers no longer fit."""
+def overflowed(model: UntrustedMF, number: int, reach: float = np.inf) -> InputError:
+    """What is wrong when numbers no longer fit; they reach so far, counted in whole numbers."""
+    if 0 < reach / model.unit < DIVERGED:
+        fits = model.bits - 2 - math.ceil(math.log2(reach / model.unit))  # one bit more than this round needs
+        shorter = [f"fraction_bits={fits} or less"] if fits >= 0 else []
+        longer = ["bits=64"] if model.bits == 32 else []
+        return InputError(
+            f"the sums of round {number} do not fit into words of {model.bits} bits with "
+            f"fraction_bits={model.fraction_bits}: take {' or '.join(shorter + longer)}"
+        )
     return InputError(
         f"training overflowed in round {number}: with divisor={model.divisor!r} and user_norm={model.user_norm!r} "
         f"steps of {model.learning_rate:g} are too long; take user_norm='projected', divisor='row', or less noise"

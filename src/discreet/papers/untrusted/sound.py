@@ -96,6 +96,7 @@ class SoundRun:
             shape=(self.ratings.n_items,),
             spend=self.spend,
             step=STEP,
+            largest=1.0,
         )
 
     # ── What is refused ──

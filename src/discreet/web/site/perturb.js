@@ -125,13 +125,13 @@ function checked(epsilon) {
 const VALUE = "whether they gave a rating this value or another", PRESENCE = "whether or not they gave a rating";
 
 function promise(epsilon, what) {
-  return `Proven: whoever sees this release (${EVERYONE}) learns almost the same about a user ${what}: epsilon ${roundedUp(epsilon)}. Whatever they may conclude is at most ${roundedUp(Math.exp(Math.min(epsilon, 700)))} times as likely in the one case as in the other.`;
+  return `Proven: whoever sees this release (${EVERYONE}) learns almost the same about a user ${what}: epsilon ${roundedUp(epsilon)}. Whatever they may conclude is at most ${epsilon <= 700 ? roundedUp(Math.exp(epsilon)) : `e^${roundedUp(epsilon)}`} times as likely in the one case as in the other.`;
 }
 
 /** Three digits, never less than the number. */
 function roundedUp(number) {
   const step = 10 ** (Math.floor(Math.log10(number)) - 2);
-  return general(Math.ceil((number / step) * (1 - 1e-12)) * step, 3);
+  return general(Math.ceil((number / step) * (1 - 1e-12)) * step, number >= 1 ? 6 : 3);
 }
 
 /** A number as Python's format "g" writes it. */

@@ -9,11 +9,13 @@
     3. what users' own regressions have in common                        (:mod:`~discreet.models.sums.fixed_effects`)
     4. how wide the priors of users' own regressions should be           (:mod:`~discreet.models.sums.prior_scales`)
 
-Which of them are asked for, with what share of the budget and among how many items, is decided on the way, by what the
-release is for (its ``purpose``) and by the noisy answers so far: :mod:`~discreet.models.sums.almanac_plan` for the unit
-user, :mod:`~discreet.models.sums.rating_plan` for the unit rating, as far as the samplers allow
-(:mod:`~discreet.models.sums.room`). Without a purpose, without a delta, and where ``items`` or ``pair_share`` are
-given, it is decided beforehand from public facts (:mod:`~discreet.models.sums.almanac_queries`).
+    5. sweeps: what own fits leave of item biases, and factors of ratings (:mod:`~discreet.models.denoise.private_als`)
+
+First comes how much users rate (:mod:`~discreet.models.sums.activity`) and a part of 1. From these noisy answers and
+from what the release is for, its ``purpose``, a plan follows with the shares of all the rest: the one with which
+held-out ratings are expected to be predicted best (:mod:`~discreet.models.almanac.planner`). Without a purpose, without
+a delta, and where ``items`` or ``pair_share`` are given, shares follow from public facts
+(:mod:`~discreet.models.sums.almanac_queries`).
 
 The rest is post-processing and costs no privacy:
 
@@ -24,8 +26,7 @@ The rest is post-processing and costs no privacy:
     taste_factors  factors of W: who rates what (:mod:`~discreet.models.denoise.co_occurrence`)
     neighbours     item-item weights, EASE of the denoised W (:mod:`~discreet.models.denoise.item_weights`)
     counts         denoised counts; where there are pairs, improved by the first factor of W
-    prior_scales   how wide priors at home are; popularity_floor, how near to popularity rankings stay;
-                   feature_precision, how tightly tastes for features are held
+    prior_scales   how wide priors at home are; feature_precision, how tightly tastes for features are held
 
 **At home** the expected rating is base_i + z_iᵀ a_u, where z_i are covariates made of public features, popularity and
 factors, and a_u is fitted to the user's own ratings (:mod:`~discreet.models.home.user_regression`). Items are ranked by
@@ -44,10 +45,12 @@ import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.features import AGES, item_features
-from discreet.errors import InputError, require, require_kinds, require_settings
+from discreet.errors import require, require_kinds, require_settings
 from discreet.kernels.gpu_logit import LogitOnDevice
 from discreet.kernels.gpu_pairs import ratings_stay
-from discreet.models.denoise.initial_factors import initial_factors
+from discreet.models.almanac.planner import CONSTANTS as PLAN
+from discreet.models.almanac.planner import FACTORS, PURPOSES, ROUNDING, Plan, Planner, Purpose
+from discreet.models.denoise.averages import Averages
 from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.level import about_level, levelled
 from discreet.models.denoise.pair_factors import PairFactors, as_wide_as_needed, padded, rating_factors
@@ -55,16 +58,13 @@ from discreet.models.denoise.prior import informed
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
 from discreet.models.denoise.private_als import ALSQueries, refined
 from discreet.models.denoise.seen_items import SeenItems
-from discreet.models.denoise.seen_pairs import SeenPairs
 from discreet.models.home import item_arrays, methods
 from discreet.models.home.prepared import Prepared
 from discreet.models.home.taste_covariates import taste_covariates
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums import almanac_plan, item_sums_plan, rating_plan, room
-from discreet.models.sums.almanac_plan import PURPOSES, Purpose
+from discreet.models.sums.activity import Activity, activity_of_users
 from discreet.models.sums.almanac_queries import AlmanacQueries, queries_for
-from discreet.models.sums.census import Census, census_of_users, trace_of_users
-from discreet.models.sums.fixed_effects import with_fixed_effects
+from discreet.models.sums.fixed_effects import share_for, with_fixed_effects
 from discreet.models.sums.pair_sums import PairSums
 from discreet.models.sums.prior_scales import asked_scales
 from discreet.populations.asking import check_population
@@ -77,8 +77,27 @@ from discreet.types import AnyArray, Doubles, Floats, Progress, no_progress
 
 @dataclass(frozen=True)
 class _Constants:
-    """Chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported."""
+    """Shares are of μ² with the unit user, of epsilon with the unit rating."""
 
+    activity: float = 0.01
+    """For how much users rate."""
+    first_of_users: float = 0.2
+    """For item sums at first, which Gaussian noise allows to split without loss."""
+    first_of_ratings: float = 0.04
+    """The same with Laplace noise, which does not."""
+    first_weight: float = 0.5
+    """Of sums beside counts, in these."""
+    level: float = 0.02
+    """For the level of all ratings, half of it before item sums and half after them, with the unit rating."""
+    scales: float = 0.03
+    """For how wide priors of users' own regressions should be."""
+    sweeps: int = 8
+    """With factors."""
+    sweeps_of_many: int = 4
+    """The same from so many users on that each takes long:"""
+    many_users: float = 100_000
+    sweeps_alone: int = 2
+    """Without."""
     ages_for_ranking: int = 8
     """Into how many bins the ages of items are sorted for rankings, where they matter more than for ratings."""
 
@@ -119,8 +138,8 @@ class Almanac:
     >>> ratings = dc.synthetic(users=200, items=100, ratings=5000, seed=1)
     >>> ledger = dc.Ledger(epsilon=1.0, delta=1e-6, unit=dc.User())
     >>> release = dc.Almanac(purpose="ranking").fit(dc.TrustedServer(ratings, ledger))
-    >>> len(ledger.spends), ledger.spends[0].what
-    (3, 'how many users rated how much')
+    >>> ledger.spends[0].what
+    'how many users rated how much'
     >>> release.predict(ratings, [0, 0], [3, 4]).shape
     (2,)
     """
@@ -156,120 +175,105 @@ class Almanac:
         if self.purpose is None or not self.chooses_on_the_way(population):
             arrays = (self._fit_without_ratings if implicit else self._fit_by_public_facts)(population, progress)
         else:
-            by_user = population.unit is not None and population.unit.name == "user"
-            fit = self._fit_by_what_is_seen if by_user else self._fit_by_ratings
-            arrays = fit(population, "ranking" if implicit else self.purpose, progress)
+            arrays = self._fit_by_plan(population, "ranking" if implicit else self.purpose, progress)
         return Release.of(self, population, as_wide_as_needed(arrays))
 
     def chooses_on_the_way(self, population: Population) -> bool:
-        """Whether answers decide what is asked for next: with a purpose, a delta, and room for more than one look."""
+        """Whether answers decide what is asked for next: with a purpose and a delta."""
         beforehand = self.purpose is None or self.items is not None or self.pair_share is not None
-        if beforehand or population.unit is None:
-            return False
-        try:
-            population.deviation(census_of_users())
-            if population.unit.name == "rating":
-                rating_plan.check(population)
-        except InputError:  # without a delta
-            return False
-        return room.to_look_first(population, self._features(population.catalogue).shape[1])
+        return not beforehand and population.unit is not None and Planner.allows(population)
 
-    def _fit_by_what_is_seen(self, population: Population, purpose: Purpose, progress: Progress) -> dict[str, AnyArray]:
-        """A first look at users and items; then whatever pays most (:mod:`~discreet.models.sums.almanac_plan`)."""
-        plan, size, features = almanac_plan.CONSTANTS, len(population.catalogue), self._features(population.catalogue)
-        for_ranking = self._features(population.catalogue, CONSTANTS.ages_for_ranking)
-        census = Census.ask(population, plan.census_share)
-        sums = almanac_plan.item_sums(population, purpose)
-        seen = SeenItems.ask(sums, population, plan.first_share).with_nights_before(population.catalogue.prior)
+    def _fit_by_plan(self, population: Population, purpose: Purpose, progress: Progress) -> dict[str, AnyArray]:
+        """First who rates how much and the item sums; then what is expected to tell most (:mod:`.planner`)."""
+        catalogue, size, planner = population.catalogue, len(population.catalogue), Planner(population)
+        features, by_ratings = self._features(catalogue), not planner.by_user
+        activity = Activity.ask(population, CONSTANTS.activity)
+        level = CONSTANTS.level if by_ratings and purpose != "ranking" else 0.0
+        scales = 0.0 if purpose == "ranking" else CONSTANTS.scales
+        sums = about_level(planner.sums.with_weight(CONSTANTS.first_weight), population, level / 2)
+        first = CONSTANTS.first_of_ratings if by_ratings else CONSTANTS.first_of_users
+        seen = SeenItems.ask(sums, population, first, None if by_ratings else "gaussian")
+        seen = seen.with_nights_before(catalogue.prior)
         progress(1, 3, "item sums")
+        known = seen.known(seen.averages(features, SWEEPS.most_items), activity)
+        activity = activity.with_roots(seen.roots) if planner.by_user else activity
+        left, beside = 1 - CONSTANTS.activity - first - level / 2, level / 2 + scales
+        effects = share_for(activity, population, features.shape[1]) if planner.by_user and scales > 0 else 0.0
+        plan = planner.plan(purpose, known, left - beside - effects)
+        if plan.noise is not None and beside > 0:  # what is asked beside has Gaussian noise, too
+            part = (planner.gaussian(left) - planner.gaussian(left - beside)) / beside * (1 - ROUNDING)
+            level, scales = part * level, part * scales
+        if plan.items > 0:
+            asked = sums.with_weight(plan.relative_weight)
+            seen = seen.averaged_with(SeenItems.ask(asked, population, plan.items * (1 - ROUNDING), plan.noise))
         averages = seen.averages(features, SWEEPS.most_items)
-        facts = purpose, census, averages.counts * sums.typical_weight, population, features.shape[1], seen.before
-        looks, tried = room.next_looks(*facts, most_listed=SWEEPS.most_items), None
-        rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
-        part = plan.tried_share if features.shape[1] else plan.tried_without_features
-        if looks.pairs > 0 and not looks.products:
-            tried = SeenPairs.ask(seen.listed(looks.items), population, part * looks.pairs)
-            if tried.patterns(averages.counts, sums.typical_weight, seen.deviation) < plan.least_patterns:
-                found = replace(found, tighter=tried.tighter(averages.counts, sums.typical_weight, for_ranking))
-                spent = part * looks.pairs
-                looks, tried = room.next_looks(*facts, spent, most_listed=SWEEPS.most_items), None
-        if looks.again > 0:
-            seen = seen.again(population, looks.again, looks.sums_again)
-            averages = seen.averages(features, SWEEPS.most_items)
-        factors, width, wider = np.zeros((size, 0)), population.catalogue.scale.width, seen.prior_scales(features)
-        known = averages.at_home(features, factors, width, wider)
-        base, wider = with_fixed_effects(known, wider, census, averages.counts, seen.roots, population, looks.effects)
-        averages, unknown, counts = replace(averages, base=base), averages.unknown, averages.counts
-        if looks.sweeps is not None:
-            queries = ALSQueries.of(looks.sweeps, len(averages.listed), self.features, most_factors=self.factors)
-            start = initial_factors(looks.sweeps, population, seen, averages, min(plan.many_factors, self.factors))
-            side, said = refined(queries, population, averages, no_progress, start)
-            base, unknown, factors = side.base, side.unknown, side.factors
-            counts = seen.counts_with(said, averages)
-        progress(2, 3, "what own fits leave")
-        if tried is not None:
-            rows = tried.pairs.listed
-            more = tried.again(population, (1 - part) * looks.pairs)
-            found = more.factors(counts, sums.typical_weight, seen.deviation, self.taste_factors, for_ranking)
-            counts[rows] = found.counts / sums.typical_weight
-        if looks.products:
-            rows = seen.listed(looks.items)
-            asked_of_pairs = almanac_plan.products(rows, base, width, purpose)
-            own = counts[rows] * sums.typical_weight
-            found = self._seen_in_pairs(*asked_of_pairs, looks.pairs, population, own, seen.deviation)
-            counts[rows] = found.counts / sums.typical_weight
-        progress(3, 3, "pairs of items")
-        averages = replace(averages, base=base, unknown=unknown, counts=counts)
-        arrays = averages.arrays | found.arrays(size, rows, self.factors, self.taste_factors)
-        arrays["popularity_floor"] = np.array([looks.floor], dtype=np.float32)
-        if looks.sweeps is not None:
+        seen, averages = levelled(seen, averages, population, level / 2, plan.noise)
+        arrays: dict[str, AnyArray] = {}
+        wider = seen.prior_scales(features)
+        if planner.by_user and purpose != "ranking":
+            at_home = averages.at_home(features, np.zeros((size, 0)), catalogue.scale.width, wider)
+            base, wider = with_fixed_effects(at_home, wider, activity, averages.counts, population, effects)
+            averages = replace(averages, base=base)
+        if plan.sweeps > 0:
+            many = activity.total >= CONSTANTS.many_users
+            averages, factors = self._sweep(plan, planner, seen, averages, population, many)
             arrays["item_factors"] = padded(size, np.arange(size, dtype=np.int32), factors, self.factors)
-        if purpose != "ranking":
-            at_home = self._regression(arrays | {"prior_scales": wider}, population.catalogue)
-            arrays |= asked_scales(at_home, census.size, population, plan.scales_share, wider)
-        return informed(arrays, population, seen, features)
-
-    def _fit_by_ratings(self, population: Population, purpose: Purpose, progress: Progress) -> dict[str, AnyArray]:
-        """The same where single ratings are hidden (:mod:`~discreet.models.sums.rating_plan`)."""
-        size, features = len(population.catalogue), self._features(population.catalogue)
-        item_sums_plan.check(population, purpose)
-        trace = float(population.sum(trace_of_users(), rating_plan.CONSTANTS.trace_share)[0])
-        first = rating_plan.first_looks(purpose, trace, population)
-        sums = about_level(item_sums_plan.item_sums(population, purpose, trace), population, first.level / 2)
-        seen = SeenItems.ask(sums, population, first.items, None).with_nights_before(population.catalogue.prior)
-        progress(1, 3, "item sums")
-        counts = seen.averages(features, SWEEPS.most_items).counts
-        counts *= max(float(seen.answer[0].sum()), 0.0) / max(float(counts.sum()), 1e-9)  # the sum without its bias
-        looks = rating_plan.next_looks(purpose, trace, counts, population, first, features.shape[1] > 0)
-        looks = room.looks_at_ratings(looks, population)
-        if looks.again > 0:
-            given = {"features": features.shape[1] > 0, "pairs": looks.pairs > 0}
-            more = sums.with_weight(item_sums_plan.sums_again(purpose, counts, population, seen.before, **given))
-            looks = looks.settled(population, more.contribution, pure=first.level > 0)
-            seen = seen.averaged_with(SeenItems.ask(more, population, looks.again, looks.noise))
-        averages = seen.averages(features, SWEEPS.most_items)
-        seen, averages = levelled(seen, averages, population, first.level / 2)
-        at_home = averages.at_home(features, np.zeros((size, 0)), population.catalogue.scale.width)
-        by_size = rating_plan.size_by(trace, averages.counts), population, looks.scales
-        scales = asked_scales(at_home, *by_size, laplace=looks.pairs == 0)
-        progress(2, 3, "item sums")
+        progress(2, 3, "what own fits leave")
         rows, found = np.zeros(0, dtype=np.int32), PairFactors.nothing()
-        base, known = averages.base, averages.counts.copy()
-        if looks.pairs > 0:
-            ask = looks.counted if looks.items else looks.products
-            rows = seen.listed(looks.items or looks.rated)
-            found = self._seen_in_pairs(*ask(population, rows, base), population, known[rows], seen.deviation)
-            averages.counts[rows] = found.counts
-        arrays = averages.arrays | scales | found.arrays(size, rows, self.factors, self.taste_factors)
-        arrays["popularity_floor"] = np.array([looks.floor], dtype=np.float32)
-        if looks.items and looks.rated:
-            rows = seen.listed(looks.rated)
-            pairs, asked, share = looks.products(population, rows, base)
-            answer = population.sum(asked, share), population.deviation(asked, share)
-            factors = rating_factors(pairs, *answer, known[rows], self.factors)
+        rated = averages.counts.copy()
+        if plan.counts > 0:
+            rows = seen.listed(plan.counted)
+            pairs = planner.pairs(rows, np.zeros(size, dtype=np.float32), rated=False)
+            own, share = rated[rows] * sums.typical_weight, plan.counts * (1 - ROUNDING)
+            asked_of_pairs = replace(pairs.contribution, noise="gaussian")
+            found = self._seen_in_pairs(pairs, asked_of_pairs, share, population, own, seen.deviation)
+            averages.counts[rows] = found.counts / sums.typical_weight
+        arrays = averages.arrays | found.arrays(size, rows, self.factors, self.taste_factors) | arrays
+        if plan.products > 0:
+            rows = seen.listed(plan.rated)
+            pairs = planner.pairs(rows, averages.base, rated=True)
+            factors = self._products(pairs, plan.products, population, rated[rows] * sums.typical_weight)
             arrays["item_factors"] = padded(size, rows, factors, self.factors)
         progress(3, 3, "pairs of items")
+        if scales > 0:
+            at_home = self._regression(arrays | {"prior_scales": wider}, catalogue)
+            arrays |= asked_scales(at_home, activity.size, population, scales, wider, laplace=plan.noise is None)
         return informed(arrays, population, seen, features)
+
+    def _sweep(
+        self, plan: Plan, planner: Planner, seen: SeenItems, averages: Averages, population: Population, many: bool
+    ) -> tuple[Averages, Floats]:
+        """What own fits leave of item biases, and factors of ratings, which without features start from products."""
+        size, start, sweeps = len(averages.base), 0.0, CONSTANTS.sweeps_alone
+        initial = np.zeros((size, 0), dtype=np.float32)
+        if plan.factors:
+            sweeps = CONSTANTS.sweeps_of_many if many else CONSTANTS.sweeps
+            if not self._features(population.catalogue).shape[1]:
+                start, listed = PLAN.start * plan.sweeps, seen.listed(plan.start)
+                pairs = planner.pairs(listed, averages.base, rated=True)
+                counts = averages.counts[listed] * seen.sums.typical_weight
+                found = self._products(pairs, start, population, counts)[:, : max(FACTORS)]
+                initial = np.zeros((size, found.shape[1]), dtype=np.float32)
+                initial[listed] = found[:, np.argsort(-(counts @ found**2), kind="stable")]
+        last = PLAN.biases_at_last * plan.sweeps if plan.factors else 0.0
+        queries = ALSQueries.of(
+            factors=min(plan.factors, self.factors),
+            sweeps=sweeps,
+            items=len(averages.listed),
+            share=(plan.sweeps - start) * (1 - ROUNDING),
+            last=last,
+            features=self.features,
+        )
+        side, counted = refined(queries, population, averages, no_progress, initial)
+        counts = seen.counts_with(counted, averages)
+        return replace(averages, base=side.base, unknown=side.unknown, counts=counts), side.factors.astype(np.float32)
+
+    def _products(self, pairs: PairSums, share: float, population: Population, counts: Doubles) -> Floats:
+        """Factors of ratings from products of residuals."""
+        asked = replace(pairs.contribution, noise="gaussian")
+        share *= 1 - ROUNDING
+        answer, deviation = population.sum(asked, share), population.deviation(asked, share)
+        return rating_factors(pairs, answer, deviation, counts, self.factors)
 
     def _seen_in_pairs(
         self,
@@ -311,7 +315,7 @@ class Almanac:
             arrays["counts"][rows] = found.counts / weight
         arrays |= found.arrays(size, rows, self.factors, self.taste_factors)
         if population.unit is None:  # then asking costs nothing; but items know the ratings that are left out: half way
-            known, size_by = self._regression(arrays, catalogue), Census.ask(population, 1.0).size
+            known, size_by = self._regression(arrays, catalogue), _size(population)
             arrays["prior_scales"] = np.sqrt(asked_scales(known, size_by, population, 1.0)["prior_scales"])
         progress(3, 3, "pairs of items")
         return informed(arrays, population, seen, features)
@@ -332,8 +336,7 @@ class Almanac:
         return informed(arrays, population, told.seen, features)
 
     def _queries(self, population: Population, features: bool) -> AlmanacQueries:
-        queries = queries_for(population, self.audience, self.items, self.pair_share, features)
-        return room.beforehand(population, queries, wanted=self.pair_share is not None)
+        return queries_for(population, self.audience, self.items, self.pair_share, features)
 
     def _features(self, catalogue: Catalogue, ages: int = AGES) -> Floats:
         found = item_features(catalogue, ages)
@@ -374,3 +377,8 @@ class Almanac:
 
     predict, score = methods.predict_ratings, methods.rank
     explain, explain_many = methods.explain, methods.explain_many
+
+
+def _size(population: Population) -> tuple[float, float]:
+    """How many users and ratings there are, where nothing is protected."""
+    return Activity.by_histogram(population.sum(activity_of_users()), 0.0).size
