@@ -10,7 +10,7 @@ SUMS = "how often each item was rated, and its ratings' sum"
 PAIRS = "products of pairs of items, and their weights"
 TOGETHER = "how often pairs of items were rated together"
 USERS = "how many users rated how much"
-USERS_BY_RATINGS = "how many ratings there are, and how many pairs users rate"
+COUNT, ROOTS = "how many ratings there are", "how many pairs users rate"
 LEVEL = "how many ratings there are, and how far they lie from what is expected"
 PRIORS = "how well users' own ratings foresee each other"
 COMMON = "what users' own fits have in common"
@@ -24,11 +24,11 @@ FACTORS = "what users' own factors say about each item"
         (["--epsilon", "1"], [SUMS]),
         (
             ["--epsilon", "10", "--delta", "1e-6"],
-            [USERS_BY_RATINGS, LEVEL, SUMS, SUMS, LEVEL, TOGETHER, PAIRS, PRIORS],
+            [COUNT, ROOTS, LEVEL, SUMS, SUMS, LEVEL, TOGETHER, PAIRS, PRIORS],
         ),
         (
             ["--epsilon", "1", "--delta", "1e-6", "--for", "ranking"],
-            [USERS_BY_RATINGS, SUMS, SUMS, TOGETHER],
+            [COUNT, ROOTS, SUMS, SUMS, TOGETHER],
         ),
     ],
 )
@@ -62,7 +62,7 @@ def test_where_noise_hides_most_the_level_is_asked_for_around_the_item_sums(disc
     outcome = discreet("fit", "almanac", "synthetic", "-o", folder, "--epsilon", "0.02", "--delta", "1e-6")
     assert outcome.code == 0, outcome.err
     spends = dc.Release.load(folder).spends
-    assert [spend.what for spend in spends] == [USERS_BY_RATINGS, LEVEL, SUMS, SUMS, LEVEL, PRIORS]
+    assert [spend.what for spend in spends] == [COUNT, ROOTS, LEVEL, SUMS, SUMS, LEVEL, PRIORS]
     assert {spend.mechanism for spend in spends} == {"laplace"}
 
 

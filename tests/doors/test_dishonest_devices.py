@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from contextlib import closing
 
 import numpy as np
@@ -78,20 +79,21 @@ def test_what_is_possible_goes_by_what_a_user_can_say_of_an_item(model, unit, do
 
 
 def test_what_is_possible_of_roots_goes_by_how_many_items_there_are(door, monkeypatch):
-    """The first look of an almanac for single ratings, of which a user adds n and √(n − 1) for n ratings."""
+    """The second look of an almanac for single ratings, to which a user adds √(n − 1) for n ratings."""
     honest = SecureSums._whole
 
     def one_lies(self, contribution, ratings, points):
-        return honest(self, contribution, ratings, points) + round(4_000 / points.step)
+        lie = round(1_000 / points.step) if contribution.name == "how many pairs users rate" else 0
+        return honest(self, contribution, ratings, points) + lie
 
     monkeypatch.setattr(SecureSums, "_whole", one_lies)
-    server = dc.populations.UntrustedServer(RATINGS, dc.Ledger(5.0, 1e-6), **SETTINGS)
+    server = dc.populations.UntrustedServer(RATINGS, dc.Ledger(20.0, 1e-6), **SETTINGS)
     with pytest.raises(DishonestDeviceError, match="how many pairs users rate") as error:
         dc.Almanac().fit(server)
-    assert len(server.spends) == 1
-    most = USERS * len(RATINGS.catalogue)
+    assert len(server.spends) == 2
+    most = USERS * math.sqrt(len(RATINGS.catalogue) - 1)
     door(
-        f"at most {most:,} for {USERS} users of 20 items",
+        f"at most {most:,.0f} for {USERS} users of 20 items",
         f"{USERS * 2**10:,}: what users of a million items could add",
         str(error.value),
     )

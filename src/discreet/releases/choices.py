@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from discreet.releases.release import Release
 
 PURPOSES = {"both": "ratings and rankings", "ratings": "ratings", "ranking": "rankings"}
-FIRST = ("how many users rated how much", "how many ratings there are, and how many pairs users rate")
+FIRST = ("how many users rated how much", "how many pairs users rate")
 """Looks that only who decides on the way asks for."""
 PAIRS = ("how often pairs of items were rated together", "products of pairs of items, and their weights")
 SWEEPS = "what users' own factors say about each item"

@@ -1,19 +1,20 @@
-"""How many users there are, and how much they rate: one small question, for planning by what was seen.
+"""How many users there are, and how much they rate: small questions, for planning by what was seen.
 
 **With the unit user**, a histogram: a user adds 1 to one cell, that of how many items they rated, in bins whose bounds
 grow by about half. *One user* adds one cell of 1: a vector of length 1. Exchanged for another it moves by √2 at most.
 *One rating* moves its user from one bin to the next, or in from nowhere: two cells by 1, √2 in L2 and 2 in L1. A rating
 of another value moves nothing.
 
-**With the unit rating**, two numbers: how many ratings there are, and Σ_u √(n_u − 1) over users with n_u ≥ 1 ratings,
-about the trace of users' co-occurrence with the weights that :mod:`~discreet.models.sums.pair_sums` has there. *One
-rating* moves the first by 1. It moves one n_u from k to k + 1 and so the second by √k − √(k − 1) for k ≥ 1, which is 1
-for k = 1 and less than 1/2 beyond, and not at all for k = 0: together by 2 in L1 and √2 in L2. Roots are rounded
-towards 0 to multiples of 2⁻¹⁰, which leaves 1 as it is and adds at most 2⁻¹⁰ to the others, and are at most 2¹⁰, so
-sums are exact.
+**With the unit rating**, two numbers, each a question of its own with half the share: how many ratings there are, and
+Σ_u √(n_u − 1) over users with n_u ≥ 1 ratings, about the trace of users' co-occurrence with the weights that
+:mod:`~discreet.models.sums.pair_sums` has there. *One rating* moves the first by 1. It moves one n_u from k to k + 1,
+and so the second by √k − √(k − 1) for k ≥ 1, which is 1 for k = 1 and less than 1/2 beyond, and not at all for k = 0.
+Roots are rounded towards 0 to multiples of 2⁻¹⁰, which leaves 1 as it is and adds at most 2⁻¹⁰ to the others, and are at
+most 2¹⁰, so sums are exact.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,18 +55,24 @@ def activity_of_users() -> Contribution:
     return Contribution("how many users rated how much", (len(BINS),), _histogram, bounds, "gaussian", largest=1.0)
 
 
-def activity_of_ratings(catalogue: Catalogue) -> Contribution:
+def activity_of_ratings(catalogue: Catalogue) -> tuple[Contribution, Contribution]:
     """The two numbers, for a population that protects single ratings.
 
     >>> import discreet as dc
     >>> ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
-    >>> activity_of_ratings(ratings.catalogue).total(ratings).round().tolist()
-    [600.0, 165.0]
+    >>> [asked.total(ratings).round().tolist() for asked in activity_of_ratings(ratings.catalogue)]
+    [[600.0], [165.0]]
     """
-    bounds = (Bound("rating", "l1", 2.0, cells=2), Bound("rating", "l2", math.sqrt(2), cells=2))
-    largest = float(max(len(catalogue), 1))
-    name = "how many ratings there are, and how many pairs users rate"
-    return Contribution(name, (2,), _sums, bounds, most_users=most_on_lattice(1.0), largest=largest)
+    most = float(max(len(catalogue), 2))
+
+    def asked(name: str, total: Callable[[Ratings], Doubles], largest: float) -> Contribution:
+        bounds = Bound("rating", "l1", 1.0), Bound("rating", "l2", 1.0)
+        return Contribution(name, (1,), total, bounds, most_users=most_on_lattice(1.0), largest=largest)
+
+    return (
+        asked("how many ratings there are", _count, most),
+        asked("how many pairs users rate", _roots, min(math.sqrt(most - 1), MOST_ROOT)),
+    )
 
 
 def _histogram(ratings: Ratings) -> Doubles:
@@ -74,10 +81,13 @@ def _histogram(ratings: Ratings) -> Doubles:
     return np.bincount(bins, minlength=len(BINS)).astype(np.float64)
 
 
-def _sums(ratings: Ratings) -> Doubles:
-    lengths = np.diff(ratings.indptr).astype(np.float64)
-    roots = np.minimum(np.sqrt(np.maximum(lengths - 1, 0)), MOST_ROOT)
-    return np.array([lengths.sum(), np.trunc(roots * 2.0**10).sum() * 2.0**-10])
+def _count(ratings: Ratings) -> Doubles:
+    return np.array([float(len(ratings))])
+
+
+def _roots(ratings: Ratings) -> Doubles:
+    roots = np.minimum(np.sqrt(np.maximum(np.diff(ratings.indptr) - 1.0, 0)), MOST_ROOT)
+    return np.array([np.trunc(roots * 2.0**10).sum() * 2.0**-10])
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +99,14 @@ class Activity:
 
     @classmethod
     def ask(cls, population: Population, share: float) -> "Activity":
-        """By one question."""
+        """By the unit's questions."""
         assert population.unit is not None
-        by_user = population.unit.name == "user"
-        asked = activity_of_users() if by_user else activity_of_ratings(population.catalogue)
-        answer, deviation = population.sum(asked, share), population.deviation(asked, share)
-        return cls.by_histogram(answer, deviation) if by_user else cls.by_sums(answer, deviation)
+        if population.unit.name == "user":
+            asked = activity_of_users()
+            return cls.by_histogram(population.sum(asked, share), population.deviation(asked, share))
+        count, roots = activity_of_ratings(population.catalogue)
+        answers = [population.sum(each, share / 2) for each in (count, roots)]
+        return cls.by_sums(np.concatenate(answers), population.deviation(count, share / 2))
 
     @classmethod
     def by_histogram(cls, answer: AnyArray, deviation: float) -> "Activity":
