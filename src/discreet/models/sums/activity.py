@@ -9,8 +9,8 @@ of another value moves nothing.
 Σ_u √(n_u − 1) over users with n_u ≥ 1 ratings, about the trace of users' co-occurrence with the weights that
 :mod:`~discreet.models.sums.pair_sums` has there. *One rating* moves the first by 1. It moves one n_u from k to k + 1,
 and so the second by √k − √(k − 1) for k ≥ 1, which is 1 for k = 1 and less than 1/2 beyond, and not at all for k = 0.
-Roots are rounded towards 0 to multiples of 2⁻¹⁰, which leaves 1 as it is and adds at most 2⁻¹⁰ to the others, and are at
-most 2¹⁰, so sums are exact.
+Roots are rounded towards 0 to multiples of 2⁻¹⁰, which leaves 1 as it is and adds at most 2⁻¹⁰ to the others, and are
+at most 2¹⁰, so sums are exact.
 """
 
 import math
