@@ -102,7 +102,7 @@ def movielens(data: str, seeds: int) -> int:
     for metric, rows, protocol in tables:
         print(f"\n{data}, {protocol.describe()}\n{'':<44}{metric.upper():>9}{'± 95%':>8}{'fit (s)':>9}")
         for name, terms, features, bar in rows:
-            model = dc.Almanac(audience=about(ratings.n_users), features=features)
+            model = dc.Almanac(features=features)
             row = dc.compare({"almanac": model}, ratings, protocol, terms=terms, metrics=[metric]).rows[0]
             found = row.metrics[metric]
             failed, words = verdict(found.mean, bar if data == "ml-100k" else None, least=metric != "rmse")
@@ -271,12 +271,12 @@ def scale(count: int, seed: int, beforehand: bool) -> int:
 
     print(f"\n{'user unit, delta 1e-6':<40}{'RMSE':>9}{'NDCG@100':>10}{'fit (s)':>9}")
     row("popularity, no privacy", dc.Popularity(), NONE)
-    row("averages and features, no privacy", dc.Almanac(audience=audience, pair_share=0), NONE)
-    row("almanac, no privacy", dc.Almanac(audience=audience), NONE)
+    row("averages and features, no privacy", dc.Almanac(pair_share=0), NONE)
+    row("almanac, no privacy", dc.Almanac(), NONE)
     for epsilon in (*BETTER, *KEPT):
-        row(f"almanac, epsilon {epsilon}", dc.Almanac(audience=audience), user(epsilon))
+        row(f"almanac, epsilon {epsilon}", dc.Almanac(), user(epsilon))
     for epsilon in (*BETTER, *KEPT) if beforehand else BETTER:
-        row(f"decided beforehand, epsilon {epsilon}", dc.Almanac(audience=audience, purpose=None), user(epsilon))
+        row(f"decided beforehand, epsilon {epsilon}", dc.Almanac(purpose=None), user(epsilon))
     missed = 0
     (floor, _), (ceiling, best) = found["averages and features, no privacy"], found["almanac, no privacy"]
     print()
@@ -315,7 +315,7 @@ def speed(repeats: int) -> int:
 def at_home(repeats: int) -> int:
     """A user's own fit and the ranking of all of 20,000 items, from the released arrays."""
     ratings = dc.synthetic(users=4_000, items=20_000, ratings=600_000, seed=1, like="movielens")
-    release = dc.Almanac(audience=4_000, items=1_000).fit(dc.NoPrivacy(ratings))
+    release = dc.Almanac(items=1_000).fit(dc.NoPrivacy(ratings))
     histories = [ratings.history_at(position) for position in range(min(repeats, ratings.n_users))]
     scorer = release.scorer()
     scorer.recommend(histories[0], k=100)
@@ -339,7 +339,7 @@ def growth(repeats: int) -> int:
     sizes, seconds = [], []
     for users in (20_000, 40_000, 80_000):
         ratings = dc.synthetic(users=users, items=5_000, ratings=100 * users, seed=1, like="movielens")
-        model, terms = dc.Almanac(audience=users, items=1_000), user(5)
+        model, terms = dc.Almanac(items=1_000), user(5)
         if not sizes:
             model.fit(terms.population(ratings))  # compiles
         seconds.append(min(timed(lambda: model.fit(terms.population(ratings))) for _ in range(repeats)))  # noqa: B023
@@ -399,7 +399,7 @@ def judge_fit(ratings: Any, users: int, most_seconds: float | None, most_memory:
     restart_peak_memory()
     start, before = time.perf_counter(), time.process_time()
     terms = user(1)
-    release = dc.Almanac(audience=about(users)).fit(dc.TrustedServer(ratings, terms.ledger()))
+    release = dc.Almanac().fit(dc.TrustedServer(ratings, terms.ledger()))
     seconds, spent = time.perf_counter() - start, time.process_time() - before
     memory = (peak_memory_mb() or math.nan) / 1000
     ranks = {name: int(array.any(axis=0).sum()) for name, array in release.arrays.items() if name.endswith("factors")}

@@ -29,8 +29,8 @@ RIGHT = {
     "own-taste, rating": (dc.OwnTaste(), dc.Terms(epsilon=1.0)),
     "own-taste, user": (dc.OwnTaste(), dc.Terms(epsilon=1.0, unit="user")),
     "covariance-knn, rating": (dc.CovarianceKNN(), dc.Terms(epsilon=5.0, delta=1e-6)),
-    "almanac, rating": (dc.Almanac(audience=5000), dc.Terms(epsilon=1.0, delta=1e-6)),
-    "almanac, user": (dc.Almanac(audience=5000), dc.Terms(epsilon=5.0, delta=1e-6, unit="user")),
+    "almanac, rating": (dc.Almanac(), dc.Terms(epsilon=1.0, delta=1e-6)),
+    "almanac, user": (dc.Almanac(), dc.Terms(epsilon=5.0, delta=1e-6, unit="user")),
 }
 
 

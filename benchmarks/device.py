@@ -28,7 +28,7 @@ CHANGES, LOADS = 40, 5
 
 def private(ratings: dc.Ratings, unit: Any, **settings: Any) -> dc.Release:
     ledger = dc.Ledger(epsilon=1.0, delta=1e-6, unit=unit)
-    return dc.Almanac(audience=6000, **settings).fit(dc.TrustedServer(ratings, ledger))
+    return dc.Almanac(**settings).fit(dc.TrustedServer(ratings, ledger))
 
 
 def patterns(release: dc.Release) -> str:
@@ -84,7 +84,7 @@ def main() -> int:
         many = dc.synthetic(users=4000, items=20_000, ratings=600_000, seed=1)
         releases += [
             ("ML-1M, rating, epsilon 1", private(ratings, dc.Rating())),
-            ("20,000 items, no noise", dc.Almanac(audience=4000).fit(dc.NoPrivacy(many))),
+            ("20,000 items, no noise", dc.Almanac().fit(dc.NoPrivacy(many))),
         ]
     print(
         "| release | patterns | size, compressed | first list | one change | slowest of 40 |\n|---|---|---|---|---|---|"

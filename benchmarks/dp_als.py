@@ -34,10 +34,10 @@ ROWS: dict[str, Any] = {
     "ALS, uniform": dc.ALS(audience=AUDIENCE, features=False, weighting="uniform"),
     "ALS, tail": dc.ALS(audience=AUDIENCE, features=False, weighting="tail"),
     "ALS, adaptive": dc.ALS(audience=AUDIENCE, features=False),
-    "Almanac, no features": dc.Almanac(audience=AUDIENCE, features=False),
+    "Almanac, no features": dc.Almanac(features=False),
     "ALS, map of features alone": dc.ALS(audience=AUDIENCE, free=False),
     "ALS, adaptive, features": dc.ALS(audience=AUDIENCE),
-    "Almanac, features": dc.Almanac(audience=AUDIENCE),
+    "Almanac, features": dc.Almanac(),
 }
 
 

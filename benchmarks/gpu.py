@@ -174,7 +174,7 @@ def fit(ratings: dc.Ratings, judged: bool) -> int:
     missed = 0
     ways: tuple[tuple[Any, float | None], ...] = (("both", FIT_BAR), (None, FIT_BAR), ("ranking", None))
     for purpose, bar in ways:
-        model = dc.Almanac(audience=500_000, purpose=purpose)
+        model = dc.Almanac(purpose=purpose)
 
         def work(model: dc.Almanac = model) -> dc.Release:
             return model.fit(terms.population(ratings))
@@ -197,7 +197,7 @@ def rank(users: int, judged: bool) -> int:
     """Lists as `release.recommend_many(engine="torch")` makes them, without the table."""
     ratings = dc.synthetic(users=users, items=RANKED_ITEMS, ratings=100 * users, seed=2, like="movielens")
     few = min(20_000, users)
-    release = dc.Almanac(audience=few, items=4_000).fit(dc.NoPrivacy(ratings.select_users(np.arange(few))))
+    release = dc.Almanac(items=4_000).fit(dc.NoPrivacy(ratings.select_users(np.arange(few))))
     scorer = release.scorer()
     some = ratings.select_users(np.arange(min(RANKED_CHECKED, users)))
     wanted, known = (
@@ -247,7 +247,7 @@ def main() -> int:
     missed = 0
     if every or chosen.pairs or chosen.sweep or chosen.fit:
         few = dc.synthetic(users=12_000, items=3_000, ratings=900_000, seed=3, like="movielens")
-        dc.Almanac(audience=10**8).fit(dc.Terms(epsilon=20, unit="user", delta=1e-6, engine="torch").population(few))
+        dc.Almanac().fit(dc.Terms(epsilon=20, unit="user", delta=1e-6, engine="torch").population(few))
         start = time.perf_counter()
         users = max(100, round(USERS * chosen.ratings / RATINGS))
         ratings = dc.synthetic(users=users, items=ITEMS, ratings=chosen.ratings, seed=1, like="movielens")

@@ -55,7 +55,7 @@ def write_release(folder: Path, ratings: Path, name: str) -> None:
     loaded = dc.from_frame(sample, scale=(1, 5), items=items, items_public=True)
     if name == "almanac":
         ledger = dc.Ledger(epsilon=1.0, delta=1e-6, unit=dc.User())
-        dc.Almanac(audience=SAMPLE).fit(dc.TrustedServer(loaded, ledger)).save(folder)
+        dc.Almanac().fit(dc.TrustedServer(loaded, ledger)).save(folder)
     else:
         dc.names.find_kind(name)().fit(dc.NoPrivacy(loaded)).save(folder)
 

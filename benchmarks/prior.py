@@ -65,7 +65,7 @@ def fitted(train, epsilon, prior, seed=None, **settings):
     known = train if prior is None else with_prior(train, prior)
     ledger = dc.Ledger(epsilon, DELTA, dc.User())
     population = dc.TrustedServer(known, ledger, randomness=dc.Randomness(seed))
-    return dc.Almanac(audience=train.n_users, **settings).fit(population)
+    return dc.Almanac(**settings).fit(population)
 
 
 def shuffled(prior):

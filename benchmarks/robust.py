@@ -45,10 +45,6 @@ RIVALS: dict[str, Any] = {
     "own-taste": dc.OwnTaste(),
     "covariance-knn": dc.CovarianceKNN(),
     "als": dc.ALS(),
-    "almanac, no pairs": dc.Almanac(pair_share=0.0),
-    "almanac, half for 300": dc.Almanac(pair_share=0.5, items=300),
-    "almanac, .8 for 1000": dc.Almanac(pair_share=0.8, items=1000),
-    "almanac": dc.Almanac(purpose=None),
 }
 OURS: dict[str, Any] = {
     "for ratings": dc.Almanac(purpose="ratings"),

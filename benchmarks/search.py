@@ -43,7 +43,7 @@ def main() -> int:
                 for label, model in told.items()
             }
             default = np.mean(
-                [error(dc.Almanac(audience=ratings.n_users), train, test, epsilon) for train, test in splits]
+                [error(dc.Almanac(), train, test, epsilon) for train, test in splits]
             )
             found, reached = Counter(), []
             for train, test in splits:

@@ -38,7 +38,7 @@ def fitted(data: str) -> dc.Release:
     synthetic = data == "synthetic"
     ratings = dc.synthetic(users=6040, items=3883, ratings=1_000_209, seed=1) if synthetic else dc.load(data)
     ledger = dc.Ledger(epsilon=1.0, delta=1e-6, unit=dc.User())
-    return dc.Almanac(audience=6000, purpose="both").fit(dc.TrustedServer(ratings, ledger))
+    return dc.Almanac(purpose="both").fit(dc.TrustedServer(ratings, ledger))
 
 
 def questions(release: dc.Release, count: int = 500) -> list[bytes]:

@@ -48,7 +48,7 @@ def movielens(name: str, audience: int, references: bool = True) -> None:
         for label, model in (
             ("popularity", dc.Popularity()),
             ("PrivateVAE", dc.models.PrivateVAE(audience=audience)),
-            ("Almanac", dc.Almanac(audience=audience)),
+            ("Almanac", dc.Almanac()),
         ):
             row(f"epsilon {epsilon:g}, {label}", model, split, private(epsilon))
 
@@ -84,7 +84,7 @@ def on_almanac(name: str, audience: int, epsilon: float, share: float, steps: in
     split = next(dc.evaluation.EachUser(seed=1).splits(dc.load(name)))
     train, rng, latent, clip = split.train, np.random.default_rng(1), 8, 0.05
     releases = [
-        dc.Almanac(audience=audience).fit(
+        dc.Almanac().fit(
             dc.TrustedServer(train, dc.Ledger(epsilon, 1e-6, dc.User()), randomness=dc.Randomness(seed=1), share=part)
         )
         for part in (1.0, 1 - share)

@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from collections.abc import Callable
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # a process for every core: with a thread for every core each, they would fight
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -30,6 +31,22 @@ def ml_100k() -> dc.Ratings:
     if locate(find_data_set("ml-100k")) is None and os.environ.get("DISCREET_TEST_FETCH") != "1":
         pytest.skip("MovieLens 100K is not here; run `discreet data fetch ml-100k`, or set DISCREET_TEST_FETCH=1")
     return dc.load("ml-100k")
+
+
+@pytest.fixture
+def force_plan(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes every almanac ask for these parts of what is left after its first looks, of the 40 most rated items."""
+    from discreet.models.almanac.planner import Noise, Plan, Planner
+
+    def force(noise: Noise = "gaussian", *, factors: int = 0, **shares: float) -> None:
+        def plan(self: Planner, purpose: str, known: object, left: float) -> Plan:
+            pool = left if noise is None else self.gaussian(left)
+            parts = {"items": 0.0} | {name: share * pool for name, share in shares.items()}
+            return Plan(noise, 1.0, **parts, factors=factors, counted=40, rated=40, start=40)
+
+        monkeypatch.setattr(Planner, "plan", plan)
+
+    return force
 
 
 @pytest.fixture(autouse=True)

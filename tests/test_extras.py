@@ -47,7 +47,7 @@ def test_pure_and_gaussian_spends_need_nothing(without):
     assert 0 < epsilon_of([gaussian], 1e-6) < 5 and delta_of([gaussian], 1.0) < 1
     for delta in (0.0, 1e-6):
         ledger = dc.Ledger(epsilon=1.0, delta=delta, unit=dc.User())
-        release = dc.Almanac(audience=100).fit(dc.TrustedServer(RATINGS, ledger))
+        release = dc.Almanac().fit(dc.TrustedServer(RATINGS, ledger))
         assert release.guarantee.proven.epsilon <= 1.0
         assert np.isfinite(release.recommend(RATINGS.history_at(0), k=3)[0].score)
     pure = dc.Popularity().fit(dc.TrustedServer(RATINGS, dc.Ledger(epsilon=1.0, unit=dc.Rating())))

@@ -44,7 +44,7 @@ def words_of(html: str) -> str:
 
 def private_release() -> dc.Release:
     ledger = dc.Ledger(epsilon=1.0, delta=1e-6, unit=dc.User())
-    return dc.Almanac(audience=60).fit(dc.TrustedServer(RATINGS, ledger))
+    return dc.Almanac().fit(dc.TrustedServer(RATINGS, ledger))
 
 
 def test_ratings_show_sizes_and_nobody():

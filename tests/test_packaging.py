@@ -25,7 +25,7 @@ import discreet as dc
 def nightly(place: Path, epsilon: float) -> list[str]:
     ratings: dc.Ratings = dc.synthetic(users=50, items=30, ratings=600, seed=1)
     ledger = dc.Ledger(epsilon=epsilon, delta=1e-6, unit=dc.User())
-    release = dc.Almanac(audience=50).fit(dc.TrustedServer(ratings, ledger))
+    release = dc.Almanac().fit(dc.TrustedServer(ratings, ledger))
     release.save(place)
     again = dc.Release.load(place)
     found = again.recommend(ratings.history_at(0), k=3, explain=True)
@@ -33,7 +33,7 @@ def nightly(place: Path, epsilon: float) -> list[str]:
     return [suggestion.title for suggestion in found] + [str(promise)]
 '''
 MISTAKES = {
-    "dc.Almanac(audience='many')": "arg-type",
+    "dc.Almanac()": "arg-type",
     "dc.Ledger(epsilon='1')": "arg-type",
     "dc.Release.load(3)": "arg-type",
     "dc.NoSuchModel()": "attr-defined",

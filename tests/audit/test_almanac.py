@@ -20,7 +20,7 @@ def test_an_almanac_is_as_private_as_its_ledger_says_and_not_more(
     unit: Literal["rating", "user"], audience: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(by_runs, "EXPLORING", 8)  # the canaries are the same for all; time is better spent on judging
-    model = dc.Almanac(audience=audience, pair_share=0.6)
+    model = dc.Almanac(pair_share=0.6)
     audit = dc.audit.audit_by_runs(
         model,
         RATINGS,
@@ -84,7 +84,7 @@ def test_laplace_looks_and_then_pairs_are_as_private_as_the_ledger_says(
 
 def test_an_almanac_in_one_run() -> None:
     audit = dc.audit.audit_in_one_run(
-        dc.Almanac(audience=5_000, pair_share=0.6),
+        dc.Almanac(pair_share=0.6),
         RATINGS,
         dc.Terms(epsilon=2.0, delta=1e-8, unit="user"),
         canaries=400,

@@ -20,8 +20,7 @@ FACTORS = "what users' own factors say about each item"
 @pytest.mark.parametrize(
     ("options", "looks"),
     [
-        (["--epsilon", "1", "--unit", "user", "--set", "pair_share=0.5"], [SUMS, TOGETHER]),
-        (["--epsilon", "1"], [SUMS]),
+        (["--epsilon", "0.1"], [COUNT, ROOTS, LEVEL, SUMS, SUMS, LEVEL, PRIORS]),
         (
             ["--epsilon", "10", "--delta", "1e-6"],
             [COUNT, ROOTS, LEVEL, SUMS, SUMS, LEVEL, TOGETHER, PAIRS, PRIORS],
@@ -80,8 +79,8 @@ def test_what_a_release_is_for_is_a_setting_and_is_shown(discreet, tmp_path):
 
 
 def test_settings_are_read(discreet, tmp_path):
-    settings = ("--set", "features=false", "--set", "items=50", "--set", "pair_share=0.5")
+    settings = ("--set", "features=false", "--set", "factors=5", "--set", "purpose=ranking")
     outcome = discreet("fit", "almanac", "synthetic", "-o", tmp_path / "release", *settings)
     assert outcome.code == 0, outcome.err
     model = dc.Release.load(tmp_path / "release").model
-    assert (model.features, model.items, model.pair_share) == (False, 50, 0.5)
+    assert (model.features, model.factors, model.purpose) == (False, 5, "ranking")

@@ -38,7 +38,7 @@ def test_a_plan_is_made_for_every_epsilon_or_for_none(discreet, declared, model,
 
 
 @pytest.mark.parametrize("unit", ["user", "rating"])
-@pytest.mark.parametrize("model", ["bias", "popularity", "covariance-knn", "almanac:purpose=none"])
+@pytest.mark.parametrize("model", ["bias", "popularity", "covariance-knn", "almanac"])
 def test_a_plan_tries_no_epsilon_that_cannot_be_had(discreet, declared, model, unit):
     for epsilon in (5, 10, 50, 300):
         outcome = discreet("plan", model, *declared, "--unit", unit, "--epsilon", epsilon, "--json")
@@ -72,7 +72,7 @@ def test_a_fit_with_a_large_epsilon_promises_it(discreet, declared, model, unit,
 
 
 def test_epsilons_are_compared_up_to_large_ones(discreet, declared, tmp_path):
-    asked = ("compare", *declared, "--models", "bias,popularity,almanac:purpose=none", "--test", 0.2)
+    asked = ("compare", *declared, "--models", "bias,popularity,almanac", "--test", 0.2)
     for unit in ("user", "rating"):
         outcome = discreet(*asked, "--unit", unit, "--epsilon", ".1,1,10,50", "-o", tmp_path / unit, "--json")
         assert outcome.code == 0, outcome.err

@@ -50,7 +50,7 @@ def test_one_device_of_61_adds_what_no_honest_device_sends(door, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("model", [dc.Popularity(), dc.Bias(), dc.Almanac(purpose=None, pair_share=0.5)], ids=repr)
+@pytest.mark.parametrize("model", [dc.Popularity(), dc.Bias(), dc.Almanac()], ids=repr)
 @pytest.mark.parametrize("unit", [dc.User(), dc.User(max_ratings=5), dc.Rating()], ids=repr)
 def test_what_is_possible_goes_by_what_a_user_can_say_of_an_item(model, unit, door, monkeypatch):
     def answers(users, noise):

@@ -24,17 +24,17 @@ facts = {"users": st.integers(1, 10**8), "items": st.integers(1, 10**6), "featur
 @pytest.mark.parametrize(
     ("users", "items", "asked", "features", "expected"),
     [
-        (943, 1_682, dc.Terms(), True, dc.Almanac(audience=943)),
-        (10, 20_000, dc.Terms(), False, dc.Almanac(audience=10)),
-        (943, 1_682, dc.Terms(epsilon=1, unit="user"), True, dc.Almanac(audience=943)),
-        (943, 1_682, dc.Terms(epsilon=1, unit="rating"), True, dc.Almanac(audience=943)),
-        (943, 1_682, dc.Terms(epsilon=10, unit="user"), False, dc.Almanac(audience=943)),
-        (480_189, 17_770, dc.Terms(epsilon=0.1, unit="user"), False, dc.Almanac(audience=480_189)),
-        (100_000, 5_000, dc.Terms(epsilon=1, unit="user", trust="devices"), True, dc.Almanac(audience=100_000)),
+        (943, 1_682, dc.Terms(), True, dc.Almanac()),
+        (10, 20_000, dc.Terms(), False, dc.Almanac()),
+        (943, 1_682, dc.Terms(epsilon=1, unit="user"), True, dc.Almanac()),
+        (943, 1_682, dc.Terms(epsilon=1, unit="rating"), True, dc.Almanac()),
+        (943, 1_682, dc.Terms(epsilon=10, unit="user"), False, dc.Almanac()),
+        (480_189, 17_770, dc.Terms(epsilon=0.1, unit="user"), False, dc.Almanac()),
+        (100_000, 5_000, dc.Terms(epsilon=1, unit="user", trust="devices"), True, dc.Almanac()),
         (9, 1_682, dc.Terms(epsilon=1, unit="user"), True, dc.OwnTaste()),
-        (94, 1_682, dc.Terms(epsilon=1, unit="user"), True, dc.Almanac(audience=94)),  # and it may be ten times more
-        (50, 1_682, dc.Terms(epsilon=1, unit="rating"), True, dc.Almanac(audience=50)),
-        (50, 1_682, dc.Terms(epsilon=1, unit="user"), False, dc.Almanac(audience=50)),
+        (94, 1_682, dc.Terms(epsilon=1, unit="user"), True, dc.Almanac()),  # and it may be ten times more
+        (50, 1_682, dc.Terms(epsilon=1, unit="rating"), True, dc.Almanac()),
+        (50, 1_682, dc.Terms(epsilon=1, unit="user"), False, dc.Almanac()),
         (900, 1_682, dc.Terms(epsilon=1, unit="user", trust="devices"), True, dc.OwnTaste()),
     ],
 )

@@ -19,7 +19,7 @@ def histories():
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("model", [dc.Almanac(), dc.Almanac(features=False), dc.Almanac(pair_share=0.0)])
+@pytest.mark.parametrize("model", [dc.Almanac(), dc.Almanac(features=False), dc.Almanac(taste_factors=1)])
 def test_scores_are_those_of_the_processor(model, device, monkeypatch):
     release, users = model.fit(dc.NoPrivacy(RATINGS)), histories()
     ranking = release.scorer().prepared.ranking

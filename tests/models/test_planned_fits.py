@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dc
 from discreet.data.loading import without_ratings
-from discreet.models.almanac.planner import PURPOSES, Plan, Planner
+from discreet.models.almanac.planner import PURPOSES
 from discreet.models.sums.item_statistics import item_counts
 
 RATINGS = dc.synthetic(users=400, items=120, ratings=12_000, seed=3)
@@ -23,18 +23,6 @@ def server(unit, epsilon=2.0, ratings=RATINGS, seed=1):
 
 def paying(unit, budget):
     return dc.TrustedServer(RATINGS, dc.Ledger(2.0, 1e-6, unit), account="made up", budget=budget)
-
-
-def force(monkeypatch, noise="gaussian", **shares):
-    """A plan with these parts of what is left, among 40 items."""
-
-    def plan(self, purpose, known, left):
-        pool = left if noise is None else self.gaussian(left)
-        own = {name: value * pool for name, value in shares.items() if name != "factors"}
-        factors = shares.get("factors", 0)
-        return Plan(noise, 1.0, **({"items": 0.0} | own), factors=factors, counted=40, rated=40, start=40)
-
-    monkeypatch.setattr(Planner, "plan", plan)
 
 
 def looks(release):
@@ -84,17 +72,17 @@ def test_without_ratings_it_plans_by_what_it_saw_too(unit):
     """However many users were announced: patterns are found where there are enough of them, and nothing but counts."""
     used = without_ratings(dc.synthetic(users=4000, items=60, ratings=100_000, seed=4))
     population = server(unit, 8.0, used)
-    release = dc.Almanac(audience=10).fit(population)
+    release = dc.Almanac().fit(population)
     assert looks(release)[-1] == COUNTS and not any("sum" in look for look in looks(release))
     assert 0.98 * 8.0 < population.ledger.spent <= 8.0 * (1 + 1e-9)
     assert release.arrays["taste_factors"].any() and not release.arrays["item_bias"].any()
-    drowned = dc.Almanac(audience=10**6).fit(server(unit, 0.01, used))
+    drowned = dc.Almanac().fit(server(unit, 0.01, used))
     assert not drowned.arrays["taste_factors"].any() and drowned.arrays["counts"].any()
 
 
 @pytest.mark.parametrize("features", [True, False])
-def test_sweeps_start_from_products_where_items_have_no_features(features, monkeypatch):
-    force(monkeypatch, items=0.2, sweeps=0.8, factors=2)
+def test_sweeps_start_from_products_where_items_have_no_features(features, force_plan):
+    force_plan(items=0.2, sweeps=0.8, factors=2)
     population = server(dc.User(), 20.0)
     release = dc.Almanac(purpose="ratings", features=features).fit(population)
     asked = looks(release)
@@ -119,8 +107,8 @@ def test_sweeps_start_from_products_where_items_have_no_features(features, monke
     ],
     ids=str,
 )
-def test_all_parts_of_a_plan_are_asked_for_and_released(unit, noise, shares, purpose, monkeypatch, tmp_path):
-    force(monkeypatch, noise, **shares)
+def test_all_parts_of_a_plan_are_asked_for_and_released(unit, noise, shares, purpose, force_plan, tmp_path):
+    force_plan(noise, **shares)
     population = server(unit, 8.0)
     release = dc.Almanac(purpose=purpose).fit(population)
     asked = looks(release)

@@ -113,7 +113,8 @@ def test_what_users_learn_is_an_average_over_users():
         (3 * 10 * 0.6 * v / (0.04 + 10 * 0.6 * v) + 5 * 40 * 0.6 * v / (0.04 + 40 * 0.6 * v)) / 8 for v in strengths
     ]
     np.testing.assert_allclose(activity.learned(strengths, 0.04, 0.6), learned)
-    assert activity.weight == pytest.approx((3 * math.sqrt(10) + 5 * math.sqrt(40)) / (30 + 200))
+    assert activity.weight("user, l2") == pytest.approx((3 * math.sqrt(10) + 5 * math.sqrt(40)) / (30 + 200))
+    assert activity.weight("user, l1") == pytest.approx(8 / 230) and activity.weight("rating") == 1
 
 
 # ── The objective ──
@@ -383,16 +384,12 @@ def test_whoever_is_summed_exactly_in_the_first_look_is_so_in_all(unit):
 
 
 @BOTH_UNITS
-def test_who_cannot_answer_is_told_before_anything_is_spent(unit):
-    population = server(unit, delta=0.0)
-    with pytest.raises(dc.InputError, match="delta"):
-        Planner(population)
-    assert not dc.Almanac().chooses_on_the_way(population) and not population.spends
+def test_what_can_be_asked_is_known_before_anything_is_spent(unit):
     assert not dc.Almanac().chooses_on_the_way(dc.NoPrivacy(RATINGS))
-    for settings in ({"purpose": None}, {"items": 40}, {"pair_share": 0.0}):
-        assert not dc.Almanac(**settings).chooses_on_the_way(server(unit))
-    willing = server(unit)
-    assert dc.Almanac().chooses_on_the_way(willing) and not willing.spends
+    for delta in (0.0, 1e-6):
+        population = server(unit, delta=delta)
+        assert Planner(population).noise == ("gaussian" if delta else None)
+        assert dc.Almanac().chooses_on_the_way(population) and not population.spends
 
 
 # ── Looks that are averaged ──

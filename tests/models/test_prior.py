@@ -37,7 +37,7 @@ def exchanged(release):
 def fit(ratings, epsilon, prior=None, seed=1, **settings):
     known = ratings if prior is None else with_prior(ratings, prior)
     server = dc.TrustedServer(known, dc.Ledger(epsilon, 1e-6, dc.User()), randomness=dc.Randomness(seed))
-    return dc.Almanac(audience=600, **settings).fit(server)
+    return dc.Almanac(**settings).fit(server)
 
 
 def error(release, train, test):
@@ -276,7 +276,7 @@ def test_popularity_and_patterns_of_data_without_ratings_come_from_a_prior(world
 
     def ranked(prior):
         known = train if prior is None else with_prior(train, prior)
-        release = dc.Almanac(audience=train.n_users).fit(asked.population(known))
+        release = dc.Almanac().fit(asked.population(known))
         return dc.evaluate(release, train, test, metrics=["ndcg@100"]).rows[0].metrics["ndcg@100"].mean
 
     alone, helped, misled = (ranked(prior) for prior in (None, before, exchanged(before)))

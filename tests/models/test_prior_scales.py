@@ -32,7 +32,11 @@ def some_ratings(rng, items, lengths):
 
 
 def losses(known, ratings, norm="l2", one_in=1):
-    return PriorLosses(known, 10.0, one_in, norm).losses(ratings)
+    return PriorLosses(known, nothing(known), 10.0, one_in, norm).losses(ratings)
+
+
+def nothing(known):
+    return np.zeros(len(known.base))
 
 
 def test_errors_are_those_of_fitting_again_without_each_rating():
@@ -41,8 +45,9 @@ def test_errors_are_those_of_fitting_again_without_each_rating():
     indptr = np.array([0, 1, 1, 8, 20])
     items = np.concatenate([rng.permutation(30)[:n] for n in (1, 7, 12)]).astype(np.int32)
     values = rng.normal(size=20).astype(np.float32)
-    penalties = rng.uniform(0.1, 2, (3, 4))
-    found = left_out_errors(indptr, items, values, base, rows * roots[:, None], roots, penalties, 99, 1)
+    penalties, h = rng.uniform(0.1, 2, (3, 4)), rng.uniform(0, 0.5, 30)
+    rest_of_it = rows * roots[:, None], roots, h / (1 - h), penalties, 99, 1
+    found = left_out_errors(indptr, items, values, base, *rest_of_it)
     for u in range(4):
         own = range(indptr[u], indptr[u + 1])
         for g in range(3):
@@ -53,7 +58,9 @@ def test_errors_are_those_of_fitting_again_without_each_rating():
                 weights = roots[items[rest]] ** 2
                 left = (v * weights[:, None]).T @ v + np.diag(penalties[g])
                 solved = np.linalg.solve(left, v.T @ (weights * (values[rest] - base[items[rest]])))
-                total += (values[out] - base[items[out]] - rows[items[out]] @ solved) ** 2
+                i = items[out]
+                others = (base[i] - h[i] * values[out]) / (1 - h[i])  # what is expected of the item without this one
+                total += (values[out] - others - rows[i] @ solved) ** 2
             assert found[u, g] == pytest.approx(total)
 
 
@@ -63,7 +70,7 @@ def test_some_ratings_stand_for_all_of_a_heavy_user():
     whole, few = (
         left_out_errors(
             *(ratings.indptr, ratings.item_index, ratings.values, known.base.astype(float)),
-            *(known.rows.astype(float), np.ones(400), np.ones((1, known.rows.shape[1])), most, 1),
+            *(known.rows.astype(float), np.ones(400), np.zeros(400), np.ones((1, known.rows.shape[1])), most, 1),
         )[0, 0]
         for most in (1000, 100)
     )
@@ -111,7 +118,7 @@ def test_what_is_not_finite_counts_as_nothing():
 def test_a_sum_is_the_sum_of_its_parts_to_the_last_bit():
     rng = np.random.default_rng(5)
     known, ratings = regression(rng, 50), some_ratings(rng, 50, [9, 0, 30, 2, 17])
-    asked = PriorLosses.of(known, 5, 58, False).contribution
+    asked = PriorLosses.of(known, nothing(known), 5, 58, False).contribution
     parts = [asked.total(ratings.select_users(np.array(own))) for own in ([0, 1], [2], [3, 4])]
     assert np.array_equal(asked.total(ratings), sum(parts))
 
@@ -123,16 +130,16 @@ def test_one_user_in_so_many_is_asked_by_their_own_ratings_alone():
     assert 140 < asked.sum() < 260  # 200 expected, 4.5 deviations
     later = ratings.select_users(np.arange(1000, 2000))
     assert np.array_equal(losses(known, later, one_in=10).any(axis=1), asked[1000:])
-    assert PriorLosses.of(known, 100 * CONSTANTS.users, 1e9, False).one_in == 100
+    assert PriorLosses.of(known, nothing(known), 100 * CONSTANTS.users, 1e9, False).one_in == 100
     wide = regression(rng, 60, features=100)
-    assert PriorLosses.of(wide, 100 * CONSTANTS.users, 1e9, False).one_in > 300
+    assert PriorLosses.of(wide, nothing(wide), 100 * CONSTANTS.users, 1e9, False).one_in > 300
 
 
 def test_noise_alone_changes_little():
     rng = np.random.default_rng(7)
     scales = np.array([scales_of(rng.normal(size=(len(PARTS), 2)), 1.0) for _ in range(1000)])
     assert np.abs(np.log2(scales)).mean() < 0.2
-    assert scales_of(np.zeros((3, 2)), 0.0).tolist() == [1, 1, 1]
+    assert scales_of(np.zeros((4, 2)), 0.0).tolist() == [1, 1, 1, 1]
 
 
 def test_priors_are_found_where_they_are_known():
@@ -141,7 +148,7 @@ def test_priors_are_found_where_they_are_known():
     items, users = 200, 1500
     known = regression(rng, items, factors=0)
     own = rng.normal(size=(users, known.rows.shape[1]))
-    for columns, scale in zip(known.columns_of_parts, (2.0, 0.3, 0.3), strict=True):
+    for columns, scale in zip(known.columns_of_parts, (2.0, 0.3, 0.3, 1.0), strict=True):
         own[:, columns] *= scale
     ratings = some_ratings(rng, items, [12] * users)
     expected = known.base[ratings.item_index] + np.sum(own[ratings.user_index] * known.rows[ratings.item_index], axis=1)
@@ -149,8 +156,8 @@ def test_priors_are_found_where_they_are_known():
     values = (expected + spread * rng.normal(size=len(expected))).astype(np.float32)
     wide = dc.Catalogue.of(list(ratings.catalogue.items), dc.Scale(-20, 20), declared=True)
     made = dc.Ratings.of_columns(wide, ratings.users, ratings.user_index, ratings.item_index, values)
-    of_bias, of_features, of_following = scales_of(
-        PriorLosses.of(known, users, len(made), False).contribution.total(made), 0.0
+    of_bias, of_features, of_following, _ = scales_of(
+        PriorLosses.of(known, nothing(known), users, len(made), False).contribution.total(made), 0.0
     )
     assert of_bias > 1.2
     assert of_features < 0.7
@@ -182,7 +189,8 @@ def test_torch_adds_up_to_the_same_bits(norm, monkeypatch):
     parts = [ratings.select_users(np.arange(first, first + 76)) for first in range(0, 304, 76)]
     known.rows[ratings.item_index[-1]] = np.inf
     for one_in, scale in ((1, 1.0), (3, 1.0), (1, 1e6)):
-        asked = PriorLosses(replace(known, rows=known.rows * np.float32(scale)), 10.0, one_in, norm).contribution
+        longer = replace(known, rows=known.rows * np.float32(scale))
+        asked = PriorLosses(longer, rng.uniform(0, 1, 90), 10.0, one_in, norm).contribution
         expected = asked.total(ratings)
         assert expected.any()
         for at_once in (1 << 31, 8 * 20 * 20 * 50):

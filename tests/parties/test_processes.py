@@ -28,7 +28,7 @@ from .given_noise import given_noise
 
 USERS, VANISHING = 50, 2
 RATINGS = dc.synthetic(users=USERS + VANISHING, items=25, ratings=700, seed=3)
-MODEL = dc.Almanac(audience=100_000, pair_share=0.5, items=12)
+MODEL = dc.Almanac()
 EPSILON, DELTA = 20.0, 1e-5
 GROUPS = {"stayers": range(32), "first": range(32, 38), "second": range(38, 44), "third": range(44, 49)}
 """Users by program: a third of them are in those that are killed. The last one is the test's own, and answers last."""
@@ -92,13 +92,11 @@ class Programs:
         if name == "third-party":
             return [name, *common, "--enrolled", self.root / "enrolled.txt"]
         terms = ["--epsilon", EPSILON, "--delta", DELTA, "--users-at-least", USERS, "--wait", 0]
-        model = ["--audience", MODEL.audience, "--set", "pair_share=0.5", "--set", "items=12"]
         items = ["--catalogue", self.root / "items.csv", "--scale", "1:5", "-o", self.root / "release"]
         return [
             name,
             *common,
             *terms,
-            *model,
             *items,
             "--third-party",
             self.url("third-party"),

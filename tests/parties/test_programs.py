@@ -409,7 +409,7 @@ def test_a_model_is_read_and_never_run(text):
 
 
 def test_models_are_read_as_they_are_written():
-    for model in (dc.Almanac(audience=7, pair_share=0.5), dc.ALS(), dc.Popularity()):
+    for model in (dc.Almanac(factors=5), dc.ALS(), dc.Popularity()):
         assert offered_model(repr(model)) == model
 
 

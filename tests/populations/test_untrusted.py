@@ -66,7 +66,7 @@ def over_messages(model, ratings, own_ledger, noise=zeros, seen=None, **settings
 MODELS = {
     "popularity": dc.Popularity(),
     "bias": dc.Bias(),
-    "almanac": dc.Almanac(audience=100_000, pair_share=0.5, items=12),
+    "almanac": dc.Almanac(),
     "als": dc.ALS(factors=2, sweeps=2),
     "covariance-knn": dc.CovarianceKNN(audience=100_000),
 }
@@ -256,7 +256,7 @@ def test_mechanisms_and_small_groups_are_refused():
 
 
 def test_users_refuse_a_server_that_asks_anything_else():
-    model, own = dc.Almanac(audience=100_000, pair_share=0.5, items=12), ledger()
+    model, own = dc.Almanac(), ledger()
     offer = offer_of(model, RATINGS.catalogue, own, RUN)
     device = Device(ModelCopy(model, RATINGS.catalogue, offer), RATINGS.select_users(np.array([0])), key=KEY)
     policy = Policy(epsilon=20.0, delta=1e-5, minimum_group=2)

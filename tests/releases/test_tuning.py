@@ -26,7 +26,7 @@ def look(ratings, *models):
 
 def test_without_a_look_everything_is_as_it_was_said(ratings):
     assert tuning(dc.Bias(), ratings) == ("defaults", True)
-    assert tuning(dc.Almanac(audience=40), ratings) == ("defaults", True)
+    assert tuning(dc.Almanac(), ratings) == ("defaults", True)
     assert tuning(dc.Bias(item_damping=2), ratings) == ("unrecorded", True)
     assert tuning(dc.Bias(item_damping=2), ratings, tuning="ml-1m") == ("stated", True)
     assert tuning(dc.Bias(item_damping=2), ratings, tuning="nothing") == ("stated", True)
@@ -52,9 +52,9 @@ def test_an_audit_is_a_look(ratings):
 def test_which_model_it_is_is_a_choice_too(ratings):
     look(ratings, dc.Bias())
     assert tuning(dc.Bias(), ratings) == ("defaults", True)
-    look(ratings, dc.Almanac(audience=40))
+    look(ratings, dc.Almanac())
     assert tuning(dc.Bias(), ratings) == ("unpaid", False)
-    assert tuning(dc.Almanac(audience=40), ratings) == ("defaults", True)
+    assert tuning(dc.Almanac(), ratings) == ("defaults", True)
     assert tuning(dc.Bias(), ratings, tuning="ml-1m") == ("stated", True)
 
 
@@ -97,7 +97,7 @@ def test_what_says_nothing_is_refused(ratings, said):
 
 
 def test_settings_are_compared_with_the_defaults_of_their_class():
-    assert other_settings(dc.Almanac(audience=7)) == ()
+    assert other_settings(dc.Almanac()) == ()
     assert other_settings(dc.Bias(item_damping=5)) == ()
     assert other_settings(dc.Bias(item_damping=4, user_damping=4)) == ("item_damping", "user_damping")
     hashes = {settings_hash(model) for model in (dc.Bias(), dc.Popularity(), dc.Bias(item_damping=4))}

@@ -17,7 +17,7 @@ LONG = 120.0
 
 
 def released(place: Path, model=None) -> dc.Release:
-    release = (model or dc.Almanac(audience=200)).fit(dc.NoPrivacy(RATINGS))
+    release = (model or dc.Almanac()).fit(dc.NoPrivacy(RATINGS))
     release.save(place)
     return release
 

@@ -37,7 +37,7 @@ def test_twenty_swaps_under_load_lose_no_request(start, tmp_path, workers):
     """By a link that is pointed elsewhere, and by a folder that is saved over; every answer is of one release."""
     releases = {}
     for name in ("a", "b"):
-        released(tmp_path / name, dc.Almanac(audience=200, factors=5 if name == "a" else 6))
+        released(tmp_path / name, dc.Almanac(factors=5 if name == "a" else 6))
         card = json.loads((tmp_path / name / "card.json").read_text())
         releases[name] = card["arrays_sha256"][:16]
     link = tmp_path / "current"

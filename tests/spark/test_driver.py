@@ -30,7 +30,7 @@ KILLED = """
         server = dc.TrustedServer(
             ratings, dc.Ledger(1.0, 1e-6, dc.User()), account="films", budget=dc.Budget(budget)
         )
-        dc.spend_and_release(dc.Almanac(audience=400), server, folder, run_id="tonight", progress=killed)
+        dc.spend_and_release(dc.Almanac(), server, folder, run_id="tonight", progress=killed)
 """
 
 
@@ -56,7 +56,7 @@ def test_a_driver_killed_after_charging(spark, table, items, tmp_path, caplog):
         spark.read.parquet(str(table)), scale=(1, 5), items=str(items), items_public=True, partitions=2
     )
     server = dc.TrustedServer(ratings, dc.Ledger(1.0, 1e-6, dc.User()), account="films", budget=dc.Budget(budget))
-    dc.spend_and_release(dc.Almanac(audience=400), server, tmp_path / "release", run_id="tonight")
+    dc.spend_and_release(dc.Almanac(), server, tmp_path / "release", run_id="tonight")
     assert "the run tonight was booked before and released nothing: it goes on, and pays no second time" in caplog.text
     after = dc.Budget(budget).account("films")
     assert after.spent == account.spent  # the same run is paid for once

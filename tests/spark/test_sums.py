@@ -55,7 +55,7 @@ def test_any_partitioning_gives_the_same(spark, table):
     [
         (dc.Popularity(), lambda: dc.Ledger(1.0)),
         (dc.Bias(), lambda: dc.Ledger(1.0)),
-        (dc.Almanac(audience=100_000), user_ledger),
+        (dc.Almanac(), user_ledger),
         (dc.Almanac(purpose="both"), lambda: dc.Ledger(30.0, 1e-5, dc.User())),
         (dc.ALS(factors=2), user_ledger),
         (dc.CovarianceKNN(), lambda: dc.Ledger(5.0, 1e-5)),

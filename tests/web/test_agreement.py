@@ -61,7 +61,7 @@ def test_another_release_is_noticed(exported, ratings, node):
 
 def test_with_patterns_and_noise(ratings, node, tmp_path):
     ledger = dc.Ledger(epsilon=20.0, delta=1e-6, unit=dc.Rating())
-    release = dc.Almanac(audience=100_000).fit(dc.TrustedServer(ratings, ledger))
+    release = dc.Almanac().fit(dc.TrustedServer(ratings, ledger))
     assert release.arrays["taste_factors"].any() and release.arrays["neighbour_weights"].any()
     folder = dc.web.export_release(release, tmp_path / "web")
     assert agreement(release, folder, "node").holds

@@ -138,7 +138,7 @@ def test_bytes_keep_a_column_in_half_floats_where_they_would_blur_it(node, tmp_p
 
 def test_in_bytes_an_almanac_still_ranks_well(ratings):
     ledger = dc.Ledger(epsilon=20.0, delta=1e-6, unit=dc.Rating())
-    release = dc.Almanac(audience=100_000).fit(dc.TrustedServer(ratings, ledger))
+    release = dc.Almanac().fit(dc.TrustedServer(ratings, ledger))
     assert precision_loss(release, "int8").kept_items > 0.97
 
 

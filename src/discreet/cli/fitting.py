@@ -97,7 +97,7 @@ def fit(
     from discreet.fitting.fit_and_save import fit_and_save
 
     told = audience_of(source.data, audience)
-    chosen = planned_model(name, settings, users=told.users, audience=audience, purpose=purpose)
+    chosen = planned_model(name, settings, users=told.users, purpose=purpose)
     check_purpose(purpose, [chosen], implicit=source.implicit)
     key = signing_key(sign)  # one that cannot be read is found before anything is spent
     with bar() as progress, cluster.loading(source, privacy.engine, progress) as load:

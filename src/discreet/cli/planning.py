@@ -111,7 +111,7 @@ def show_plan(
     from discreet.fitting.planning import plan_for
 
     told = audience_of(source.data, audience)
-    chosen = planned_model(name, settings, users=told.users, audience=audience, purpose=purpose)
+    chosen = planned_model(name, settings, users=told.users, purpose=purpose)
     check_purpose(purpose, [chosen], implicit=source.implicit)
     catalogue = source.public_catalogue()
     kept = budget.account(account or account_name(source.data))

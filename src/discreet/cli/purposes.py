@@ -58,11 +58,8 @@ def unfollowed(model: Any, catalogue: "Catalogue", terms: "Terms") -> str:
     >>> import discreet as dc
     >>> catalogue = dc.synthetic(users=50, items=30, ratings=600, seed=1).catalogue
     >>> unfollowed(dc.Almanac(purpose="ranking"), catalogue, dc.Terms(epsilon=1.0))
-    '--for ranking is followed only with a delta (--delta 1e-6, say): without one all purposes have the same plan.'
-    >>> unfollowed(dc.Almanac(purpose="ranking"), catalogue, dc.Terms(epsilon=1.0, delta=1e-6))
     ''
     """
-    from discreet.fitting.planning import population_of_nobody
     from discreet.releases.contract import ChoosingModel
 
     purpose = getattr(model, "purpose", None)
@@ -70,11 +67,4 @@ def unfollowed(model: Any, catalogue: "Catalogue", terms: "Terms") -> str:
         return ""  # data without ratings are for ranking alone
     if terms.epsilon is None:
         return f"--for {purpose} is followed only with --epsilon: exact sums serve all purposes."
-    if model.chooses_on_the_way(population_of_nobody(catalogue, terms)):
-        return ""
-    if terms.ledger().delta == 0:
-        return (
-            f"--for {purpose} is followed only with a delta (--delta 1e-6, say): without one all purposes have the "
-            "same plan."
-        )
-    return f"--for {purpose} is not followed with these settings: they say beforehand what is asked for."
+    return ""

@@ -19,27 +19,18 @@ from discreet.names import MODELS
 AUTO = "auto"
 
 
-def planned_model(
-    name: str, settings: Sequence[str], *, users: int, audience: int | None, purpose: str | None
-) -> Any | None:
+def planned_model(name: str, settings: Sequence[str], *, users: int, purpose: str | None) -> Any | None:
     """The model of a fit or of its plan, told about how many ``users`` there are; None where a rule will choose.
 
-    What was announced in vain is refused: ``audience`` and ``purpose`` are what was asked for, None for nothing.
+    A ``purpose`` that is asked for in vain is refused.
     """
-    from discreet.fitting.audience import takes_audience
-
     if name == AUTO:
         check_auto([name], settings)
         return None
     chosen = parse_models([name], settings, audience=users, purpose=purpose)[name]
-    own = split_name(name)[0]
     require(
         purpose is None or hasattr(chosen, "purpose"),
-        f"{own} does not plan by what a release is for: leave out --for",
-    )
-    require(
-        audience is None or takes_audience(chosen),
-        f"{own} does not plan by the number of users: leave out --audience",
+        f"{split_name(name)[0]} does not plan by what a release is for: leave out --for",
     )
     return chosen
 

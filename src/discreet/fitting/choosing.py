@@ -4,8 +4,7 @@ What the rule may look at is what its arguments are: about how many users take p
 many items there are, on what terms, and whether the items have public features. It never sees a rating.
 
     reach below the least, and public features            OwnTaste, which asks for nothing
-    otherwise, and without privacy                        Almanac, which plans by a first noisy look, or by the same
-                                                          public facts where there is no delta or no privacy
+    otherwise, and without privacy                        Almanac, which plans by a first noisy look
 
     reach  =  users · epsilon                  with one server that adds noise once
               √users · epsilon                 where every device adds its own: of noise √users times as much is left
@@ -71,8 +70,8 @@ def choose(users: int, items: int, terms: Terms, features: bool, purpose: Purpos
     --------
     >>> import discreet as dc
     >>> model, reason = choose(943, 1682, dc.Terms(epsilon=1.0, unit="user"), features=True)
-    >>> type(model).__name__, model.audience
-    ('Almanac', 943)
+    >>> type(model).__name__
+    'Almanac'
     >>> type(choose(9, 1682, dc.Terms(epsilon=1.0, unit="user"), features=True)[0]).__name__
     'OwnTaste'
     >>> type(choose(943, 1682, dc.Terms(), features=True)[0]).__name__
@@ -83,7 +82,7 @@ def choose(users: int, items: int, terms: Terms, features: bool, purpose: Purpos
     require_type(terms, Terms, "terms must be Terms, for example Terms(epsilon=1.0)")
     require(isinstance(features, bool), f"features must be true or false, got {features!r}")
     if terms.epsilon is None:
-        return Almanac(audience=users, purpose=purpose), (
+        return Almanac(purpose=purpose), (
             "Without privacy Almanac, on exact sums, foresees ratings and ranks about as well as the best that were "
             "measured for either"
         )
@@ -97,17 +96,17 @@ def choose(users: int, items: int, terms: Terms, features: bool, purpose: Purpos
             "features, asks for nothing, and spends nothing"
         )
     if hidden:
-        return Almanac(audience=users, purpose=purpose), (
+        return Almanac(purpose=purpose), (
             f"With {asked} noise hides most of what Almanac publishes, and without genres and years of the items "
             "there is little else to go by, so expect little of it"
         )
     known = "with genres or years of the items" if features else "without genres and years of the items"
-    return Almanac(audience=users, purpose=purpose), f"With {asked}, {known}, Almanac is the most accurate"
+    return Almanac(purpose=purpose), f"With {asked}, {known}, Almanac is the most accurate"
 
 
 def choose_for(catalogue: Catalogue, users: int, terms: Terms, purpose: Purpose = "both") -> tuple[Model, str]:
     """What the rule chooses for these items."""
     if catalogue.prior is not None:
         reason = "With another release as a prior, Almanac makes the most of what is known"
-        return Almanac(audience=users, purpose=purpose), reason
+        return Almanac(purpose=purpose), reason
     return choose(users, len(catalogue), terms, features=item_features(catalogue).shape[1] > 0, purpose=purpose)

@@ -16,13 +16,11 @@ from discreet.data.features import item_features
 from discreet.data.handling import Handling
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
-from discreet.errors import InputError, require
+from discreet.errors import require
 from discreet.fitting.choosing import choose_for
 from discreet.fitting.private_forms import check_private
-from discreet.models.almanac import Almanac
 from discreet.models.almanac.planner import Purpose
 from discreet.models.own_taste import OwnTaste
-from discreet.models.sums.almanac_queries import queries_for
 from discreet.models.sums.item_statistics import ITEM_COUNTS
 from discreet.populations.asking import check_takes
 from discreet.populations.population import Population
@@ -72,7 +70,7 @@ class Plan:
     on_the_way
         Whether noisy answers decide what is asked next; the limit is then spent in full.
     begins
-        From which epsilon or number of users patterns of items begin to stand out, a sentence each.
+        From which epsilon or number of users it pays to publish, or patterns of items stand out, a sentence each.
     fits
         How many such fits the limit allows, None without a limit.
     limit
@@ -157,7 +155,7 @@ def plan_for(
         prior=_known(catalogue),
         looks=_first_looks(spends, ledger) if on_the_way else _looks(spends),
         on_the_way=on_the_way,
-        begins=() if on_the_way else patterns_begin(model, catalogue, terms, audience),
+        begins=publication_pays(model, catalogue, terms, audience),
         fits=None if limit is None or not asks else min(fits_within(limit, batch, spent) for batch in batches),
         limit=None if limit is None else limit[0],
         next_fit=None if limit is None or not asks else max(cost_after(limit, batch, spent) for batch in batches),
@@ -200,37 +198,10 @@ def fits_within(limit: tuple[float, float], batch: Sequence[Spend], spent: Seque
     return MOST_FITS
 
 
-def patterns_begin(model: Any, catalogue: Catalogue, terms: Terms, audience: int) -> tuple[str, ...]:
-    """From which epsilon, and from how many users, an almanac asks for pairs of items."""
-    if isinstance(model, OwnTaste):
-        return _publication_pays(catalogue, terms, audience)
-    if not isinstance(model, Almanac) or model.pair_share is not None:
-        return ()
-    features = model._features(catalogue).shape[1] > 0
-
-    def asks(epsilon: float, users: float) -> bool:
-        population = population_of_nobody(catalogue, replace(terms, epsilon=epsilon))
-        try:
-            return queries_for(population, max(1, round(users)), model.items, None, features).share > 0
-        except InputError:
-            return False
-
-    assert terms.epsilon is not None
-    own = float(terms.epsilon)
-    epsilon = _least(lambda value: asks(value, audience), EPSILONS)
-    users = _least(lambda value: asks(own, value), AUDIENCES)
-    if epsilon is None or users is None:
-        return ("Patterns of items are not asked for here, whatever the epsilon: averages and popularity are.",)
-    now = "are asked for" if asks(own, audience) else "would be hidden by noise, so the whole budget goes to averages"
-    return (
-        f"Patterns of items {now}.",
-        f"With about {audience:,} users they begin to stand out at epsilon {epsilon:.2g}.",
-        f"With epsilon {own:g} they begin to stand out at about {float(f'{users:.2g}'):,.0f} users.",
-    )
-
-
-def _publication_pays(catalogue: Catalogue, terms: Terms, audience: int) -> tuple[str, ...]:
+def publication_pays(model: Any, catalogue: Catalogue, terms: Terms, audience: int) -> tuple[str, ...]:
     """From which epsilon, and from how many users, the rule would publish something."""
+    if not isinstance(model, OwnTaste):
+        return ()
 
     def pays(epsilon: float, users: float) -> bool:
         chosen, _ = choose_for(catalogue, max(1, round(users)), replace(terms, epsilon=epsilon))

@@ -3,7 +3,9 @@
 For a user with rows v_i and targets t_i, and for each penalty P (a diagonal), with A = Σ_i v_i v_iᵀ + P and a its
 solution for Σ_i t_i v_i, the error at rating i of the fit to all the others is known without fitting anew:
 
-    e_i  =  (t_i − v_iᵀ a) / (1 − v_iᵀ A⁻¹ v_i)
+    e_i  =  (t_i − v_iᵀ a) / (1 − v_iᵀ A⁻¹ v_i)  +  t_i h_i / (1 − h_i)
+
+The second part leaves the rating out of its item's expectation, too: h_i is how far that follows a single rating.
 
 Sums are in one order and no product is fused, so a user's errors are the same to the last bit wherever they are made:
 torch takes all users one rating, and one column, further at a time.
@@ -58,19 +60,21 @@ def left_out_errors(
     base: Doubles,
     rows: Doubles,
     roots: Doubles,
+    followed: Doubles,
     penalties: Doubles,
     most: int,
     one_in: int,
 ) -> Doubles:
     """For each user and each row of ``penalties`` the sum over ratings of e_i²/root_i², users by penalties.
 
-    Rows are those of items times their roots; targets are values less the base, times the root. Of users with more than
+    Rows are those of items times their roots; targets are values less the base, times the root;
+    ``followed`` is h / (1 − h) of each item. Of users with more than
     ``most`` ratings so many at most are left out in turn, evenly spread, and count for all. One user in so many is
     asked; the others have zeros.
 
     >>> one = np.ones((1, 1))
     >>> data = np.array([0, 2], dtype=np.int64), np.zeros(2, dtype=np.int32), np.array([1, 3], dtype=np.float32)
-    >>> left_out_errors(*data, 0 * one[0], one, one[0], one, 9, 1).round(9).tolist()  # 1 − 3/2 and 3 − 1/2
+    >>> left_out_errors(*data, 0 * one[0], one, one[0], 0 * one[0], one, 9, 1).round(9).tolist()  # 1 − 3/2 and 3 − 1/2
     [[6.5]]
     """
     users, d, count = len(indptr) - 1, rows.shape[1], len(penalties)
@@ -109,19 +113,21 @@ def left_out_errors(
                 at = left_out[j]
                 i = items[at]
                 target = (np.float64(values[at]) - base[i]) * roots[i]
-                error = (target - expected[j]) / max(1 - leverages[j], LEAST_PIVOT) / roots[i]
+                error = (target - expected[j]) / max(1 - leverages[j], LEAST_PIVOT)
+                error = (error + target * followed[i]) / roots[i]
                 total += error * error
             found[u, g] = total * (last - first) / len(left_out)
     return found
 
 
 def left_out_errors_by_torch(
-    parts: Iterable[Columns], base: Doubles, rows: Doubles, roots: Doubles, penalties: Doubles, most: int, one_in: int,
-    device: str | None = None,
+    parts: Iterable[Columns], base: Doubles, rows: Doubles, roots: Doubles, followed: Doubles, penalties: Doubles,
+    most: int, one_in: int, device: str | None = None,
 ) -> Iterator[Doubles]:  # fmt: skip
     """The same errors of those who are asked, some users after others, in any order."""
     torch, device = load_torch(), best_device() if device is None else device
-    base, rows, roots, penalties = (torch.tensor(array, device=device) for array in (base, rows, roots, penalties))
+    arrays = base, rows, roots, followed, penalties
+    base, rows, roots, followed, penalties = (torch.tensor(array, device=device) for array in arrays)
     asked: list[tuple[Any, Any, Any]] = []
     for indptr, items, values in on_device(parts, device):
         lengths, items = indptr[1:] - indptr[:-1], items.long()
@@ -147,7 +153,7 @@ def left_out_errors_by_torch(
         there = along < lengths[own]
         at = torch.where(there, starts[own] + along, 0)
         sides = torch.where(there, wide[at, :-1].permute(2, 0, 1), 0.0)
-        about = sides, targets[at], roots[items[at]], there
+        about = sides, targets[at], roots[items[at]], followed[items[at]], there
         found = [_errors(torch, gram, penalty, *about) for penalty in penalties]
         errors: Doubles = (torch.stack(found, 1) * lengths[own, None] / there.sum(dim=0)[:, None]).cpu().numpy()
         yield errors
@@ -171,7 +177,9 @@ def _grams(torch: Any, wide: Any, starts: Any, lengths: Any) -> Any:
     return found
 
 
-def _errors(torch: Any, gram: Any, penalty: Any, sides: Any, targets: Any, roots: Any, there: Any) -> Any:
+def _errors(
+    torch: Any, gram: Any, penalty: Any, sides: Any, targets: Any, roots: Any, followed: Any, there: Any
+) -> Any:
     """The sum of squares for one penalty, of every user."""
     matrix = torch.cat([gram, sides], dim=1)
     d = len(matrix)
@@ -182,7 +190,8 @@ def _errors(torch: Any, gram: Any, penalty: Any, sides: Any, targets: Any, roots
     for own in matrix:
         expected += own[d] * own[d + 1 :]
         leverages += own[d + 1 :] * own[d + 1 :]
-    errors = (targets - expected) / (1 - leverages).clamp_(min=LEAST_PIVOT) / roots
+    errors = (targets - expected) / (1 - leverages).clamp_(min=LEAST_PIVOT)
+    errors = (errors + targets * followed) / roots
     total = torch.zeros_like(errors[0])
     for square in torch.where(there, errors * errors, 0.0):
         total += square

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from discreet.releases.release import Release
 
 PURPOSES = {"both": "ratings and rankings", "ratings": "ratings", "ranking": "rankings"}
-FIRST = ("how many users rated how much", "how many pairs users rate")
-"""Looks that only who decides on the way asks for."""
 PAIRS = ("how often pairs of items were rated together", "products of pairs of items, and their weights")
 SWEEPS = "what users' own factors say about each item"
 
@@ -30,8 +28,6 @@ def choices_of(release: "Release") -> tuple[str, ...]:
     known_for = f"It is for {PURPOSES[purpose]}."
     if not release.spends:
         return (known_for,)
-    if asked.isdisjoint(FIRST):
-        return (f"{known_for} What it asked for was decided by public facts alone, whatever it is for.",)
     factors = [patterns_in(release.arrays[name])[1] for name in ("item_factors", "taste_factors")]
     found, share = max(factors), _share(release, PAIRS)
     if asked.isdisjoint(PAIRS):

@@ -47,7 +47,7 @@ def with_prior(ratings: Ratings | RatingsInParts, release: Release) -> Ratings |
     >>> ratings = dc.synthetic(users=200, items=100, ratings=5000, seed=1)
     >>> before = dc.Almanac().fit(dc.NoPrivacy(ratings))
     >>> ledger = dc.Ledger(0.1, 1e-6, dc.User())
-    >>> release = dc.Almanac(audience=200).fit(dc.TrustedServer(with_prior(ratings, before), ledger))
+    >>> release = dc.Almanac().fit(dc.TrustedServer(with_prior(ratings, before), ledger))
     >>> release.guarantee.proven.epsilon <= 0.1, "as a prior" in str(release.guarantee)
     (True, True)
     """

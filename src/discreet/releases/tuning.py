@@ -56,7 +56,7 @@ def other_settings(model: Any) -> tuple[str, ...]:
     """The settings that differ from the defaults of their class.
 
     >>> import discreet as dc
-    >>> other_settings(dc.Bias(item_damping=3)), other_settings(dc.Almanac(audience=50))
+    >>> other_settings(dc.Bias(item_damping=3)), other_settings(dc.Almanac())
     (('item_damping',), ())
     """
     return tuple(name for name in _changed(model) if name not in PUBLIC_FACTS)

@@ -93,7 +93,7 @@ def from_spark(
         ratings = dc.from_spark(spark.read.parquet("s3a://lake/ratings"), scale=(1, 5), items="items.parquet",
                                 items_public=True)
         server = dc.TrustedServer(ratings, dc.Ledger(1.0, 1e-6, dc.User()))
-        release = dc.Almanac(audience=1_000_000).fit(server)
+        release = dc.Almanac().fit(server)
     """
     frame = running.check_frame(dataframe)
     columns = Columns(user, item, rating, time)

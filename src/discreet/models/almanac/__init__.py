@@ -13,9 +13,7 @@
 
 First comes how much users rate (:mod:`~discreet.models.sums.activity`) and a part of 1. From these noisy answers and
 from what the release is for, its ``purpose``, a plan follows with the shares of all the rest: the one with which
-held-out ratings are expected to be predicted best (:mod:`~discreet.models.almanac.planner`). Without a purpose, without
-a delta, and where ``items`` or ``pair_share`` are given, shares follow from public facts
-(:mod:`~discreet.models.sums.almanac_queries`).
+held-out ratings are expected to be predicted best (:mod:`~discreet.models.almanac.planner`).
 
 The rest is post-processing and costs no privacy:
 
@@ -51,7 +49,6 @@ from discreet.kernels.gpu_pairs import ratings_stay
 from discreet.models.almanac.planner import CONSTANTS as PLAN
 from discreet.models.almanac.planner import FACTORS, PURPOSES, ROUNDING, Plan, Planner, Purpose
 from discreet.models.denoise.averages import Averages
-from discreet.models.denoise.interactions import fit_interactions
 from discreet.models.denoise.level import about_level, levelled
 from discreet.models.denoise.pair_factors import PairFactors, as_wide_as_needed, padded, rating_factors
 from discreet.models.denoise.prior import informed
@@ -62,17 +59,14 @@ from discreet.models.home import item_arrays, methods
 from discreet.models.home.prepared import Prepared
 from discreet.models.home.taste_covariates import taste_covariates
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums.activity import Activity, activity_of_users
-from discreet.models.sums.almanac_queries import AlmanacQueries, queries_for
+from discreet.models.sums.activity import Activity
 from discreet.models.sums.fixed_effects import share_for, with_fixed_effects
-from discreet.models.sums.pair_sums import PairSums
 from discreet.models.sums.prior_scales import asked_scales
 from discreet.populations.asking import check_population
-from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.releases.declared import Array
 from discreet.releases.release import Release
-from discreet.types import AnyArray, Doubles, Floats, Progress, no_progress
+from discreet.types import AnyArray, Floats, Progress, no_progress
 
 
 @dataclass(frozen=True)
@@ -113,24 +107,14 @@ class Almanac:
 
     Parameters
     ----------
-    audience
-        About how many users take part, as far as this is publicly known; an order of magnitude is enough. It matters
-        only where everything is decided beforehand: without a purpose or a delta, or with ``items`` or ``pair_share``.
     factors, taste_factors
         The largest number of factors of ratings, and of who rates what; with few data or much noise there are fewer.
         A release has 64 columns for the latter, or this number if it is smaller; where more were found, 128 or 256.
-    items
-        Among how many items pairs are asked for, the most rated. None to go by what is seen or, where everything is
-        decided beforehand, by the public rule.
     features
         Whether genres and years of the catalogue are used.
-    pair_share
-        How much of the budget pairs get, 0 for item sums alone: the best for ratings where there are few users. None
-        as for ``items``.
     purpose
-        What the release is for: ``"ratings"``, ``"ranking"`` or ``"both"``. With a delta, and without ``items`` and
-        ``pair_share``, it looks first, and then spends the budget where that pays. None to decide everything
-        beforehand, by public facts.
+        What the release is for: ``"ratings"``, ``"ranking"`` or ``"both"``. It looks first, and then spends the budget
+        where that pays.
 
     Examples
     --------
@@ -144,23 +128,18 @@ class Almanac:
     (2,)
     """
 
-    audience: int = 1000
     factors: int = 40
     taste_factors: int = 256
-    items: int | None = None
     features: bool = True
-    pair_share: float | None = None
-    purpose: Purpose | None = "both"
+    purpose: Purpose = "both"
 
     implicit: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        require_settings(self, "audience", "factors", "taste_factors", least=1)
-        require_settings(self, "items", least=2)
-        require_settings(self, "pair_share", least=0, below=1)
+        require_settings(self, "factors", "taste_factors", least=1)
         require(
-            self.purpose is None or (isinstance(self.purpose, str) and self.purpose in PURPOSES),
+            isinstance(self.purpose, str) and self.purpose in PURPOSES,
             f"purpose must be 'both', 'ratings' or 'ranking', got {self.purpose!r}",
         )
         require_kinds(self)
@@ -169,38 +148,26 @@ class Almanac:
 
     @ratings_stay()
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
-        """Ask for noisy sums, and denoise them."""
+        """Ask for noisy sums, and denoise them: first who rates how much and the item sums, then what tells most."""
         check_population(self, population)
-        implicit = population.catalogue.scale.implicit
-        if self.purpose is None or not self.chooses_on_the_way(population):
-            arrays = (self._fit_without_ratings if implicit else self._fit_by_public_facts)(population, progress)
-        else:
-            arrays = self._fit_by_plan(population, "ranking" if implicit else self.purpose, progress)
-        return Release.of(self, population, as_wide_as_needed(arrays))
-
-    def chooses_on_the_way(self, population: Population) -> bool:
-        """Whether answers decide what is asked for next: with a purpose and a delta."""
-        beforehand = self.purpose is None or self.items is not None or self.pair_share is not None
-        return not beforehand and population.unit is not None and Planner.allows(population)
-
-    def _fit_by_plan(self, population: Population, purpose: Purpose, progress: Progress) -> dict[str, AnyArray]:
-        """First who rates how much and the item sums; then what is expected to tell most (:mod:`.planner`)."""
         catalogue, size, planner = population.catalogue, len(population.catalogue), Planner(population)
-        features, by_ratings = self._features(catalogue), not planner.by_user
-        activity = Activity.ask(population, CONSTANTS.activity)
+        purpose: Purpose = "ranking" if catalogue.scale.implicit else self.purpose
+        features, noise = self._features(catalogue), planner.noise
+        by_ratings = not planner.by_user and not planner.exact
+        activity = Activity.ask(population, CONSTANTS.activity, noise)
         level = CONSTANTS.level if by_ratings and purpose != "ranking" else 0.0
-        scales = 0.0 if purpose == "ranking" else CONSTANTS.scales
+        scales = 0.0 if purpose == "ranking" and not planner.exact else CONSTANTS.scales
         sums = about_level(planner.sums.with_weight(CONSTANTS.first_weight), population, level / 2)
-        first = CONSTANTS.first_of_ratings if by_ratings else CONSTANTS.first_of_users
-        seen = SeenItems.ask(sums, population, first, None if by_ratings else "gaussian")
+        first = CONSTANTS.first_of_users if planner.by_user and noise else CONSTANTS.first_of_ratings
+        seen = SeenItems.ask(sums, population, first, noise if planner.by_user else None)
         seen = seen.with_nights_before(catalogue.prior)
         progress(1, 3, "item sums")
         known = seen.known(seen.averages(features, SWEEPS.most_items), activity)
-        activity = activity.with_roots(seen.roots) if planner.by_user else activity
+        activity = activity.with_roots(seen.roots) if planner.sweeps else activity
         left, beside = 1 - CONSTANTS.activity - first - level / 2, level / 2 + scales
-        effects = share_for(activity, population, features.shape[1]) if planner.by_user and scales > 0 else 0.0
+        effects = share_for(activity, population, features.shape[1]) if planner.sweeps and scales > 0 else 0.0
         plan = planner.plan(purpose, known, left - beside - effects)
-        if plan.noise is not None and beside > 0:  # what is asked beside has Gaussian noise, too
+        if by_ratings and plan.noise is not None and beside > 0:  # what is asked beside has Gaussian noise, too
             part = (planner.gaussian(left) - planner.gaussian(left - beside)) / beside * (1 - ROUNDING)
             level, scales = part * level, part * scales
         if plan.items > 0:
@@ -210,7 +177,7 @@ class Almanac:
         seen, averages = levelled(seen, averages, population, level / 2, plan.noise)
         arrays: dict[str, AnyArray] = {}
         wider = seen.prior_scales(features)
-        if planner.by_user and purpose != "ranking":
+        if effects > 0:
             at_home = averages.at_home(features, np.zeros((size, 0)), catalogue.scale.width, wider)
             base, wider = with_fixed_effects(at_home, wider, activity, averages.counts, population, effects)
             averages = replace(averages, base=base)
@@ -224,21 +191,30 @@ class Almanac:
         if plan.counts > 0:
             rows = seen.listed(plan.counted)
             pairs = planner.pairs(rows, np.zeros(size, dtype=np.float32), rated=False)
-            own, share = rated[rows] * sums.typical_weight, plan.counts * (1 - ROUNDING)
-            asked_of_pairs = replace(pairs.contribution, noise="gaussian")
-            found = self._seen_in_pairs(pairs, asked_of_pairs, share, population, own, seen.deviation)
+            answer = planner.answer(pairs, population, plan.counts)
+            known_counts = rated[rows] * sums.typical_weight, seen.deviation
+            about = self._features(catalogue, CONSTANTS.ages_for_ranking)
+            most = {"most": self.factors, "most_tastes": self.taste_factors}
+            found = PairFactors.of(pairs, *answer, *known_counts, **most, features=about)
             averages.counts[rows] = found.counts / sums.typical_weight
         arrays = averages.arrays | found.arrays(size, rows, self.factors, self.taste_factors) | arrays
         if plan.products > 0:
             rows = seen.listed(plan.rated)
             pairs = planner.pairs(rows, averages.base, rated=True)
-            factors = self._products(pairs, plan.products, population, rated[rows] * sums.typical_weight)
+            answer = planner.answer(pairs, population, plan.products)
+            factors = rating_factors(pairs, *answer, rated[rows] * sums.typical_weight, self.factors)
             arrays["item_factors"] = padded(size, rows, factors, self.factors)
         progress(3, 3, "pairs of items")
-        if scales > 0:
+        if scales > 0 and not catalogue.scale.implicit:
             at_home = self._regression(arrays | {"prior_scales": wider}, catalogue)
-            arrays |= asked_scales(at_home, activity.size, population, scales, wider, laplace=plan.noise is None)
-        return informed(arrays, population, seen, features)
+            followed = averages.followed((PLAN.bias_spread * catalogue.scale.width) ** 2)
+            about = followed, activity.size, population, scales, wider
+            arrays |= asked_scales(at_home, *about, laplace=plan.noise is None)
+        return Release.of(self, population, as_wide_as_needed(informed(arrays, population, seen, features)))
+
+    def chooses_on_the_way(self, population: Population) -> bool:
+        """Whether answers decide what is asked for next: wherever anything is protected."""
+        return population.unit is not None
 
     def _sweep(
         self, plan: Plan, planner: Planner, seen: SeenItems, averages: Averages, population: Population, many: bool
@@ -252,7 +228,8 @@ class Almanac:
                 start, listed = PLAN.start * plan.sweeps, seen.listed(plan.start)
                 pairs = planner.pairs(listed, averages.base, rated=True)
                 counts = averages.counts[listed] * seen.sums.typical_weight
-                found = self._products(pairs, start, population, counts)[:, : max(FACTORS)]
+                answer = planner.answer(pairs, population, start)
+                found = rating_factors(pairs, *answer, counts, self.factors)[:, : max(FACTORS)]
                 initial = np.zeros((size, found.shape[1]), dtype=np.float32)
                 initial[listed] = found[:, np.argsort(-(counts @ found**2), kind="stable")]
         last = PLAN.biases_at_last * plan.sweeps if plan.factors else 0.0
@@ -267,76 +244,6 @@ class Almanac:
         side, counted = refined(queries, population, averages, no_progress, initial)
         counts = seen.counts_with(counted, averages)
         return replace(averages, base=side.base, unknown=side.unknown, counts=counts), side.factors.astype(np.float32)
-
-    def _products(self, pairs: PairSums, share: float, population: Population, counts: Doubles) -> Floats:
-        """Factors of ratings from products of residuals."""
-        asked = replace(pairs.contribution, noise="gaussian")
-        share *= 1 - ROUNDING
-        answer, deviation = population.sum(asked, share), population.deviation(asked, share)
-        return rating_factors(pairs, answer, deviation, counts, self.factors)
-
-    def _seen_in_pairs(
-        self,
-        pairs: PairSums,
-        asked: Contribution,
-        share: float,
-        population: Population,
-        counts: Doubles,
-        count_noise: float,
-    ) -> PairFactors:
-        answer, deviation = population.sum(asked, share), population.deviation(asked, share)
-        features = self._features(population.catalogue, CONSTANTS.ages_for_ranking)
-        most = {"most": self.factors, "most_tastes": self.taste_factors}
-        return PairFactors.of(pairs, answer, deviation, counts, count_noise, **most, features=features)
-
-    def _fit_by_public_facts(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
-        """Ask for item sums and, unless noise would hide them, for sums over pairs of items; and denoise both."""
-        catalogue, size = population.catalogue, len(population.catalogue)
-        features = self._features(catalogue)
-        queries = self._queries(population, features.shape[1] > 0)
-        sums, asked = queries.item_sums(population)
-        seen = SeenItems.ask(sums, population, 1 - queries.share, asked.noise).with_nights_before(catalogue.prior)
-        counts, bias, unknown = seen.denoised(features)
-        weight = sums.typical_weight
-        mean = float(sums.base[0] + bias @ counts / max(counts.sum(), 1e-9))
-        base = np.clip(sums.base + bias, catalogue.scale.low, catalogue.scale.high).astype(np.float32)
-        arrays: dict[str, AnyArray] = {
-            "mean": np.array([mean], dtype=np.float32),
-            "item_bias": base - np.float32(mean),
-            "unknown": unknown.astype(np.float32),
-            "counts": (counts / weight).astype(np.float32),
-        }
-        progress(1, 3, "item sums")
-        rows = seen.listed(queries.items)
-        found = PairFactors.nothing()
-        if queries.share > 0:
-            pairs, asked = queries.pair_sums(population, rows, base)
-            found = self._seen_in_pairs(pairs, asked, queries.share, population, counts[rows], seen.deviation)
-            arrays["counts"][rows] = found.counts / weight
-        arrays |= found.arrays(size, rows, self.factors, self.taste_factors)
-        if population.unit is None:  # then asking costs nothing; but items know the ratings that are left out: half way
-            known, size_by = self._regression(arrays, catalogue), _size(population)
-            arrays["prior_scales"] = np.sqrt(asked_scales(known, size_by, population, 1.0)["prior_scales"])
-        progress(3, 3, "pairs of items")
-        return informed(arrays, population, seen, features)
-
-    def _fit_without_ratings(self, population: Population, progress: Progress) -> dict[str, AnyArray]:
-        """Counts and co-occurrence counts alone (:mod:`~discreet.models.denoise.interactions`)."""
-        size, features = len(population.catalogue), self._features(population.catalogue, CONSTANTS.ages_for_ranking)
-        queries = self._queries(population, features.shape[1] > 0)
-        asked = replace(queries, products=False), population, self.taste_factors
-        told = fit_interactions(*asked, features, progress)
-        nothing = np.zeros(size, dtype=np.float32)
-        arrays = {
-            "mean": np.ones(1, dtype=np.float32),
-            "item_bias": nothing,
-            "unknown": nothing,
-            "counts": told.counts.astype(np.float32),
-        } | told.found.arrays(size, told.rows, self.factors, self.taste_factors)
-        return informed(arrays, population, told.seen, features)
-
-    def _queries(self, population: Population, features: bool) -> AlmanacQueries:
-        return queries_for(population, self.audience, self.items, self.pair_share, features)
 
     def _features(self, catalogue: Catalogue, ages: int = AGES) -> Floats:
         found = item_features(catalogue, ages)
@@ -377,8 +284,3 @@ class Almanac:
 
     predict, score = methods.predict_ratings, methods.rank
     explain, explain_many = methods.explain, methods.explain_many
-
-
-def _size(population: Population) -> tuple[float, float]:
-    """How many users and ratings there are, where nothing is protected."""
-    return Activity.by_histogram(population.sum(activity_of_users()), 0.0).size

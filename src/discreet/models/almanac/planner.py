@@ -24,7 +24,8 @@ Counts of pairs tell of popularity too: it is their first eigenvector.
 
 All noise is known beforehand as a function of the share, so J is computed for every division of what is left into
 eighths, for every weight of sums beside counts and number of factors. K is the best for the share. Where a rating is
-protected, item sums alone have Laplace noise; beside pairs all noise is Gaussian.
+protected, item sums alone have Laplace noise; beside pairs all noise is Gaussian. Without a delta all noise is
+Laplace's, and a whole user is protected in item sums alone. Without noise everything is asked.
 
 p_i, n_i and what users rate come from noisy answers that were paid for, so planning costs nothing.
 """
@@ -40,12 +41,12 @@ import numpy as np
 from discreet.errors import InputError
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
 from discreet.models.sums.activity import Activity, Known
-from discreet.models.sums.item_statistics import ItemStatistics
+from discreet.models.sums.item_statistics import ItemStatistics, Scaling
 from discreet.models.sums.pair_sums import PairSums, Weighting
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.privacy.unit import Bound
-from discreet.types import Doubles, Floats, Indices
+from discreet.types import AnyArray, Doubles, Floats, Indices
 
 Purpose = Literal["both", "ratings", "ranking"]
 PURPOSES: tuple[Purpose, ...] = ("both", "ratings", "ranking")
@@ -80,6 +81,9 @@ class _Constants:
     """What products of pairs get of the share of sweeps, to start from, where items have no features."""
     clip: float = 0.25
     """Where residuals are clipped in products."""
+    clip_without_noise: float = 1.125
+    """Where residuals in item sums are clipped without noise, in half widths of the scale: with 1 items that many rate
+    at the bottom lose where most ratings are at the top; more clips none, and a single low rating weighs too much."""
     counts_beside_products: float = 0.05
     """κ² of :mod:`~discreet.models.sums.pair_sums`: products have a sum of their own, and counts another."""
 
@@ -140,41 +144,46 @@ class Plan:
 
 
 class Planner:
-    """The noise of every question as a function of its share, and the plan with the least J."""
+    """The noise of every question as a function of its share, and the plan with the least J.
+
+    ``noise`` is that of all questions but the first ones of ratings: Gaussian, or None for Laplace noise where there
+    is no delta, and for no noise at all.
+    """
 
     def __init__(self, population: Population) -> None:
         catalogue, unit = population.catalogue, population.unit
-        assert unit is not None
         self._population, self._size, self.width = population, len(catalogue), catalogue.scale.width
-        self.by_user = unit.name == "user"
-        self.weighting: Weighting = "user, l2" if self.by_user else "rating, l2"
-        self.sums = ItemStatistics.of(catalogue, "user, l2" if self.by_user else "rating")
+        self.exact, self.by_user = unit is None, unit is not None and unit.name == "user"
+        self.noise: Noise = "gaussian" if unit is not None and _has_delta(population) else None
+        pure = self.noise is None and not self.exact
+        of_users: Scaling = "user, l1" if pure else "user, l2"
+        self.sums = ItemStatistics.of(catalogue, of_users if self.by_user else "rating")
+        self.weighting: Weighting = "user, l2" if self.by_user else "rating, l1" if pure else "rating, l2"
+        if self.exact:
+            self.sums = replace(self.sums, clip=CONSTANTS.clip_without_noise)
+            return
         if not self.by_user:
             self.sums = replace(self.sums.clipped_tightly(), heaviest=MOST_WEIGHT)
-        none, two = np.zeros(self._size, dtype=np.float32), np.arange(min(2, self._size), dtype=np.int32)
-        counted, products = self.pairs(two, none, rated=False), self.pairs(two, none, rated=True)
-        self._asked = counted.contribution
-        self._counted = counted.deviations(self._deviation(self._asked, "gaussian"))[1]
-        self._products = products.deviations(self._deviation(products.contribution, "gaussian"))[0]
-        one = Contribution("an answer of length 1", (1,), lambda _: np.zeros(1), (Bound("user", "l2", 1.0),))
-        self._of_users = self._deviation(one, "gaussian") if self.by_user else 0.0
         # All of these are asked now, so that who cannot answer one says so before anything is spent.
+        self._asks_more = not (pure and self.by_user)  # pairs of all that a user rated are too many for Laplace noise
+        if self._asks_more:
+            none, two = np.zeros(self._size, dtype=np.float32), np.arange(min(2, self._size), dtype=np.int32)
+            counted, products = self.pairs(two, none, rated=False), self.pairs(two, none, rated=True)
+            self._asked = counted.contribution
+            self._counted = counted.deviations(self._deviation(self._asked, self.noise))[1]
+            self._products = products.deviations(self._deviation(products.contribution, self.noise))[0]
+        if self.sweeps:
+            one = Contribution("an answer of length 1", (1,), lambda _: np.zeros(1), (Bound("user", "l2", 1.0),))
+            self._of_users = self._deviation(one, "gaussian")
         most = RELATIVE_WEIGHTS[-1] if self.by_user else MOST_WEIGHT
         weights = [0.0] if self.sums.counts_alone else [weight for weight in RELATIVE_WEIGHTS if weight <= most]
-        noises: tuple[Noise, ...] = ("gaussian",) if self.by_user else (None, "gaussian")
+        noises: set[Noise] = {self.noise} if self.by_user else {None, self.noise}
         self._items = {(noise, weight): self._of_items(weight, noise) for noise in noises for weight in weights}
 
-    @staticmethod
-    def allows(population: Population) -> bool:
-        """Whether a population can be asked for what is planned: not without a delta, for the noise on pairs."""
-        assert population.unit is not None
-        weighting: Weighting = "user, l2" if population.unit.name == "user" else "rating, l2"
-        one = PairSums(np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.float32), math.inf, 1.0, None, weighting)
-        try:
-            population.deviation(replace(one.contribution, noise="gaussian"))
-        except InputError:
-            return False
-        return True
+    @property
+    def sweeps(self) -> bool:
+        """Whether users' own fits can be asked for what they leave, and what they have in common."""
+        return self.by_user and self.noise == "gaussian"
 
     def pairs(self, rows: Indices, base: Floats, *, rated: bool) -> PairSums:
         """Products of residuals about ``base`` and, with little weight, counts; or co-occurrence counts alone."""
@@ -183,14 +192,23 @@ class Planner:
             return PairSums(rows, base, clip, weight, None, self.weighting)
         return PairSums(rows, base, math.inf, 1.0, None, self.weighting)  # all residuals are clipped to 0
 
+    def answer(self, pairs: PairSums, population: Population, share: float) -> tuple[AnyArray, float]:
+        """The noisy answer, and the deviation of its noise."""
+        asked, share = replace(pairs.contribution, noise=self.noise), share * (1 - ROUNDING)
+        return population.sum(asked, share), population.deviation(asked, share)
+
     def gaussian(self, left: float) -> float:
-        """The share of μ² that is left with this share of epsilon."""
-        if self.by_user:
+        """The share of μ² that is left with this share of epsilon; without a delta, that share."""
+        if self.by_user or self.noise is None:
             return left
         return (self._deviation(self._asked, "gaussian") / self._population.deviation(self._asked, left)) ** 2
 
     def _deviation(self, asked: Contribution, noise: Noise) -> float:
         return self._population.deviation(replace(asked, noise=noise))
+
+    def _variance(self, deviation: float, shares: Doubles) -> Doubles:
+        """Of the noise, for each share, where the whole budget has this deviation."""
+        return deviation**2 / np.maximum(shares if self.noise else shares**2, 1e-12)
 
     def _of_items(self, weight: float, noise: Noise) -> tuple[float, float]:
         """The deviation of the noise on counts and, in widths of the scale, on sums, for the whole budget."""
@@ -205,6 +223,9 @@ class Planner:
 
         Of plans that tell equally much, the first: item sums before all else.
         """
+        if self.exact:
+            most, products = min(self._size, ITEMS[1]), float(not self.sums.counts_alone)
+            return Plan(None, self.sums.relative_weight, 0.0, counts=1.0, counted=most, products=products, rated=most)
         return min(self.plans(purpose, known, left), key=lambda plan: plan.expected)
 
     def plans(self, purpose: Purpose, known: Known, left: float) -> Iterator[Plan]:
@@ -214,22 +235,26 @@ class Planner:
             of_ratings = 0.0
         in_nats = of_ratings / (2 * CONSTANTS.residual**2)
         shares = self.gaussian(left) * np.arange(EIGHTHS + 1) / EIGHTHS
-        items = _Items.of(known, self.by_user)
+        items = _Items.of(known, self.sums.scaling)
         listed = np.unique(np.geomspace(min(ITEMS[0], self._size), min(ITEMS[1], self._size), 16).round().astype(int))
-        tastes, popular = self._counts(items, known.activity, listed, shares)
-        factored = self._factors(items, known.activity, listed, shares)
+        if self._asks_more:
+            tastes, popular = self._counts(items, known.activity, listed, shares)
+            factored = self._factors(items, known.activity, listed, shares)
+        else:
+            tastes = factored = np.zeros((len(listed), len(shares)))
+            popular = tastes[:, :, None]
         most_factored, explained = listed[factored.argmax(axis=0)], factored.max(axis=0)
         swept = {
             (part, factors): self._sweeps(items, known.activity, float(shares[part]), factors)
             for part in range(1, EIGHTHS + 1)
             for factors in FACTORS
-            if self.by_user and of_ratings > 0
+            if self.sweeps and of_ratings > 0
         }
         swept[0, 0] = np.zeros(len(items.share)), 0.0
         for (noise, weight), part in product(self._items, range(EIGHTHS, -1, -1)):
-            if noise is None and part < EIGHTHS:
-                continue  # beside other questions all noise is Gaussian
-            share = float(left if noise is None else shares[part])
+            if part < EIGHTHS and not (noise == self.noise and self._asks_more):
+                continue  # beside other questions all noise is of one kind
+            share = left * part / EIGHTHS if noise is None else float(shares[part])
             on_counts, on_sums = self._items[noise, weight]
             precision = share**2 if noise is None else share
             told = (known.count_precision + precision / on_counts**2) * items.weighted**2
@@ -267,7 +292,7 @@ class Planner:
         for size in listed:
             strength, chance = self._moments(items, activity, int(size), 1.0)
             q = items.covered(int(size))
-            cell = self._counted**2 / np.maximum(shares, 1e-12) + chance
+            cell = self._variance(self._counted, shares) + chance
             told = activity.learned(strengths, 1.0, q)
             gains.append(0.5 * q * _seen(cell * size, strength * strengths) @ (strengths * told))
             clear = np.maximum(1 - cell * size / max(strength**2, 1e-30), 1e-30)[:, None]
@@ -288,7 +313,7 @@ class Planner:
         for size in listed:
             strength, chance = self._moments(items, activity, int(size), lighter)
             q = items.covered(int(size))
-            cell = self._products**2 / np.maximum(shares, 1e-12) + chance * square**2
+            cell = self._variance(self._products, shares) + chance * square**2
             told = activity.learned(variances, noise, q)
             seen = _seen(cell * size, strength * variances / CONSTANTS.clip**2)
             gains.append(q * seen @ (variances * told))
@@ -299,7 +324,8 @@ class Planner:
     def _moments(self, items: "_Items", activity: Activity, size: int, lighter: float) -> tuple[float, float]:
         """λ, and the sampling variance of a cell, where users weigh so many times less."""
         there = activity.ratings * items.covered(size)
-        weights = 1 / (lighter * np.maximum(there if self.by_user else np.sqrt(there), 1))
+        lighter = 1.0 if self.weighting == "rating, l1" else lighter
+        weights = 1 / (lighter * np.maximum(np.sqrt(there) if self.weighting == "rating, l2" else there, 1))
         pairs = activity.users * np.maximum(there - 1, 0) * there
         return float(weights @ pairs) * items.concentration(size), float(weights**2 @ pairs) / size**2
 
@@ -323,6 +349,17 @@ class Planner:
         return self._of_users / math.sqrt(share * worth) * weighted
 
 
+def _has_delta(population: Population) -> bool:
+    """Whether questions can have Gaussian noise."""
+    bounds = Bound("user", "l2", 1.0), Bound("rating", "l2", 1.0)
+    one = Contribution("an answer of length 1", (1,), lambda _: np.zeros(1), bounds, "gaussian", largest=1.0)
+    try:
+        population.deviation(one)
+    except InputError:
+        return False
+    return True
+
+
 def _seen(noise: Doubles, strengths: Doubles) -> Doubles:
     """The squared cosine of each pattern, for each noise: shares by patterns."""
     return np.maximum(1 - noise[:, None] / np.maximum(strengths**2, 1e-30), 0)
@@ -342,13 +379,12 @@ class _Items:
     falling: Doubles
 
     @classmethod
-    def of(cls, known: Known, by_user: bool) -> "_Items":
+    def of(cls, known: Known, scaling: Scaling) -> "_Items":
         counts = np.sort(np.maximum(known.counts, 0) + 1e-9)[::-1]
         places = np.unique(np.geomspace(1, len(counts), 150).round().astype(np.int32)) - 1
         many = np.diff(np.append(places, len(counts)))
         own = np.add.reduceat(counts, places) / many
-        of_a_rating = known.activity.weight if by_user else 1.0
-        return cls(own * many / counts.sum(), own, own * of_a_rating, places, counts / counts.sum())
+        return cls(own * many / counts.sum(), own, own * known.activity.weight(scaling), places, counts / counts.sum())
 
     def covered(self, size: int) -> float:
         """q: the share of ratings that the most rated items have."""

@@ -25,6 +25,15 @@ class Averages:
         """Of all ratings."""
         return np.asarray(self.counts / max(float(self.counts.sum()), TINY))
 
+    def followed(self, spread: float) -> Doubles:
+        """h / (1 − h), h how far the expectation of each item follows one of its ratings: (1 − v/t²)/n.
+
+        v is what is not known of it, and t² the variance of items, at least ``spread``.
+        """
+        known = 1 - self.unknown / max(spread, float(self.unknown.max(initial=0.0)))
+        h = np.clip(known / np.maximum(self.counts, 1), 0, 0.5)
+        return np.asarray(h / (1 - h))
+
     def at_home(
         self, features: AnyArray, factors: AnyArray, width: float, scales: Floats | None = None
     ) -> UserRegression:

@@ -16,6 +16,7 @@ from discreet.data.prior import ItemPrior
 from discreet.models.denoise.averages import Averages
 from discreet.models.denoise.item_biases import NoisyCounts, UnknownLine, posterior_biases, posterior_counts
 from discreet.models.home.user_regression import CONSTANTS as AT_HOME
+from discreet.models.home.user_regression import PARTS
 from discreet.models.sums.activity import Activity, Known
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.populations.population import Population
@@ -140,10 +141,10 @@ class SeenItems:
     def prior_scales(self, features: Floats) -> Floats:
         """How much wider priors at home are for what is hidden of the line: it adds to what differs between users."""
         if self.sums.counts_alone:
-            return np.ones(3, dtype=np.float32)
+            return np.ones(len(PARTS), dtype=np.float32)
         line = self._unknown_line(features)
         usual = np.array([AT_HOME.user_bias, AT_HOME.feature_weight]) * self.sums.scale.width
-        return np.asarray([*np.sqrt(1 + np.array([line.level, line.slope]) / usual**2), 1.0], dtype=np.float32)
+        return np.asarray([*np.sqrt(1 + np.array([line.level, line.slope]) / usual**2), 1.0, 1.0], dtype=np.float32)
 
     def known(self, averages: Averages, activity: Activity) -> Known:
         """What a plan goes by, where ``averages`` are what these sums say.
@@ -152,13 +153,13 @@ class SeenItems:
         """
         asked = self.sums
         length = asked.typical_length(asked.relative_weight)
-        noise = np.median(self.deviations, axis=1) * length
+        noise = np.maximum(np.median(self.deviations, axis=1) * length, TINY)
         on_sums = 0.0 if asked.counts_alone else float(noise[1] * asked.points / asked.scale.width) ** -2
-        if asked.scaling == "rating":
+        if asked.scaling != "user, l2":
             counts = averages.counts * (activity.size[1] / max(float(averages.counts.sum()), TINY))
         else:
             activity = activity.with_roots(self.roots - 3 * self._noise_on_roots)
-            counts = averages.counts * (asked.typical_weight * length / activity.weight)
+            counts = averages.counts * (asked.typical_weight * length / activity.weight(asked.scaling))
         return Known(counts, activity, float(noise[0]) ** -2, on_sums)
 
     @property

@@ -7,7 +7,7 @@ ITEM_BIAS = Array("item_bias", "float32", ("items",))
 UNKNOWN = Array("unknown", "float32", ("items",), least=0)
 """The posterior variance of each item's bias."""
 COUNTS = Array("counts", "float32", ("items",), least=0)
-PRIOR_SCALES = Array("prior_scales", "float32", (3,), least=0)
+PRIOR_SCALES = Array("prior_scales", "float32", (4,), least=0)
 """How wide the priors of users' own regressions are, relative to the usual ones."""
 POPULARITY_FLOOR = Array("popularity_floor", "float32", (1,), least=0.01)
 """The share of popularity that everyone keeps in rankings (:mod:`~discreet.models.home.conditional_logit`)."""

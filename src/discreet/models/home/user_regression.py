@@ -16,8 +16,8 @@ posterior mean is
 and base_i + z_iᵀ a_u is the expected rating. It is linear in the user's ratings, so the share of each is known. A user
 without ratings has a_u = 0 and gets base_i.
 
-The prior standard deviations τ, γ, η, κ and λ are constants, unless a release scales them by what its users said
-(:mod:`~discreet.models.sums.prior_scales`).
+The prior standard deviations τ, γ, η, κ and λ are constants, unless a release scales them, and L, by what its users
+said (:mod:`~discreet.models.sums.prior_scales`).
 """
 
 import math
@@ -55,7 +55,7 @@ class _Constants:
 
 
 CONSTANTS = _Constants()
-PARTS = ("biases of users", "preferences for features", "following opinion and popularity")
+PARTS = ("biases of users", "preferences for features", "following opinion and popularity", "released factors")
 """Parts of the prior that a release may scale, each by a number of its own."""
 
 
@@ -96,7 +96,7 @@ class UserRegression:
         tastes: Floats | None = None,
     ) -> "UserRegression":
         """From the released arrays and the public features; ``scales`` has a number for each of the ``PARTS``."""
-        of_bias, of_features, of_following = (1.0, 1.0, 1.0) if scales is None else map(float, scales)
+        of_bias, of_features, of_following, of_factors = (1.0,) * len(PARTS) if scales is None else map(float, scales)
         share = (counts / max(float(counts.sum()), 1e-9)).astype(np.float64)
         popularity = np.log(counts.astype(np.float64) + 1)
         columns = [
@@ -105,7 +105,7 @@ class UserRegression:
             of_features * CONSTANTS.taste_weight * width * (features[:, :0] if tastes is None else tastes),
             of_following * CONSTANTS.bias_weight * (base - share @ base)[:, None],
             of_following * CONSTANTS.popularity_weight * width * (popularity - share @ popularity)[:, None],
-            factors,
+            of_factors * factors,
         ]
         residual_variance = (CONSTANTS.residual_deviation * width) ** 2
         return cls(
@@ -122,10 +122,10 @@ class UserRegression:
         return math.sqrt(self.residual_variance) / CONSTANTS.residual_deviation
 
     @property
-    def columns_of_parts(self) -> tuple[slice, slice, slice]:
+    def columns_of_parts(self) -> tuple[slice, slice, slice, slice]:
         """Which columns of the rows belong to each of the ``PARTS``."""
         end = self.rows.shape[1] - self.factors
-        return slice(0, 1), slice(1, end - 2), slice(end - 2, end)
+        return slice(0, 1), slice(1, end - 2), slice(end - 2, end), slice(end, self.rows.shape[1])
 
     def coefficients(self, histories: Ratings) -> Floats:
         """a_u of every user, users by covariates."""

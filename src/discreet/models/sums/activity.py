@@ -1,9 +1,9 @@
 """How many users there are, and how much they rate: small questions, for planning by what was seen.
 
 **With the unit user**, a histogram: a user adds 1 to one cell, that of how many items they rated, in bins whose bounds
-grow by about half. *One user* adds one cell of 1: a vector of length 1. Exchanged for another it moves by √2 at most.
-*One rating* moves its user from one bin to the next, or in from nowhere: two cells by 1, √2 in L2 and 2 in L1. A rating
-of another value moves nothing.
+grow by about half. *One user* adds one cell of 1: a vector of length 1. Exchanged for another it moves by √2 at most in
+L2, and by 2 in L1. *One rating* moves its user from one bin to the next, or in from nowhere: two cells by 1, √2 in L2
+and 2 in L1. A rating of another value moves nothing.
 
 **With the unit rating**, two numbers, each a question of its own with half the share: how many ratings there are, and
 Σ_u √(n_u − 1) over users with n_u ≥ 1 ratings, about the trace of users' co-occurrence with the weights that
@@ -15,12 +15,14 @@ at most 2¹⁰, so sums are exact.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from discreet.data.catalogue import Catalogue
 from discreet.data.ratings import Ratings
+from discreet.models.sums.item_statistics import Scaling
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.privacy.lattice import most_on_lattice
@@ -48,6 +50,7 @@ def activity_of_users() -> Contribution:
     50
     """
     bounds = (
+        Bound("user", "l1", 1.0, cells=1, replace=2.0),
         Bound("user", "l2", 1.0, cells=1, replace=math.sqrt(2)),
         Bound("rating", "l2", math.sqrt(2), cells=2),
         Bound("rating", "l1", 2.0, cells=2),
@@ -98,11 +101,10 @@ class Activity:
     ratings: Doubles
 
     @classmethod
-    def ask(cls, population: Population, share: float) -> "Activity":
-        """By the unit's questions."""
-        assert population.unit is not None
-        if population.unit.name == "user":
-            asked = activity_of_users()
+    def ask(cls, population: Population, share: float, noise: Literal["gaussian"] | None) -> "Activity":
+        """By the unit's questions; ``noise`` is that of one about users, None for the unit's own."""
+        if population.unit is None or population.unit.name == "user":
+            asked = replace(activity_of_users(), noise=noise)
             return cls.by_histogram(population.sum(asked, share), population.deviation(asked, share))
         count, roots = activity_of_ratings(population.catalogue)
         answers = [population.sum(each, share / 2) for each in (count, roots)]
@@ -143,10 +145,12 @@ class Activity:
         """Users, and their ratings."""
         return self.total, self.total * self.mean_ratings
 
-    @property
-    def weight(self) -> float:
-        """Of a rating, on average, where a user of n ratings weighs each 1/√n."""
-        return float(self.users @ np.sqrt(self.ratings)) / max(self.size[1], 1e-9)
+    def weight(self, scaling: Scaling) -> float:
+        """Of a rating, on average: 1, or where users are scaled 1/√n in L2 and 1/n in L1, with n ratings."""
+        if scaling == "rating":
+            return 1.0
+        of_a_user = np.sqrt(self.ratings) if scaling == "user, l2" else np.ones(len(self.ratings))
+        return float(self.users @ of_a_user) / max(self.size[1], 1e-9)
 
     def learned(self, strengths: Doubles, noise: float, covered: float = 1.0) -> Doubles:
         """How much of their place in patterns of these variances users can learn from a part of their ratings, which

@@ -28,7 +28,7 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.kernels.left_out import one_user_in
-from discreet.models.home.user_regression import UserRegression
+from discreet.models.home.user_regression import PARTS, UserRegression
 from discreet.models.sums.activity import Activity
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
@@ -131,7 +131,7 @@ def with_fixed_effects(
     noise = population.deviation(asked.contribution, share)
     expected, variance = asked.expected(activity, counts)
     hidden = 1 - 1 / np.square(wider, dtype=np.float64)  # of the priors that the regression has
-    hidden[-1] = CONSTANTS.following
+    hidden[PARTS.index("following opinion and popularity")] = CONSTANTS.following
     prior = np.zeros(known.rows.shape[1])
     parts = known.columns_of_parts
     for part, columns in zip(hidden, parts, strict=True):
@@ -140,5 +140,5 @@ def with_fixed_effects(
     covariance = np.linalg.inv(solved @ expected + np.diag(1 / np.maximum(prior, 1e-9)))
     base = known.base + known.rows @ (covariance @ (solved @ answer))
     left = [float(np.diag(covariance)[columns].mean()) if prior[columns].size else 0.0 for columns in parts]
-    left[-1] = 0.0
+    left[PARTS.index("following opinion and popularity")] = 0.0
     return base.astype(np.float32), np.sqrt(1 + np.square(wider) * left).astype(np.float32)

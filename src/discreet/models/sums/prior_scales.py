@@ -2,22 +2,25 @@
 
 At home, a user's coefficients have prior standard deviations (:mod:`~discreet.models.home.user_regression`). How much
 users differ in their biases, in their tastes for features, and in how far they follow opinion and popularity is
-another matter for jokes than for films. Each user can tell: with D(x) the sum of squared errors when each of their own
-ratings is foreseen from all the others with priors 2^x as wide, in squared widths of the scale, user u adds
+another matter for jokes than for films; and released factors may have been learned from noise. Each user can tell:
+with D(x) the sum of squared errors when each of their own ratings is foreseen from all the others with priors 2^x as
+wide, in squared widths of the scale, user u adds
 
-    d_u  =  (D(±1) − D(0) for each of the three) / (c √n),    scaled down to norm 1 where it is longer
+    d_u  =  (D(±1) − D(0) for each of the four) / (c √n),    scaled down to norm 1 where it is longer
 
-with c a constant and n about how many ratings a user has, by noisy answers. From the noisy sum (L₋, L₊) of each of the
-three, a parabola through 0 is least at
+with c a constant and n about how many ratings a user has, by noisy answers. A rating that is foreseen is left out of
+its item's mean too: of what is known of item i, with variance v_i of t², one of n_i ratings is h_i = (1 − v_i/t²)/n_i.
+From the noisy sum (L₋, L₊) of each of the four, a parabola through 0 is least at
 
     x  =  (L₋ − L₊) / (2 (L₋ + L₊)),    where (L₋ + L₊)/2 counts as at least 0, plus twice the deviation of the noise
 
-so that x stays near 0 where noise hides the answer, and within ±2 anywhere.
+so that x stays near 0 where noise hides the answer, and within ±2 anywhere; released factors are scaled down only, as
+users' own ratings are in them, so that they seem to foresee these better than they do.
 
 **One user** adds a vector of norm 1 at most (after rounding towards 0); exchanged for another's, it moves by 2 at most.
 
 **One rating** changes all that its user says: one vector of norm at most 1 becomes another, so the sum moves by 2 at
-most; and likewise in L1, where vectors are scaled down to 1 in that norm. ∎ d_u depends on u's own ratings and on what
+most; both likewise in L1, where vectors are scaled down to 1 in that norm. ∎ d_u depends on u's own ratings and on what
 was released before. Where there are very many users one in so many takes part; who does is a function of their own
 ratings too. NaN and infinities count as 0.
 """
@@ -69,6 +72,8 @@ class PriorLosses:
     ----------
     known
         The regression with its usual priors.
+    followed
+        h / (1 − h) of each item. Public.
     ratings_of_a_user
         The n above. Public.
     one_in
@@ -78,24 +83,25 @@ class PriorLosses:
     """
 
     known: UserRegression
+    followed: Doubles
     ratings_of_a_user: float
     one_in: int
     norm: Norm
 
     @classmethod
-    def of(cls, known: UserRegression, users: float, ratings: float, laplace: bool) -> "PriorLosses":
+    def of(cls, known: UserRegression, followed: Doubles, users: float, ratings: float, laplace: bool) -> "PriorLosses":
         """For about so many users and ratings, by noisy answers."""
         norm: Norm = "l1" if laplace else "l2"
         users = max(users, 1.0)
         most = min(CONSTANTS.users, CONSTANTS.cells / known.rows.shape[1] ** 2)
-        return cls(known, max(ratings / users, 1.0), max(1, round(users / most)), norm)
+        return cls(known, followed, max(ratings / users, 1.0), max(1, round(users / most)), norm)
 
     @property
     def contribution(self) -> Contribution:
         """The sum, for a population: two numbers for each part of the priors."""
         bounds: tuple[Bound, ...] = (Bound("user", "l2", 1.0, replace=2.0), Bound("rating", "l2", 2.0, replace=2.0))
         if self.norm == "l1":
-            bounds = (Bound("rating", "l1", 2.0, replace=2.0), *bounds)
+            bounds = (Bound("user", "l1", 1.0, replace=2.0), Bound("rating", "l1", 2.0, replace=2.0), *bounds)
         return Contribution(
             "how well users' own ratings foresee each other",
             (len(PARTS), len(STEPS)),
@@ -112,7 +118,7 @@ class PriorLosses:
         return self._told(errors)
 
     @property
-    def _question(self) -> tuple[Doubles, Doubles, Doubles, Doubles, int, int]:
+    def _question(self) -> tuple[Doubles, Doubles, Doubles, Doubles, Doubles, int, int]:
         """All that is public, for a kernel."""
         known = self.known
         roots = np.sqrt(known.weights.astype(np.float64))
@@ -122,7 +128,7 @@ class PriorLosses:
             for other, step in enumerate(STEPS):
                 powers[1 + place * len(STEPS) + other, columns] = step
         penalties = known.residual_variance * 4.0**-powers
-        return known.base.astype(np.float64), rows, roots, penalties, CONSTANTS.left_out, self.one_in
+        return known.base.astype(np.float64), rows, roots, self.followed, penalties, CONSTANTS.left_out, self.one_in
 
     def _told(self, errors: Doubles) -> Doubles:
         told = errors[:, 1:] - errors[:, :1]
@@ -144,6 +150,7 @@ class PriorLosses:
 
 def asked_scales(
     known: UserRegression,
+    followed: Doubles,
     size: tuple[float, float],
     population: Population,
     share: float,
@@ -156,20 +163,24 @@ def asked_scales(
     """
     if share <= 0:
         return {}
-    asked = PriorLosses.of(known, *size, laplace).contribution
-    found = scales_of(population.sum(asked, share), population.deviation(asked, share))
+    asked = PriorLosses.of(known, followed, *size, laplace).contribution
+    deviation = population.deviation(asked, share)
+    found = scales_of(population.sum(asked, share), deviation)
+    if deviation == 0:  # patterns, too, know the ratings that are left out, and without noise by heart: half way
+        found = np.sqrt(found)
     return {"prior_scales": found if scales is None else found * scales}
 
 
 def scales_of(answer: AnyArray, deviation: float) -> Floats:
     """2^x for each part.
 
-    >>> scales_of(np.array([[1.0, 1.0], [-2.0, 6.0], [0.1, -0.1]]), 0.0).tolist()
-    [1.0, 0.5, 4.0]
+    >>> scales_of(np.array([[1.0, 1.0], [-2.0, 6.0], [0.1, -0.1], [0.1, -0.1]]), 0.0).tolist()
+    [1.0, 0.5, 4.0, 1.0]
     """
     narrower, wider = np.asarray(answer, dtype=np.float64).T
     curvature = np.maximum((narrower + wider) / 2, 0) + CONSTANTS.least_curvature * deviation
     slope = (wider - narrower) / 2
     best = -slope / (2 * np.maximum(curvature, 1e-9))
-    furthest = CONSTANTS.furthest
-    return np.asarray(np.exp2(np.clip(best, -furthest, furthest)), dtype=np.float32)
+    most = np.full(len(best), CONSTANTS.furthest)
+    most[PARTS.index("released factors")] = 0.0
+    return np.asarray(np.exp2(np.clip(best, -CONSTANTS.furthest, most)), dtype=np.float32)
