@@ -247,17 +247,15 @@ def spectra(ratings: dc.Ratings, base: Any, top: int = 500) -> tuple[Any, Any]:
 
 # ── What privacy costs at scale ──
 
-KEPT = {1: (66, 88), 5: (88, 96)}  # of the gain in RMSE over averages and features, and of NDCG@100, in %
-BETTER = {0.1: (0.005, 0.02)}  # than an almanac that decides everything beforehand: in RMSE and in NDCG@100
+KEPT = {1: (66, 88), 5: (88, 96)}  # of the gain in RMSE over averages, and of NDCG@100, in %
 
 
-def scale(count: int, seed: int, beforehand: bool) -> int:
+def scale(count: int, seed: int) -> int:
     users = round(SCALE["users"] * count / SCALE["ratings"])
     ratings = made(users, SCALE["items"], count, seed)
     train, others = ratings.split_users(min(10_000, users // 10), seed=1)
     del ratings
     histories, test = others.split_each_user((0.8, 0.2), seed=1)
-    audience = about(users)
     found: dict[str, tuple[float, float]] = {}
 
     def row(name: str, model: Any, terms: dc.Terms) -> None:
@@ -271,23 +269,13 @@ def scale(count: int, seed: int, beforehand: bool) -> int:
 
     print(f"\n{'user unit, delta 1e-6':<40}{'RMSE':>9}{'NDCG@100':>10}{'fit (s)':>9}")
     row("popularity, no privacy", dc.Popularity(), NONE)
-    row("averages and features, no privacy", dc.Almanac(pair_share=0), NONE)
+    row("averages, no privacy", dc.Bias(), NONE)
     row("almanac, no privacy", dc.Almanac(), NONE)
-    for epsilon in (*BETTER, *KEPT):
+    for epsilon in (0.1, *KEPT):
         row(f"almanac, epsilon {epsilon}", dc.Almanac(), user(epsilon))
-    for epsilon in (*BETTER, *KEPT) if beforehand else BETTER:
-        row(f"decided beforehand, epsilon {epsilon}", dc.Almanac(purpose=None), user(epsilon))
     missed = 0
-    (floor, _), (ceiling, best) = found["averages and features, no privacy"], found["almanac, no privacy"]
+    (floor, _), (ceiling, best) = found["averages, no privacy"], found["almanac, no privacy"]
     print()
-    for epsilon, bars in BETTER.items():
-        ours, before = found[f"almanac, epsilon {epsilon}"], found[f"decided beforehand, epsilon {epsilon}"]
-        for value, bar, what in zip(
-            (before[0] - ours[0], ours[1] - before[1]), bars, ("RMSE", "NDCG@100"), strict=True
-        ):
-            failed, words = verdict(value, bar, least=True)
-            missed += failed
-            print(f"epsilon {epsilon} is better than decided beforehand by {value:.4f} {what}{words}")
     for epsilon, bars in KEPT.items():
         error, ndcg = found[f"almanac, epsilon {epsilon}"]
         kept = 100 * (floor - error) / (floor - ceiling), 100 * ndcg / best
@@ -315,7 +303,7 @@ def speed(repeats: int) -> int:
 def at_home(repeats: int) -> int:
     """A user's own fit and the ranking of all of 20,000 items, from the released arrays."""
     ratings = dc.synthetic(users=4_000, items=20_000, ratings=600_000, seed=1, like="movielens")
-    release = dc.Almanac(items=1_000).fit(dc.NoPrivacy(ratings))
+    release = dc.Almanac().fit(dc.NoPrivacy(ratings))
     histories = [ratings.history_at(position) for position in range(min(repeats, ratings.n_users))]
     scorer = release.scorer()
     scorer.recommend(histories[0], k=100)
@@ -339,7 +327,7 @@ def growth(repeats: int) -> int:
     sizes, seconds = [], []
     for users in (20_000, 40_000, 80_000):
         ratings = dc.synthetic(users=users, items=5_000, ratings=100 * users, seed=1, like="movielens")
-        model, terms = dc.Almanac(items=1_000), user(5)
+        model, terms = dc.Almanac(), user(5)
         if not sizes:
             model.fit(terms.population(ratings))  # compiles
         seconds.append(min(timed(lambda: model.fit(terms.population(ratings))) for _ in range(repeats)))  # noqa: B023
@@ -420,7 +408,6 @@ def main() -> int:
     options.add_argument("--seeds", type=int, default=5)
     options.add_argument("--repeats", type=int, default=3)
     options.add_argument("--ratings", type=int, help="for --scale, --netflix, --parts: with users in proportion")
-    options.add_argument("--beforehand", action="store_true", help="for --scale: all rows without a purpose too")
     options.add_argument("--seed", type=int, default=REPORTED, help=f"for --scale; {TUNED_ON} is for choosing settings")
     chosen = options.parse_args()
     anything = any((chosen.check_synthetic, chosen.scale, chosen.speed, chosen.netflix, chosen.parts, chosen.movielens))
@@ -428,7 +415,7 @@ def main() -> int:
     if chosen.check_synthetic:
         missed += check_synthetic()
     if chosen.scale:
-        missed += scale(chosen.ratings or SCALE["ratings"], chosen.seed, chosen.beforehand)
+        missed += scale(chosen.ratings or SCALE["ratings"], chosen.seed)
     if chosen.netflix:
         missed += netflix(chosen.ratings or NETFLIX["ratings"])
     if chosen.parts:

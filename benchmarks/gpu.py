@@ -172,7 +172,7 @@ def sweep(ratings: dc.Ratings, checked: int) -> int:
 def fit(ratings: dc.Ratings, judged: bool) -> int:
     terms = dc.Terms(epsilon=1.0, unit="user", delta=1e-6, engine="torch")
     missed = 0
-    ways: tuple[tuple[Any, float | None], ...] = (("both", FIT_BAR), (None, FIT_BAR), ("ranking", None))
+    ways: tuple[tuple[Any, float | None], ...] = (("both", FIT_BAR), ("ranking", None))
     for purpose, bar in ways:
         model = dc.Almanac(purpose=purpose)
 
@@ -184,7 +184,7 @@ def fit(ratings: dc.Ratings, judged: bool) -> int:
         missed += failed
         listed = int(release.arrays["taste_factors"].any(axis=1).sum())
         ranks = [int(release.arrays[name].any(axis=0).sum()) for name in ("item_factors", "taste_factors")]
-        how = {"both": "for both, the default", None: "by public facts"}.get(purpose, f"for {purpose}")
+        how = "for both, the default" if purpose == "both" else f"for {purpose}"
         print(
             f"almanac {how}, epsilon 1 for a user, {len(ratings):,} ratings, pairs of {listed:,} items, "
             f"{ranks[0]} and {ranks[1]} factors: {seconds:.2f} s{words}",
@@ -197,7 +197,7 @@ def rank(users: int, judged: bool) -> int:
     """Lists as `release.recommend_many(engine="torch")` makes them, without the table."""
     ratings = dc.synthetic(users=users, items=RANKED_ITEMS, ratings=100 * users, seed=2, like="movielens")
     few = min(20_000, users)
-    release = dc.Almanac(items=4_000).fit(dc.NoPrivacy(ratings.select_users(np.arange(few))))
+    release = dc.Almanac().fit(dc.NoPrivacy(ratings.select_users(np.arange(few))))
     scorer = release.scorer()
     some = ratings.select_users(np.arange(min(RANKED_CHECKED, users)))
     wanted, known = (

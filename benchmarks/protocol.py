@@ -240,8 +240,7 @@ def sizes(data: str, listed: int = 300) -> int:
 
 def accuracy(data: str, seeds: int, epsilons: list[float]) -> int:
     ratings = dc.load(data)
-    unit = 10 ** int(math.log10(ratings.n_users))
-    model = dc.Almanac(purpose=None)
+    model = dc.Almanac()
     protocol = dc.evaluation.HoldOut(test=0.2, seed=1, repeats=seeds)
 
     def rmse(terms: dc.Terms) -> float:

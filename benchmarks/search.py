@@ -16,9 +16,7 @@ import numpy as np
 import discreet as dc
 
 SEARCHES = {
-    "after the noise": {  # by public facts: one that decides on the way what to ask next shares no answers
-        f"almanac, {count} factors": dc.Almanac(factors=count, purpose=None) for count in (2, 5, 10, 20, 40)
-    },
+    "after the noise": {f"bias, damping {damping}": dc.Bias(item_damping=damping) for damping in (1, 5, 10, 25, 100)},
     "different questions": {"bias": dc.Bias(), "als": dc.ALS(), "almanac": dc.Almanac()},
 }
 
@@ -42,9 +40,7 @@ def main() -> int:
                 label: np.mean([error(model, train, test, epsilon) for train, test in splits])
                 for label, model in told.items()
             }
-            default = np.mean(
-                [error(dc.Almanac(), train, test, epsilon) for train, test in splits]
-            )
+            default = np.mean([error(dc.Almanac(), train, test, epsilon) for train, test in splits])
             found, reached = Counter(), []
             for train, test in splits:
                 release = dc.evaluation.Search(candidates=list(told.values())).fit(server(train, epsilon))

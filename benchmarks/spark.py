@@ -27,7 +27,7 @@ from spark_processes import Watch, cpu_seconds
 
 ROOT = Path(__file__).parents[1]
 TERMS = {"epsilon": 1.0, "delta": 1e-6}
-PAIRS, SHARE = 2000, 0.8
+PAIRS = 2000
 """Pairs are asked for among so many items, with this share of the budget, at every size: the public rule would leave
 them out where there are few users, and growth would be of two different fits."""
 PARTS = 12
@@ -59,7 +59,7 @@ def single(folder: Path) -> dict[str, Any]:
     ratings = dc.load(folder / "train.parquet", scale=dc.Scale(1, 5), items=folder / "items.csv", items_public=True)
     loaded = time.perf_counter()
     server = dc.TrustedServer(ratings, dc.Ledger(**TERMS, unit=dc.User()), randomness=dc.Randomness(seed=SEED))
-    release = dc.Almanac(items=PAIRS, pair_share=SHARE, audience=ratings.n_users).fit(server)
+    release = dc.Almanac().fit(server)
     done, cpu, most = time.perf_counter(), cpu_seconds(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     test = dc.load(folder / "test.parquet", scale=dc.Scale(1, 5), items=folder / "items.csv", items_public=True)
     test = test.select_users(range(min(test.n_users, 20_000)))
@@ -104,7 +104,7 @@ def cluster(folder: Path, executors: int) -> dict[str, Any]:
         )
         loaded = time.perf_counter()
         server = dc.TrustedServer(ratings, dc.Ledger(**TERMS, unit=dc.User()), randomness=dc.Randomness(seed=SEED))
-        release = dc.Almanac(items=PAIRS, pair_share=SHARE, audience=ratings.n_users).fit(server)
+        release = dc.Almanac().fit(server)
         done, cpu, most = time.perf_counter(), cpu_seconds() - before, watch.stop()
         test = spark.read.parquet(str(folder / "test.parquet")).where("user < 20000")
         found = evaluate_frames(release, frame.where("user < 20000"), test, ["rmse"])

@@ -43,7 +43,6 @@ CASES = (
     ("almanac, user, at most 20 ratings", dc.Almanac(), user(1.0, 20)),
     ("almanac", dc.Almanac(), rating(1.0)),
     ("almanac, Laplace noise", dc.Almanac(), rating(1.0, 0.0)),
-    ("almanac by public facts, user", dc.Almanac(items=400, pair_share=0.8), user(1.0)),
     ("als, user, epsilon 8, at most 20 ratings", dc.ALS(factors=4), user(8.0, 20)),
     ("covariance", dc.CovarianceKNN(), rating(5.0)),
 )

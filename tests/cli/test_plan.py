@@ -170,3 +170,14 @@ def test_show_says_what_a_release_holds(discreet, tmp_path):
         json.loads(discreet("show", tmp_path / "hidden", "--json").out)["holds"]["taste_factors"]
         == "none above the noise"
     )
+
+
+def test_a_plan_shows_what_its_parts_are_expected_to_gain(discreet, table, declared):
+    asked = ("plan", "almanac", table, *declared, *PRIVATE)
+    outcome = discreet(*asked)
+    assert outcome.code == 0 and "expected to gain" in outcome.out and "who rates what" in outcome.out
+    trials = json.loads(discreet(*asked, "--json").out)["made_up"]
+    gains = [sum(trial["gains"].values()) for trial in trials if trial["epsilon"] is not None]
+    assert all(gain > 0 for gain in gains) and trials[-1]["gains"] == {}
+    other = json.loads(discreet("plan", "bias", table, *declared, *PRIVATE, "--json").out)["made_up"]
+    assert all(trial["gains"] == {} for trial in other)

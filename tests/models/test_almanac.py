@@ -516,7 +516,9 @@ def test_without_privacy_users_say_how_wide_priors_at_home_should_be():
         scales, errors = release.arrays["prior_scales"], []
         assert scales.shape == (4,) and scales[3] <= 1
         for width in (scales[0], 0.5, 0.7, 0.85, 1.2, 1.5):
-            other = replace(release, arrays={**release.arrays, "prior_scales": np.array([width, *scales[1:]], np.float32)})
+            other = replace(
+                release, arrays={**release.arrays, "prior_scales": np.array([width, *scales[1:]], np.float32)}
+            )
             predicted = other.predict(train, test.user_index, test.item_index)
             errors.append(np.sqrt(np.mean((predicted - test.values) ** 2)))
         lost.append(errors[0] - min(errors))

@@ -22,9 +22,15 @@ def test_pairs_are_asked_for_where_noise_lets_them_be_seen(unit):
     assert any("sweeps" in said for said in clear) == (unit == "user")
 
 
-def test_without_a_delta_public_facts_decide():
-    (said,) = choices_of(fitted(1.0, "ratings"))
-    assert said.startswith("It is for ratings.") and "public facts alone" in said
+@pytest.mark.parametrize("purpose", ["ratings", "ranking"])
+def test_it_says_what_was_expected_of_the_plan_and_how_users_weighed_it(purpose):
+    release = fitted(5.0, purpose, unit="user", delta=1e-6)
+    said = " ".join(choices_of(release))
+    before, after = release.arrays["plan"].sum(axis=0)
+    assert f"Expected to gain {before - after:.3f} nats" in said and before > after
+    assert ("Weighed by users" in said) == (purpose == "ratings")
+    for term, part in (("who rates what", "ranking"), ("item biases", "ratings")):
+        assert part != purpose or term in said
 
 
 def test_other_models_choose_nothing():

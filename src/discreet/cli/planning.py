@@ -165,6 +165,14 @@ def print_plan(found: "Plan", trials: "list[Trial]", audience: str, *, spent: bo
             [_row(trial) for trial in trials],
             right=("epsilon", "RMSE", "NDCG@100", "patterns"),
         )
+        if planned := [trial for trial in trials if trial.gains]:
+            terms = list(planned[0].gains)
+            table(
+                "What its plan is expected to gain, in nats for each held-out rating",
+                ("epsilon", *terms),
+                [(f"{trial.epsilon:g}", *(f"{trial.gains[term]:.3f}" for term in terms)) for trial in planned],
+                right=("epsilon", *terms),
+            )
         say(MADE_UP)
     say(PUBLIC)
 

@@ -7,7 +7,7 @@ assumption: how many there really are is private.
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from discreet.fitting.fit_on import fit_on
 from discreet.populations.terms import Terms
 from discreet.privacy.gaussian import epsilon_of_mu, mu_of
 from discreet.privacy.ledger import LARGEST_EPSILON, SMALLEST_EPSILON
+from discreet.releases.choices import TERMS
 from discreet.releases.contents import patterns_in
 from discreet.types import Progress, no_progress
 
@@ -32,12 +33,17 @@ STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 @dataclass(frozen=True)
 class Trial:
-    """What one epsilon buys on made-up ratings: None where it cannot be measured."""
+    """What one epsilon buys on made-up ratings: None where it cannot be measured.
+
+    ``gains`` are what an almanac's plan is expected to gain by each term of its objective, in nats for each held-out
+    rating; none of other models, and without privacy.
+    """
 
     epsilon: float | None
     rmse: float | None
     ndcg: float | None
     patterns: int
+    gains: dict[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -56,7 +62,7 @@ def trials_on_made_up_data(
     assert terms.epsilon is not None
     ratings, ratio = made_up_like(catalogue, audience)
     train, test = ratings.split_each_user((0.8, 0.2), seed=1)
-    if any(field.name == "audience" for field in fields(model)):
+    if any(each.name == "audience" for each in fields(model)):
         model = replace(model, audience=ratings.n_users)
     epsilons = (terms.epsilon * step for step in steps)
     asked = [*(epsilon for epsilon in epsilons if SMALLEST_EPSILON <= epsilon <= LARGEST_EPSILON), None]
@@ -73,6 +79,9 @@ def trials_on_made_up_data(
                 measured["rmse"].mean if "rmse" in measured else None,
                 measured["ndcg@100"].mean,
                 max((patterns_in(array)[0] for array in factors), default=0),
+                dict(zip(TERMS, (plan[:, 0] - plan[:, 1]).round(4).tolist(), strict=True))
+                if (plan := release.arrays.get("plan")) is not None
+                else {},
             )
         )
     progress(len(asked), len(asked), "trying epsilons on made-up ratings")

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from discreet.releases.release import Release
 
 PURPOSES = {"both": "ratings and rankings", "ratings": "ratings", "ranking": "rankings"}
+TERMS = ("item biases", "patterns of ratings", "popularity", "who rates what")
+"""Of what a held-out rating costs (:mod:`discreet.models.almanac.planner`)."""
+PARTS = ("biases of users", "preferences for features", "following opinion and popularity", "released factors")
+"""Of a user's own regression (:mod:`discreet.models.home.user_regression`)."""
 PAIRS = ("how often pairs of items were rated together", "products of pairs of items, and their weights")
 SWEEPS = "what users' own factors say about each item"
 
@@ -39,10 +43,30 @@ def choices_of(release: "Release") -> tuple[str, ...]:
             f"Pairs of items stand out of the noise, and got {share} of the budget: {found:,} items have factors."
         )
     refined = sum(spend.times for spend in release.spends if spend.what == SWEEPS)
-    if refined == 0:
-        return known_for, of_pairs
     sweeps = f"{refined} sweep{'' if refined == 1 else 's'} over users' own factors"
-    return known_for, of_pairs, f"Ratings were refined by {sweeps}, with {_share(release, (SWEEPS,))} of the budget."
+    of_sweeps = f"Ratings were refined by {sweeps}, with {_share(release, (SWEEPS,))} of the budget."
+    return tuple(filter(None, (known_for, of_pairs, of_sweeps * (refined > 0), _expected(release), _vote(release))))
+
+
+def _expected(release: "Release") -> str:
+    """What the plan was expected to gain, by the terms of its objective."""
+    if "plan" not in release.arrays:
+        return ""
+    terms = [
+        f"{name} {before:.3f} to {after:.3f}"
+        for name, (before, after) in zip(TERMS, release.arrays["plan"].tolist(), strict=True)
+        if abs(after - before) >= 0.0005
+    ]
+    gained = float(release.arrays["plan"][:, 0].sum() - release.arrays["plan"][:, 1].sum())
+    return f"Expected to gain {gained:.3f} nats for each held-out rating: {', '.join(terms)}." if terms else ""
+
+
+def _vote(release: "Release") -> str:
+    """How users' own held-out ratings weigh the parts of a prediction."""
+    if "prior_scales" not in release.arrays:
+        return ""
+    parts = [f"{name} {float(scale):.2f}" for name, scale in zip(PARTS, release.arrays["prior_scales"], strict=True)]
+    return f"Weighed by users' own held-out ratings, under noise (usual: 1): {', '.join(parts)}."
 
 
 def _share(release: "Release", looks: tuple[str, ...]) -> str:

@@ -64,6 +64,7 @@ from discreet.models.sums.fixed_effects import share_for, with_fixed_effects
 from discreet.models.sums.prior_scales import asked_scales
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
+from discreet.releases.choices import TERMS
 from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Floats, Progress, no_progress
@@ -175,7 +176,7 @@ class Almanac:
             seen = seen.averaged_with(SeenItems.ask(asked, population, plan.items * (1 - ROUNDING), plan.noise))
         averages = seen.averages(features, SWEEPS.most_items)
         seen, averages = levelled(seen, averages, population, level / 2, plan.noise)
-        arrays: dict[str, AnyArray] = {}
+        arrays: dict[str, AnyArray] = {} if planner.exact else {"plan": plan.array}
         wider = seen.prior_scales(features)
         if effects > 0:
             at_home = averages.at_home(features, np.zeros((size, 0)), catalogue.scale.width, wider)
@@ -191,11 +192,15 @@ class Almanac:
         if plan.counts > 0:
             rows = seen.listed(plan.counted)
             pairs = planner.pairs(rows, np.zeros(size, dtype=np.float32), rated=False)
-            answer = planner.answer(pairs, population, plan.counts)
-            known_counts = rated[rows] * sums.typical_weight, seen.deviation
-            about = self._features(catalogue, CONSTANTS.ages_for_ranking)
-            most = {"most": self.factors, "most_tastes": self.taste_factors}
-            found = PairFactors.of(pairs, *answer, *known_counts, **most, features=about)
+            found = PairFactors.of(
+                pairs,
+                *planner.answer(pairs, population, plan.counts),
+                rated[rows] * sums.typical_weight,
+                seen.deviation,
+                most=self.factors,
+                most_tastes=self.taste_factors,
+                features=self._features(catalogue, CONSTANTS.ages_for_ranking),
+            )
             averages.counts[rows] = found.counts / sums.typical_weight
         arrays = averages.arrays | found.arrays(size, rows, self.factors, self.taste_factors) | arrays
         if plan.products > 0:
@@ -208,8 +213,8 @@ class Almanac:
         if scales > 0 and not catalogue.scale.implicit:
             at_home = self._regression(arrays | {"prior_scales": wider}, catalogue)
             followed = averages.followed((PLAN.bias_spread * catalogue.scale.width) ** 2)
-            about = followed, activity.size, population, scales, wider
-            arrays |= asked_scales(at_home, *about, laplace=plan.noise is None)
+            laplace = plan.noise is None
+            arrays |= asked_scales(at_home, followed, activity.size, population, scales, wider, laplace)
         return Release.of(self, population, as_wide_as_needed(informed(arrays, population, seen, features)))
 
     def chooses_on_the_way(self, population: Population) -> bool:
@@ -267,6 +272,7 @@ class Almanac:
             Array("item_factors", "float32", ("items", self.factors)),
             Array("taste_factors", "float32", ("items", "tastes")),
             *(item_arrays.NEIGHBOUR_WEIGHTS if "neighbours" in names else ()),
+            *((Array("plan", "float32", (len(TERMS), 2)),) if "plan" in names else ()),
             *((item_arrays.PRIOR_SCALES,) if "prior_scales" in names else ()),
             *((item_arrays.POPULARITY_FLOOR,) if "popularity_floor" in names else ()),
             *((item_arrays.FEATURE_PRECISION,) if "feature_precision" in names else ()),

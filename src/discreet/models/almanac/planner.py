@@ -122,7 +122,9 @@ class Plan:
     start
         Of how many items products are asked for, for sweeps to start from.
     terms
-        What is expected of each part, in nats: the terms of J.
+        What is expected of each of :data:`~discreet.releases.choices.TERMS`, in nats; their sum is J.
+    before
+        The same if nothing more were asked.
     """
 
     noise: Noise
@@ -135,12 +137,18 @@ class Plan:
     products: float = 0.0
     rated: int = 0
     start: int = 0
-    terms: tuple[tuple[str, float], ...] = ()
+    terms: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
+    before: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
 
     @property
     def expected(self) -> float:
         """J."""
-        return sum(value for _, value in self.terms)
+        return sum(self.terms)
+
+    @property
+    def array(self) -> Floats:
+        """What a release says of its plan: for each term what was expected before it, and of it."""
+        return np.array([self.before, self.terms], dtype=np.float32).T
 
 
 class Planner:
@@ -251,6 +259,13 @@ class Planner:
             if self.sweeps and of_ratings > 0
         }
         swept[0, 0] = np.zeros(len(items.share)), 0.0
+        of_noise = 1 / (1 + known.count_precision * items.weighted**2)
+        before = (
+            in_nats * items.unknown_biases(known.sum_precision * items.weighted**2),
+            0.0,
+            of_rankings * CONSTANTS.popularity * float(items.share @ of_noise),
+            0.0,
+        )
         for (noise, weight), part in product(self._items, range(EIGHTHS, -1, -1)):
             if part < EIGHTHS and not (noise == self.noise and self._asks_more):
                 continue  # beside other questions all noise is of one kind
@@ -258,8 +273,9 @@ class Planner:
             on_counts, on_sums = self._items[noise, weight]
             precision = share**2 if noise is None else share
             told = (known.count_precision + precision / on_counts**2) * items.weighted**2
-            rankings = (CONSTANTS.popularity * items.share / (1 + told + popular)).sum(axis=-1) - tastes
-            most_counted, rankings = listed[rankings.argmin(axis=0)], rankings.min(axis=0)
+            popularity = (CONSTANTS.popularity * items.share / (1 + told + popular)).sum(axis=-1)
+            best = (popularity - tastes).argmin(axis=0), np.arange(len(shares))
+            most_counted, popularity, patterns = listed[best[0]], popularity[best], tastes[best]
             sums = (known.sum_precision + precision / on_sums**2) * items.weighted**2
             for (by_sweeps, factors), (more, of_sweeps) in swept.items():
                 biases = items.unknown_biases(sums + more)
@@ -279,10 +295,12 @@ class Planner:
                         rated=int(most_factored[rest]) if rest else 0,
                         start=int(most_factored[1]),
                         terms=(
-                            ("item biases", in_nats * biases),
-                            ("patterns of ratings", -in_nats * float(of_sweeps or explained[rest])),
-                            ("who rates what", of_rankings * float(rankings[by_counts])),
+                            in_nats * biases,
+                            -in_nats * float(of_sweeps or explained[rest]),
+                            of_rankings * float(popularity[by_counts]),
+                            -of_rankings * float(patterns[by_counts]),
                         ),
+                        before=before,
                     )
 
     def _counts(self, items: "_Items", activity: Activity, listed: Indices, shares: Doubles) -> tuple[Doubles, Doubles]:

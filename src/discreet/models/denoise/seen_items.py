@@ -16,10 +16,10 @@ from discreet.data.prior import ItemPrior
 from discreet.models.denoise.averages import Averages
 from discreet.models.denoise.item_biases import NoisyCounts, UnknownLine, posterior_biases, posterior_counts
 from discreet.models.home.user_regression import CONSTANTS as AT_HOME
-from discreet.models.home.user_regression import PARTS
 from discreet.models.sums.activity import Activity, Known
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.populations.population import Population
+from discreet.releases.choices import PARTS
 from discreet.types import Doubles, Floats, Indices
 
 DRIFT = 4.0

@@ -29,6 +29,7 @@ from discreet.data.history import History
 from discreet.data.ratings import Ratings
 from discreet.kernels.posterior import posterior_rows
 from discreet.models.home.fold_in import fixed, predict_pairs, solve_rows
+from discreet.releases.choices import PARTS
 from discreet.types import Floats, Indices
 
 
@@ -55,8 +56,6 @@ class _Constants:
 
 
 CONSTANTS = _Constants()
-PARTS = ("biases of users", "preferences for features", "following opinion and popularity", "released factors")
-"""Parts of the prior that a release may scale, each by a number of its own."""
 
 
 @dataclass(frozen=True, eq=False)

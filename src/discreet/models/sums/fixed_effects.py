@@ -28,12 +28,13 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.kernels.left_out import one_user_in
-from discreet.models.home.user_regression import PARTS, UserRegression
+from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.activity import Activity
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.privacy.lattice import on_lattice
 from discreet.privacy.unit import Bound
+from discreet.releases.choices import PARTS
 from discreet.types import AnyArray, Doubles, Floats
 
 

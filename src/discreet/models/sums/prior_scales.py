@@ -33,11 +33,12 @@ import numpy as np
 
 from discreet.data.ratings import Ratings
 from discreet.kernels.left_out import left_out_errors, left_out_errors_by_torch
-from discreet.models.home.user_regression import PARTS, UserRegression
+from discreet.models.home.user_regression import UserRegression
 from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.privacy.lattice import on_lattice
 from discreet.privacy.unit import Bound, Norm
+from discreet.releases.choices import PARTS
 from discreet.types import AnyArray, Doubles, Floats
 
 
