@@ -48,6 +48,14 @@ def fit(
     replace: options.Replace = False,
     sign: options.Sign = None,
     prior: options.PriorOption = None,
+    check_replay: Annotated[
+        bool,
+        typer.Option(
+            "--check-replay",
+            help="Fit again on the noisy answers, without the ratings, and refuse what comes out otherwise; a model of "
+            "your own is always checked so.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Only show what would be asked for and its cost: see `discreet plan`."),
@@ -117,6 +125,7 @@ def fit(
             replace=replace,
             sign=key,
             prior=known,
+            check_replay=check_replay,
             progress=progress,
             warn=note,
         )
