@@ -149,6 +149,14 @@ def test_a_fit_outside_of_a_budget_says_that_it_was_not_replayed(door):
     assert said == ["No replay has checked that it was computed from the noisy answers alone."]
 
 
+def test_one_of_our_models_with_another_fit_is_not_one_of_ours(door, tmp_path):
+    model = dc.Popularity()
+    object.__setattr__(model, "fit", KeepsAside().fit)
+    door("proven, one of Discreet's models", "its fit kept exact sums aside", "replayed, and refused")
+    with pytest.raises(InputError, match="does not come to the same release"):
+        paid(model, tmp_path)
+
+
 @pytest.mark.parametrize(
     "model", [dc.Popularity(), dc.Almanac(), dc.ALS(), dc.CovarianceKNN()], ids=lambda model: type(model).__name__
 )

@@ -31,8 +31,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.doors import checked_before
 from discreet.errors import BudgetError, DishonestDeviceError, InputError, OverspentError, require
 from discreet.fitting.recovering import is_published, recover, unreleased
-from discreet.fitting.replay import fit_and_replay
-from discreet.names import is_listed
+from discreet.fitting.replay import fit_and_replay, is_ours
 from discreet.populations.answer_file import AnswerFile, at_hand
 from discreet.populations.paying import Paying
 from discreet.populations.population import Population
@@ -162,7 +161,7 @@ def pay_and_publish(
     drawn = None if line is None or begun is None else line.claim
     paid = line if line is not None and line.is_of(drawn) else None
     on_the_way = isinstance(model, ChoosingModel) and model.chooses_on_the_way(population)
-    first_look = on_the_way and is_listed(type(model))  # of ours it says what noise all have
+    first_look = on_the_way and is_ours(model)  # of ours it says what noise all have
     rehearsed = rehearse(model, population, first_look=first_look)
     if on_the_way and _has_laplace(rehearsed) and booking.prefers_gaussian(paid) and paying.hide_by_gaussian_noise():
         _log.warning(
