@@ -49,12 +49,7 @@ def fit(
     sign: options.Sign = None,
     prior: options.PriorOption = None,
     check_replay: Annotated[
-        bool,
-        typer.Option(
-            "--check-replay",
-            help="Fit again on the noisy answers, without the ratings, and refuse what comes out otherwise; a model of "
-            "your own is always checked so.",
-        ),
+        bool, typer.Option("--check-replay", help="Fit again on the noisy answers alone, and refuse what differs.")
     ] = False,
     dry_run: Annotated[
         bool,
