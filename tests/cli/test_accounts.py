@@ -41,6 +41,13 @@ def test_another_folder_or_other_settings_are_refused_under_the_same_run(fit, tm
     assert other.code == 2 and "the run may was booked for something else (Popularity()" in other.err
 
 
+def test_a_fit_is_checked_by_replay_when_asked(discreet, fit, table, tmp_path):
+    replayed = "A replay of the noisy answers gave the same release"
+    assert replayed not in fit().out and replayed in fit("--check-replay", output="checked").out
+    plain = discreet("fit", "popularity", table, *SCALE, "--check-replay", "-o", tmp_path / "plain")
+    assert plain.code == 2 and "--check-replay" in plain.err and not (tmp_path / "plain").exists()
+
+
 def test_looks_are_written_down_and_shown(discreet, table):
     for command in (("evaluate", "bias"), ("compare", "--models", "bias")):
         extra = ("-o", table.parent / "page") if command[0] == "compare" else ()

@@ -124,10 +124,10 @@ class KeepsAside:
         return np.zeros((histories.n_users, SIZE), dtype=np.float32)
 
 
-def paid(model, tmp_path, population=None):
+def paid(model, tmp_path, population=None, **more):
     budget = dc.Budget(tmp_path / "budget.sqlite")
     population = dc.TrustedServer(RATINGS, dc.Ledger(1.0)) if population is None else population
-    return dc.spend_and_release(model, population, tmp_path / "release", budget=budget, data="data")
+    return dc.spend_and_release(model, population, tmp_path / "release", budget=budget, data="data", **more)
 
 
 def test_exact_sums_that_a_contribution_kept_aside_are_not_released(door, tmp_path, monkeypatch):
@@ -149,13 +149,21 @@ def test_a_fit_outside_of_a_budget_says_that_it_was_not_replayed(door):
     assert said == ["No replay has checked that it was computed from the noisy answers alone."]
 
 
+def test_one_of_our_models_with_another_fit_is_not_one_of_ours(door, tmp_path):
+    model = dc.Popularity()
+    object.__setattr__(model, "fit", KeepsAside().fit)
+    door("proven, one of Discreet's models", "its fit kept exact sums aside", "replayed, and refused")
+    with pytest.raises(InputError, match="does not come to the same release"):
+        paid(model, tmp_path)
+
+
 @pytest.mark.parametrize(
     "model", [dc.Popularity(), dc.Almanac(), dc.ALS(), dc.CovarianceKNN()], ids=lambda model: type(model).__name__
 )
 @pytest.mark.parametrize("ledger", [(4.0, 1e-6, dc.Rating()), (4.0, 1e-6, dc.User())], ids=["rating", "user"])
 def test_models_are_checked_by_replay(model, ledger, tmp_path):
     ledger = dc.Ledger(*ledger)
-    release = paid(model, tmp_path, dc.TrustedServer(RATINGS, ledger))
+    release = paid(model, tmp_path, dc.TrustedServer(RATINGS, ledger), check_replay=True)
     assert (
         release.guarantee.notes[-1]
         == "A replay of the noisy answers gave the same release, so nothing else went into it."

@@ -38,7 +38,7 @@ def run(root, model, stop_at=None, folder="release", run_id="nightly"):
         if done == stop_at and "steps" in what:
             raise KeyboardInterrupt
 
-    release = dc.spend_and_release(model, server, root / folder, run_id=run_id, progress=progress)
+    release = dc.spend_and_release(model, server, root / folder, run_id=run_id, check_replay=True, progress=progress)
     return release, budget
 
 

@@ -9,6 +9,7 @@ import pytest
 import discreet as dc
 from discreet.errors import BudgetError, InputError, OverspentError
 from discreet.privacy.budget import Reservation
+from discreet.releases.releasable import CHECKED, UNCHECKED
 
 RATINGS = dc.synthetic(users=40, items=30, ratings=500, seed=1)
 
@@ -35,6 +36,44 @@ def test_a_release_is_written_and_booked(budget, tmp_path, population):
     assert line.epsilon == release.guarantee.proven.epsilon
     loaded = dc.Release.load(tmp_path / "release")
     assert np.array_equal(loaded.arrays["item_bias"], release.arrays["item_bias"])
+
+
+def test_discreets_own_models_are_replayed_where_that_is_asked_for(tmp_path):
+    def fitted(folder, **more):
+        budget = dc.Budget(tmp_path / "budget.sqlite")
+        return dc.spend_and_release(dc.Bias(), server(), tmp_path / folder, budget=budget, data="data", **more)
+
+    plain, checked = fitted("plain"), fitted("checked", check_replay=True)
+    assert UNCHECKED in plain.guarantee.notes and CHECKED not in plain.guarantee.notes
+    assert CHECKED in checked.guarantee.notes and UNCHECKED not in checked.guarantee.notes
+    assert dc.Release.load(tmp_path / "plain").guarantee == plain.guarantee
+
+
+@dataclass(frozen=True)
+class OfOnesOwn(dc.Popularity):
+    """Not one of Discreet's, though it is made of one."""
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_other_models_are_always_replayed(budget, tmp_path, check):
+    asked = {"budget": budget, "data": "data", "check_replay": check}
+    assert CHECKED in dc.spend_and_release(OfOnesOwn(), server(), tmp_path / "release", **asked).guarantee.notes
+
+
+@pytest.mark.parametrize(("model", "rehearsed"), [(dc.Bias(), 2), (dc.Almanac(), 1)], ids=["bias", "almanac"])
+@pytest.mark.parametrize("check", [False, True])
+def test_a_model_runs_once_after_its_rehearsal(tmp_path, monkeypatch, model, rehearsed, check):
+    asked, own = [], dc.Release.of.__func__
+
+    def release_of(kind, model, population, *arguments):
+        asked.append(type(population).__name__)
+        return own(kind, model, population, *arguments)
+
+    monkeypatch.setattr(dc.Release, "of", classmethod(release_of))
+    population = dc.TrustedServer(RATINGS, dc.Ledger(1.0, 1e-6, dc.User()))
+    budget = dc.Budget(tmp_path / "budget.sqlite")
+    dc.spend_and_release(model, population, tmp_path / "release", budget=budget, data="data", check_replay=check)
+    assert len(asked) == rehearsed + check
 
 
 def test_what_is_booked_is_booked_before_a_rating_is_looked_at(budget, tmp_path, monkeypatch):

@@ -48,6 +48,9 @@ def fit(
     replace: options.Replace = False,
     sign: options.Sign = None,
     prior: options.PriorOption = None,
+    check_replay: Annotated[
+        bool, typer.Option("--check-replay", help="Fit again on the noisy answers alone, and refuse what differs.")
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Only show what would be asked for and its cost: see `discreet plan`."),
@@ -117,6 +120,7 @@ def fit(
             replace=replace,
             sign=key,
             prior=known,
+            check_replay=check_replay,
             progress=progress,
             warn=note,
         )

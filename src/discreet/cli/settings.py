@@ -107,10 +107,10 @@ def model_name(words: Sequence[str], option: str | None, data: str) -> str:
 
 def names_a_model(text: str) -> bool:
     """Whether a word that stands for DATA was meant to be a model."""
-    from discreet.names import every_kind
+    from discreet.names import find_kind
 
     name = split_name(text)[0]
-    return (name in {*every_kind(), AUTO} or _is_class(name)) and not Path(text).exists()
+    return (name == AUTO or find_kind(name) is not None or _is_class(name)) and not Path(text).exists()
 
 
 def partial_settings(texts: Sequence[str], settings: Sequence[str]) -> list[str]:

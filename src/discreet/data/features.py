@@ -8,6 +8,8 @@ An item without a year stands at the middle of every tent's average; a catalogue
 columns. Nothing here comes from a rating.
 """
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from discreet.data.catalogue import UNKNOWN_YEAR, Catalogue
@@ -15,16 +17,25 @@ from discreet.types import Doubles, Floats
 
 AGES = 4
 """How many ages of items are told apart, if nothing else is said."""
+_FOUND: WeakKeyDictionary[Catalogue, dict[int, Floats]] = WeakKeyDictionary()
 
 
 def item_features(catalogue: Catalogue, ages: int = AGES) -> Floats:
-    """The public features, one row an item; no columns where nothing is known.
+    """The public features, one row an item; no columns where nothing is known. Computed once for each catalogue.
 
     >>> from discreet.data.catalogue import Scale
     >>> items = Catalogue.of(["a", "b", "c"], Scale(1, 5), genres=[["Drama"], ["Drama", "War"], []])
     >>> (item_features(items) ** 2).round(2).tolist()
     [[1.0, 0.0], [0.5, 0.5], [0.0, 0.0]]
     """
+    found = _FOUND.setdefault(catalogue, {})
+    if ages not in found:
+        found[ages] = _features(catalogue, ages)
+        found[ages].setflags(write=False)
+    return found[ages]
+
+
+def _features(catalogue: Catalogue, ages: int) -> Floats:
     genres = catalogue.item_genres.astype(np.float64)
     columns_of = np.array([name.partition(": ")[0] if ": " in name else "" for name in catalogue.genres], dtype=np.str_)
     for column in np.unique(columns_of):

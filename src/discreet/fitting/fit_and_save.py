@@ -88,6 +88,7 @@ def fit_and_save(
     sign: "SigningKey | None" = None,
     note: str = "",
     prior: Release | None = None,
+    check_replay: bool = False,
     progress: Progress = no_progress,
     warn: Callable[[str], None] = _log.warning,
 ) -> Fitted:
@@ -126,6 +127,8 @@ def fit_and_save(
     prior
         Another release, whose items and these are matched: what it says is believed as far as noisy sums bear it out
         (:func:`discreet.releases.with_prior`).
+    check_replay
+        Whether a private fit of one of Discreet's own models is checked by replay too, as of any other model.
     progress, warn
         Called while it goes on, and with a sentence where something should be known.
 
@@ -150,6 +153,7 @@ def fit_and_save(
             check_takes_prior(candidate)
         check_settings(candidate)
         check_private(candidate, terms)
+    require(has_privacy or not check_replay, "--check-replay is for private fits: give --epsilon, and no --noise-seed")
     require(run_id is None or has_privacy, "--run-id is for what is paid for: give --epsilon, and no --noise-seed")
     require(tuned_on is None or terms.epsilon is not None, "--tuned-on says nothing without --epsilon: leave it out")
     expected = account or account_name(data)
@@ -182,9 +186,8 @@ def fit_and_save(
             paying: dict[str, Any] = {"account": account, "budget": budget, "place": origin}
             population = terms.population(ratings, tuning=tuned_on, wishes=wished, **paying)
             _check_promise(population.guarantee)
-            release = pay_and_publish(
-                model, population, folder, place, note=note, sign=sign, run_id=run_id, progress=progress
-            )
+            asked: dict[str, Any] = {"note": note, "sign": sign, "run_id": run_id, "check_replay": check_replay}
+            release = pay_and_publish(model, population, folder, place, **asked, progress=progress)
         else:
             assert place is not None  # only a private run has a name
             release = changed(fit_on(model, ratings, terms, progress), note=note)

@@ -118,7 +118,7 @@ def without_private_form(models: Mapping[str, Any], terms: Sequence[Terms]) -> l
 
 def check_private(model: Any, terms: Terms) -> None:
     """Raise if privacy is asked for that this model cannot give; no rating is needed to tell."""
-    if terms.epsilon is None:
+    if terms.epsilon is None or (not isinstance(model, Published) and has_private_form(model, terms)):
         return
     kind = type(model).__name__
     if isinstance(model, Published):

@@ -31,7 +31,7 @@ from discreet.data.catalogue import Catalogue
 from discreet.doors import checked_before
 from discreet.errors import BudgetError, DishonestDeviceError, InputError, OverspentError, require
 from discreet.fitting.recovering import is_published, recover, unreleased
-from discreet.fitting.replay import fit_and_replay
+from discreet.fitting.replay import fit_and_replay, is_ours
 from discreet.populations.answer_file import AnswerFile, at_hand
 from discreet.populations.paying import Paying
 from discreet.populations.population import Population
@@ -71,6 +71,7 @@ def spend_and_release(
     sign: "SigningKey | None" = None,
     run_id: str | None = None,
     replace: bool = False,
+    check_replay: bool = False,
     progress: Progress = no_progress,
 ) -> Release:
     """Fit a model and save its release, paid for from the budget of a data set.
@@ -97,6 +98,9 @@ def spend_and_release(
         it draws and pays again. Whatever the model or the plan differs in is refused.
     replace
         Whether a release in the folder may be replaced.
+    check_replay
+        Whether to fit again on the recorded answers, without the ratings, and to refuse what does not come out the
+        same (:mod:`discreet.fitting.replay`). A model that is not Discreet's own is always checked.
     progress
         Called while fitting.
 
@@ -116,7 +120,8 @@ def spend_and_release(
     """
     booking = _check(population, run_id).book_on(data, budget)
     with place_for(booking.budget, booking.account, folder, run_id=run_id, replace=replace) as place:
-        return pay_and_publish(model, population, folder, place, note=note, sign=sign, run_id=run_id, progress=progress)
+        asked: dict[str, Any] = {"note": note, "sign": sign, "run_id": run_id, "check_replay": check_replay}
+        return pay_and_publish(model, population, folder, place, **asked, progress=progress)
 
 
 @contextmanager
@@ -142,6 +147,7 @@ def pay_and_publish(
     note: str = "",
     sign: "SigningKey | None" = None,
     run_id: str | None = None,
+    check_replay: bool = False,
     progress: Progress = no_progress,
 ) -> Release:
     """The same at a place that was claimed before: the steps from rehearsing on."""
@@ -155,12 +161,13 @@ def pay_and_publish(
     drawn = None if line is None or begun is None else line.claim
     paid = line if line is not None and line.is_of(drawn) else None
     on_the_way = isinstance(model, ChoosingModel) and model.chooses_on_the_way(population)
-    rehearsed = rehearse(model, population)
+    first_look = on_the_way and is_ours(model)  # of ours it says what noise all have
+    rehearsed = rehearse(model, population, first_look=first_look)
     if on_the_way and _has_laplace(rehearsed) and booking.prefers_gaussian(paid) and paying.hide_by_gaussian_noise():
         _log.warning(
             "%s has paid for Gaussian noise before: this fit has no other, as that costs least", booking.account
         )
-        rehearsed = rehearse(model, population)
+        rehearsed = rehearse(model, population, first_look=first_look)
     plan = None if on_the_way else rehearsed
     promised = tuned(model, population, paid=any(spend.chooses for spend in rehearsed.spends))
     if promised.proven is None:
@@ -199,7 +206,7 @@ def pay_and_publish(
     if plan is not None:
         follow(plan, population)
     try:
-        release = fit_and_replay(model, population, progress, file)
+        release = fit_and_replay(model, population, progress, file, check_replay=check_replay)
         if plan is not None and population.spends != plan.spends:
             raise OverspentError(
                 f"{model!r} looked at the ratings in another way than was booked; nothing was released"

@@ -154,7 +154,7 @@ class Paying:
     def reading(self) -> Reading:
         """How these ratings were read, also in the words of the account."""
         own = reading_of(given_to(self))
-        return own if self._booking is None else (*own, *kept_reading(own, self._booking.budget.key()))
+        return own if self._booking is None else (*own, *kept_reading(own, self._booking.key))
 
     def book_on(self, account: str | None, budget: "Budget | None" = None) -> "Booking":
         """Let an account of a budget pay for all sums, before the first; without a name, the one that does already."""

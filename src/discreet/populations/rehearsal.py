@@ -4,9 +4,11 @@ What a model asks for depends on its settings, on the public catalogue and on th
 themselves. Most models ask for the same sums whatever is answered: then a fit on made-up answers does as well, and its
 ledger is the plan. One that chooses by the answers what to ask next (its ``chooses_on_the_way`` says so) may ask for
 something else in the end: of it a rehearsal shows only what it would do on zeros, and what it promises is the limit.
+There the first look is enough where it says what noise all have.
 """
 
-from typing import Any, Protocol, runtime_checkable
+from contextlib import suppress
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -23,7 +25,6 @@ from discreet.privacy.spend import Spend
 from discreet.types import Doubles
 
 
-@runtime_checkable
 class PayingPopulation(Population, Protocol):
     """A population that charges a ledger for every sum, and can say beforehand how much."""
 
@@ -41,11 +42,21 @@ class PayingPopulation(Population, Protocol):
         ...
 
 
+def _pays(population: Any) -> TypeGuard[PayingPopulation]:
+    # Protocols that are checked at runtime read every property, and some of these ask a database.
+    return all(hasattr(population, name) for name in ("ledger", "calibrate", "price"))
+
+
+class _SeenEnoughError(Exception):
+    """Ends a rehearsal that wanted to know the first look."""
+
+
 class Rehearsal(Around):
     """Stands in for a population: charges a ledger of its own with what the population would, and answers zeros."""
 
-    def __init__(self, population: PayingPopulation) -> None:
+    def __init__(self, population: PayingPopulation, first_look: bool = False) -> None:
         super().__init__(population)
+        self._first_look = first_look
         self._before = population.ledger
         self._asked: tuple[Spend, ...] = ()
         self.ledger = self._before.copy()
@@ -84,17 +95,20 @@ class Rehearsal(Around):
             ledger.plan(*asked)
         ledger.charge(*asked)
         self._asked, self.ledger = asked, ledger
+        if self._first_look:
+            raise _SeenEnoughError
 
     def deviation(self, question: Question, share: float = 1.0) -> float:
         """As the population says, so that the model goes the same way."""
         return self._population.deviation(question, share)
 
 
-def rehearse(model: Any, population: Population) -> Ledger:
+def rehearse(model: Any, population: Population, *, first_look: bool = False) -> Ledger:
     """The ledger that fitting ``model`` on ``population`` will leave behind; the ratings are not looked at.
 
-    For a model that chooses on the way it is the ledger of answers that are all 0. It holds the spends as a plan,
-    unless something was spent before. A plan that exceeds the population's own limit raises :class:`OverspentError`.
+    For a model that chooses on the way it is the ledger of answers that are all 0; ``first_look`` stops it after the
+    first of them. It holds the spends as a plan, unless something was spent before. A plan that exceeds the
+    population's own limit raises :class:`OverspentError`.
 
     Examples
     --------
@@ -107,10 +121,10 @@ def rehearse(model: Any, population: Population) -> Ledger:
     >>> server.spends
     ()
     """
-    if not isinstance(population, PayingPopulation):
+    if not _pays(population):
         raise InputError(f"{type(population).__name__} hides nothing, so it has no cost that could be planned")
-    rehearsal = Rehearsal(population)
-    with np.errstate(all="ignore"):  # what becomes of zeros is nobody's concern
+    rehearsal = Rehearsal(population, first_look)
+    with suppress(_SeenEnoughError), np.errstate(all="ignore"):  # what becomes of zeros is nobody's concern
         model.fit(rehearsal)
     return rehearsal.ledger
 
@@ -122,7 +136,7 @@ def plan_whole_fit(model: Any, population: Population) -> None:
         if isinstance(around, Rehearsal):
             return
         around = around._population
-    if isinstance(around, PayingPopulation) and around.ledger.planned is None and not around.ledger.spends:
+    if _pays(around) and around.ledger.planned is None and not around.ledger.spends:
         follow(rehearse(model, around), around)
 
 
@@ -138,6 +152,6 @@ def follow(plan: Ledger, population: Population) -> None:
     >>> round(dc.Popularity().fit(server).guarantee.proven.epsilon, 6)
     1.0
     """
-    if not isinstance(population, PayingPopulation):
+    if not _pays(population):
         raise InputError(f"{type(population).__name__} hides nothing, so it has no ledger that could follow a plan")
     population.ledger.plan(*plan.spends)

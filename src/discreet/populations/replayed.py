@@ -59,7 +59,7 @@ class Recorded(Around):
     def __init__(self, population: Population, most_bytes: int = MOST_BYTES, file: AnswerFile | None = None) -> None:
         super().__init__(population)
         self._file = file
-        self.answers: list[Answer] | None = []
+        self.answers: list[Answer] | None = [] if most_bytes else None
         self.before = population.spends
         self.promised: Guarantee | None = None
         self._room = most_bytes
@@ -139,7 +139,8 @@ class Recorded(Around):
         except DiscreetError as error:  # a model may ask whether it can have something, and do without
             self._keep(question, error)
             raise
-        self._keep(question, np.array(told(answer), dtype=np.float64))
+        if self.answers is not None:
+            self._keep(question, np.array(told(answer), dtype=np.float64))
         return answer
 
     def _keep(self, question: tuple[Any, ...], value: Doubles | DiscreetError) -> None:

@@ -11,6 +11,7 @@ import logging
 import math
 import threading
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -65,6 +66,11 @@ class Booking:
         self._stages: list[Reservation] | None = None
         self._run = Run()
         self._lock = threading.Lock()
+
+    @cached_property
+    def key(self) -> bytes:
+        """The secret key of the budget's sketches."""
+        return self.budget.key()
 
     @property
     def looks(self) -> tuple[Look, ...]:
@@ -185,7 +191,7 @@ class Booking:
 
     def _sketched(self) -> "Sketch | None":
         if self._made is None and self._sketch is not None:
-            self._made = self._sketch(self.budget.key())
+            self._made = self._sketch(self.key)
         return self._made
 
     def _remember(self) -> None:

@@ -142,8 +142,9 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
 
         Declared before the first fit is paid it is promised, and stays so. Declared or lowered later it refuses more.
         """
-        data = self.resolve(data)
-        self.account(data).limited(epsilon, delta, unit)  # as in reserve
+        before = self.account(data)
+        data = before.data
+        before.limited(epsilon, delta, unit)  # as in reserve
         with self._writing() as connection:
             account = self._lock(connection, data).limited(epsilon, delta, unit)
             assert account.unit is not None
@@ -193,9 +194,9 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
         folder
             Where the release will be, so that what a killed process leaves there is found.
         """
-        data, answers = self.resolve(data), answers or claim
         # Once without a lock: loading the accountant and composing are slow, and what is found is remembered.
-        before = self.account(data)
+        before, answers = self.account(data), answers or claim
+        data = before.data
         if run_id is None or (line := before.run(run_id)) is None or not line.is_of(answers):
             before.total_with(plan, purpose)
         own = plan.spent
@@ -261,8 +262,9 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
 
         From then on no limit can be declared: no epsilon bounds what is out.
         """
-        data = self.resolve(data)
-        self.account(data).check_unlimited(purpose)
+        before = self.account(data)
+        data = before.data
+        before.check_unlimited(purpose)
         with self._writing() as connection:
             self._lock(connection, data).check_unlimited(purpose)
             number = connection.insert(
@@ -303,15 +305,19 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
 
     def looks(self, data: str) -> tuple[Look, ...]:
         """Every unpaid look at a data set, the oldest first."""
-        return tuple(look_of(row, self.place) for row in self._rows(LOOKS, self.resolve(data)))
+        with self._reading() as connection:
+            if connection is None:
+                return ()
+            rows = rows_of(connection, LOOKS, _kept_name(data, rows_of(connection, DATA_SETS, None)))
+        return tuple(look_of(row, self.place) for row in rows)
 
     def remember(self, data: str, sketch: "Sketch", place: str = "") -> None:
         """Keep what a data set looks like, and where it was read from, unless both are kept already."""
-        data = self.resolve(data)
         kept = {"users": sketch.users, "tastes": sketch.tastes, "items": sketch.items, "key_id": sketch.key_id}
-        kept |= {"data_set": data, "place": place}
-        same = " AND ".join(f"{name} = :{name}" for name in kept)
+        same = " AND ".join(f"{name} = :{name}" for name in (*kept, "data_set", "place"))
         with self._writing() as connection:
+            data = _kept_name(data, rows_of(connection, DATA_SETS, None))
+            kept |= {"data_set": data, "place": place}
             self._lock(connection, data)
             if not connection.rows(f"SELECT id FROM {SKETCHES} WHERE {same}", **kept):
                 connection.insert(SKETCHES, at=_now(), **kept)
@@ -353,7 +359,7 @@ together that comes to 1.5, 0.5 over the limit; nothing was computed or spent
     def knows(self, data: str) -> bool:
         """Whether there is an account of this name, with a limit, a spending or a look."""
         account = self.account(data)
-        return account.epsilon is not None or bool(account.spendings) or bool(self.looks(data))
+        return account.epsilon is not None or bool(account.spendings) or bool(self.looks(account.data))
 
     def paid_by(self, arrays: str) -> tuple[Account, Spending] | None:
         """The account and the line that paid for a release, found by the checksum of its arrays."""
