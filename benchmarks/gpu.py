@@ -32,11 +32,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 import discreet as dc
 from discreet.kernels.gpu_pairs import on_device
 from discreet.kernels.gpu_sweeps import Sweep
+from discreet.models.almanac.questions import PriorLosses
 from discreet.models.denoise import private_als
 from discreet.models.sums.factor_sums import FactorSums
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.models.sums.pair_sums import PairSums
-from discreet.models.sums.prior_scales import PriorLosses
 from discreet.releases.many import best_by_torch, best_of_many
 
 USERS, ITEMS, RATINGS = 480_189, 17_770, 100_000_000

@@ -13,17 +13,22 @@ from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
 from discreet.fitting.fit_on import fit_on
+from discreet.models.almanac.items import SeenItems
 from discreet.models.almanac.planner import CONSTANTS as PLAN
 from discreet.models.almanac.planner import Planner
+from discreet.models.almanac.questions import RatingLevel, levelled
 from discreet.models.denoise import item_biases
-from discreet.models.denoise.averages import Averages
-from discreet.models.denoise.item_biases import CONSTANTS, UnknownLine, denoised, posterior_biases, posterior_counts
-from discreet.models.denoise.level import levelled
-from discreet.models.denoise.seen_items import SeenItems
+from discreet.models.denoise.item_biases import (
+    CONSTANTS,
+    Averages,
+    UnknownLine,
+    denoised,
+    posterior_biases,
+    posterior_counts,
+)
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.item_statistics import CONSTANTS as STATISTICS
 from discreet.models.sums.item_statistics import SCALINGS, ItemStatistics
-from discreet.models.sums.rating_level import RatingLevel
 
 SCALE = dc.Scale(1, 5)
 GENRES = [["Drama"], ["Comedy"], ["Drama", "War"], ["War"], []]

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.models.denoise import co_occurrence
-from discreet.models.denoise.co_occurrence import taste_factors
+from discreet.models.almanac import pairs
+from discreet.models.almanac.pairs import taste_factors
+from discreet.models.almanac.ranking import CONSTANTS, ConditionalLogit, InteractionModel
 from discreet.models.denoise.spectral import signal_of, spectral_threshold
-from discreet.models.home import item_scales
-from discreet.models.home.conditional_logit import CONSTANTS, ConditionalLogit, InteractionModel
 from discreet.types import AnyArray
 
 NOTHING = np.zeros((60, 0), dtype=np.float32)
@@ -98,7 +97,7 @@ def test_weak_patterns_are_used_as_far_as_they_are_signal(monkeypatch: pytest.Mo
         return float(np.linalg.norm((found - truth)[off]))
 
     every, _ = taste_factors(noisy, counts, 0.3, 0.0, 1e-4, 100)
-    monkeypatch.setattr(co_occurrence, "CONSTANTS", replace(co_occurrence.CONSTANTS, least_signal=np.inf))
+    monkeypatch.setattr(pairs, "CONSTANTS", replace(pairs.CONSTANTS, least_signal=np.inf))
     strong, _ = taste_factors(noisy, counts, 0.3, 0.0, 1e-4, 100)
     assert 1 < strong.shape[1] < every.shape[1]
     assert error_of(every) < error_of(strong)
@@ -119,19 +118,19 @@ def test_where_nobody_rated_there_is_nothing_to_find() -> None:
     assert not known.any()
 
 
-@pytest.mark.parametrize("floor", [CONSTANTS.popularity_floor, 1.0])
-def test_expectations_are_those_of_the_formula(floor: float) -> None:
+def test_expectations_are_those_of_the_formula() -> None:
+    floor = CONSTANTS.popularity_floor
     ratings = some_ratings()
     rng = np.random.default_rng(2)
     counts = np.bincount(ratings.item_index, minlength=60).astype(np.float32)
     factors = np.zeros((60, 4), dtype=np.float32)
     rows = np.sort(rng.choice(60, 45, replace=False))
     factors[rows, :3] = rng.normal(size=(45, 3)) * 0.05  # the last column did not stand out
-    found = InteractionModel.of(counts, factors, floor=floor).log_expectations(ratings)
+    found = InteractionModel.of(counts, factors).log_expectations(ratings)
 
     share = counts + CONSTANTS.least_popularity * counts.mean()
     share = share / share.sum()
-    scales = (counts[rows] / counts[rows].mean() + item_scales.CONSTANTS.damping) ** -item_scales.CONSTANTS.power
+    scales = (counts[rows] / counts[rows].mean() + CONSTANTS.damping) ** -CONSTANTS.power
     patterns = factors[rows, :3].astype(np.float64)
     for u in range(ratings.n_users):
         marks = np.zeros(60)
@@ -145,24 +144,6 @@ def test_expectations_are_those_of_the_formula(floor: float) -> None:
         expected[rows] -= marks[rows] * np.diag(smoother)
         expected = np.maximum(expected, 0) + floor * n * share
         np.testing.assert_allclose(found[u], np.log(expected), rtol=1e-3, atol=1e-3)
-
-
-def test_the_larger_the_floor_the_nearer_rankings_are_to_popularity_and_the_freer_features() -> None:
-    ratings = some_ratings()
-    counts = np.bincount(ratings.item_index, minlength=60).astype(np.float32)
-    factors = (np.random.default_rng(0).normal(size=(60, 4)) * 0.05).astype(np.float32)
-    popular = InteractionModel.of(counts, NOTHING).log_expectations(ratings)
-
-    def distance(floor: float) -> float:
-        found = InteractionModel.of(counts, factors, floor=floor).log_expectations(ratings) - popular
-        return float((found - found.mean(axis=1, keepdims=True)).std())
-
-    assert distance(0.1) > distance(1.0) > distance(10.0)
-    firm = [
-        ConditionalLogit.of(InteractionModel.of(counts, factors, floor=floor), counts, NOTHING).precision[0]
-        for floor in (0.1, 1.0, 1e9)
-    ]
-    np.testing.assert_allclose(firm, CONSTANTS.precision * np.sqrt([5, 1.4, 1]), rtol=1e-6)
 
 
 @pytest.mark.parametrize("patterns", [0, 2])

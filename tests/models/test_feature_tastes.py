@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dc
 from discreet.data.labels import Labels
-from discreet.models.denoise.feature_tastes import CONSTANTS, tighter_prior
+from discreet.models.almanac.pairs import CONSTANTS, tighter_prior
 
 NAMES = Labels.of([str(user) for user in range(1500)], what="user")
 

@@ -7,11 +7,11 @@ import pytest
 
 import discreet as dc
 from discreet.data.labels import Labels
+from discreet.models.almanac.items import SeenItems
 from discreet.models.almanac.planner import Planner
-from discreet.models.denoise.seen_items import SeenItems
+from discreet.models.almanac.questions import FixedEffects, with_fixed_effects
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.activity import MIDDLES, Activity, activity_of_users
-from discreet.models.sums.fixed_effects import CONSTANTS, FixedEffects, share_for, with_fixed_effects
 
 SCALE = dc.Scale(1, 5)
 ITEMS = 60
@@ -102,14 +102,6 @@ def test_activity_that_noise_hides_is_replaced_by_the_sum_of_counts():
     twice, _ = FixedEffects(known).expected(hidden.with_roots(18000.0), counts)
     np.testing.assert_allclose(twice, 2 * typical)
     assert np.trace(typical) > 100
-
-
-def test_more_is_spent_where_there_are_more_features_and_fewer_users():
-    rng = np.random.default_rng(5)
-    population = server(rated(rng, regression(rng), 10, 5, np.zeros(5)), 1.0)
-    many, few = (Activity(np.array([users]), np.array([25.0])) for users in (1e6, 300.0))
-    assert share_for(many, population, 22) == CONSTANTS.least_share
-    assert share_for(few, population, 0) < share_for(few, population, 22) <= 0.1
 
 
 def test_factors_from_products_of_pairs_point_where_ratings_do():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.models.denoise.item_weights import CONSTANTS, item_weights, released_width
-from discreet.models.home.conditional_logit import CONSTANTS as LOGIT
-from discreet.models.home.conditional_logit import InteractionModel
+from discreet.models.almanac.pairs import CONSTANTS, item_weights, released_width
+from discreet.models.almanac.ranking import CONSTANTS as LOGIT
+from discreet.models.almanac.ranking import InteractionModel
 from discreet.models.home.neighbour_weights import NeighbourWeights
 from discreet.types import AnyArray
 

@@ -10,6 +10,7 @@ import pytest
 import discreet as dc
 from discreet.data.features import item_features
 from discreet.data.loading import without_ratings
+from discreet.models.almanac.items import SeenItems
 from discreet.models.almanac.planner import (
     CONSTANTS,
     FACTORS,
@@ -22,7 +23,6 @@ from discreet.models.almanac.planner import (
 )
 from discreet.models.denoise.item_biases import NoisyCounts
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
-from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.sums.activity import (
     BINS,
     MIDDLES,

@@ -9,9 +9,8 @@ import pytest
 import discreet as dc
 from discreet.data.prior import ItemPrior
 from discreet.evaluation.measuring import measure
+from discreet.models.almanac.items import GAUSSIAN, LAPLACE, SeenItems, counts_with
 from discreet.models.almanac.planner import Plan, Planner
-from discreet.models.denoise.prior import counts_with
-from discreet.models.denoise.seen_items import GAUSSIAN, LAPLACE, SeenItems
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.releases.priors import matches, prior_of, with_prior
 

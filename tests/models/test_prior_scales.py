@@ -9,8 +9,8 @@ import discreet as dc
 from discreet.data.labels import Labels
 from discreet.kernels import left_out
 from discreet.kernels.left_out import left_out_errors
+from discreet.models.almanac.questions import CONSTANTS, PriorLosses, scales_of
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums.prior_scales import CONSTANTS, PriorLosses, scales_of
 from discreet.releases.choices import PARTS
 
 SCALE = dc.Scale(1, 5)

@@ -14,8 +14,14 @@ from discreet.errors import InputError
 from discreet.kernels import row_solves
 from discreet.kernels.statistics import LATTICE, add_bounded_statistics
 from discreet.models.denoise import private_als
-from discreet.models.denoise.normal_equations import NoisyEquations, positive
-from discreet.models.denoise.private_als import ALSQueries, ask_for_averages, fit_private, refined
+from discreet.models.denoise.private_als import (
+    ALSQueries,
+    NoisyEquations,
+    ask_for_averages,
+    fit_private,
+    positive,
+    refined,
+)
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.factor_sums import FactorSums
 from discreet.populations.population import exact_total

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.evaluation.measuring import measure
 from discreet.models.home import user_regression
-from discreet.models.home.taste_covariates import CONSTANTS, taste_covariates
+from discreet.models.home.user_regression import CONSTANTS, taste_covariates
 
 
 def test_they_are_those_of_the_formula():

@@ -1,6 +1,6 @@
 """Rankings of many users at once by torch: expected interactions, conditional logits and the best items.
 
-The same formulas as :mod:`discreet.models.home.conditional_logit` and :mod:`discreet.kernels.conditional_logit`, for a
+The same formulas as :mod:`discreet.models.almanac.ranking` and :mod:`discreet.kernels.conditional_logit`, for a
 block of users as dense rows over all items. The Hessian of a user, n Cov_p f + diag(precision), is a row of the product
 of all p with the products of features f fᵀ, so a Newton step of a block is three products of matrices and as many small
 systems as there are users. Scores are those of the processor up to the rounding of single precision.
@@ -22,7 +22,7 @@ CELLS = 1 << 27
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LogitArrays:
-    """What does not depend on a user, as :class:`discreet.models.home.conditional_logit.ConditionalLogit` has it.
+    """What does not depend on a user, as :class:`discreet.models.almanac.ranking.ConditionalLogit` has it.
 
     Parameters
     ----------

@@ -34,8 +34,7 @@ from discreet.doors import checked
 from discreet.errors import InputError, require_kinds, require_settings
 from discreet.kernels.gpu_als import als_sums
 from discreet.kernels.statistics import normal_equation_sums, packed_width, solve_items
-from discreet.models.denoise.averages import covariates
-from discreet.models.denoise.item_biases import item_biases
+from discreet.models.denoise.item_biases import covariates, item_biases
 from discreet.models.denoise.private_als import CONSTANTS as PRIVATE
 from discreet.models.denoise.private_als import ALSQueries, fit_private, sample_factor_sums
 from discreet.models.home import methods

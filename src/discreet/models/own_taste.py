@@ -4,7 +4,7 @@
 
 Bias and preferences come from the user's own ratings by the regression of
 :mod:`~discreet.models.home.user_regression`, on public features alone. Items are ranked by the conditional logit of
-:mod:`~discreet.models.home.conditional_logit`, with all items equally popular:
+:mod:`~discreet.models.almanac.ranking`, with all items equally popular:
 
     P(i)  ∝  exp(ηᵀf_i)        η the maximum a posteriori estimate for what the user rated before
 
@@ -21,8 +21,8 @@ import numpy as np
 
 from discreet.data.features import item_features
 from discreet.models.almanac import CONSTANTS
+from discreet.models.almanac.ranking import ConditionalLogit, InteractionModel
 from discreet.models.home import methods
-from discreet.models.home.conditional_logit import ConditionalLogit, InteractionModel
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.item_statistics import expected_rating
 from discreet.populations.asking import check_population

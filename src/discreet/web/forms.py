@@ -21,7 +21,7 @@ from discreet.errors import InputError
 from discreet.kernels.conditional_logit import tiles
 from discreet.kernels.few_users import messages_of
 from discreet.models import filtered_mf, implicit_als
-from discreet.models.home import conditional_logit
+from discreet.models.almanac import ranking
 from discreet.models.home.fold_in import FAINT_PENALTY, FoldIn, fixed, with_ones
 from discreet.models.home.neighbourhood import Neighbourhood
 from discreet.models.home.user_regression import UserRegression
@@ -88,19 +88,17 @@ def _ridge(found: FoldIn | UserRegression, arrays: FileArrays) -> tuple[Part, Fo
     return _regression(found, arrays) if isinstance(found, UserRegression) else _fold_in(found, arrays)
 
 
-def _logit(
-    found: conditional_logit.ConditionalLogit, arrays: FileArrays
-) -> tuple[Part, conditional_logit.ConditionalLogit]:
+def _logit(found: ranking.ConditionalLogit, arrays: FileArrays) -> tuple[Part, ranking.ConditionalLogit]:
     who, size = found.interactions, len(found.interactions.share)
     columns = found.covariates.transpose(0, 2, 1).reshape(-1, len(found.precision))[:size]
     covariates = arrays.matrix("rank.covariates", columns, closely=True)
     arrays.vector("rank.precision", found.precision)
     arrays.vector("rank.share", who.share)
-    constants = conditional_logit.CONSTANTS
+    constants = ranking.CONSTANTS
     part: Part = {
         "kind": "logit",
         "interaction_variance": constants.interaction_variance,
-        "popularity_floor": float(who.floor),
+        "popularity_floor": ranking.CONSTANTS.popularity_floor,
         "part_of_weights": constants.part_of_weights,
         "newton_steps": constants.newton_steps,
     }

@@ -6,8 +6,8 @@
     2. among the most rated items, by the noisy counts of 1, for every pair i, j
          W_ij = Σ_u w_u            over the users who rated both         (:mod:`~discreet.models.sums.pair_sums`)
          A_ij = Σ_u w_u x_ui x_uj  with x_ui = r_ui − base_i, clipped    in one sum with W
-    3. what users' own regressions have in common                        (:mod:`~discreet.models.sums.fixed_effects`)
-    4. how wide the priors of users' own regressions should be           (:mod:`~discreet.models.sums.prior_scales`)
+    3. what users' own regressions have in common                        (:mod:`~discreet.models.almanac.questions`)
+    4. how wide the priors of users' own regressions should be           (:mod:`~discreet.models.almanac.questions`)
 
     5. sweeps: what own fits leave of item biases, and factors of ratings (:mod:`~discreet.models.denoise.private_als`)
 
@@ -21,15 +21,15 @@ The rest is post-processing and costs no privacy:
                    features (:mod:`~discreet.models.denoise.item_biases`), moved by 3; and v_i, its posterior variance
     item_factors   L, with A ≈ W ∘ (L Lᵀ): eigenvectors above the spectral threshold, refined by a weighted
                    factorisation (:mod:`~discreet.models.denoise.spectral`)
-    taste_factors  factors of W: who rates what (:mod:`~discreet.models.denoise.co_occurrence`)
-    neighbours     item-item weights, EASE of the denoised W (:mod:`~discreet.models.denoise.item_weights`)
+    taste_factors  factors of W: who rates what (:mod:`~discreet.models.almanac.pairs`)
+    neighbours     item-item weights, EASE of the denoised W (:mod:`~discreet.models.almanac.pairs`)
     counts         denoised counts; where there are pairs, improved by the first factor of W
     prior_scales   how wide priors at home are; feature_precision, how tightly tastes for features are held
 
 **At home** the expected rating is base_i + z_iᵀ a_u, where z_i are covariates made of public features, popularity and
 factors, and a_u is fitted to the user's own ratings (:mod:`~discreet.models.home.user_regression`). Items are ranked by
 the probability that the user rates them next: a conditional logit whose offset is the user's expected interactions
-(:mod:`~discreet.models.home.conditional_logit`). A user without ratings gets base_i, and the most popular items.
+(:mod:`~discreet.models.almanac.ranking`). A user without ratings gets base_i, and the most popular items.
 
 **Guarantee.** The release is a function of the noisy sums and of public facts. All sums are booked, with the
 sensitivities that their modules prove. A user's own fit is shown to that user alone, who knows those ratings already.
@@ -46,22 +46,18 @@ from discreet.data.features import AGES, item_features
 from discreet.errors import require, require_kinds, require_settings
 from discreet.kernels.gpu_logit import LogitOnDevice
 from discreet.kernels.gpu_pairs import ratings_stay
+from discreet.models.almanac.items import SeenItems, informed
+from discreet.models.almanac.pairs import PairFactors, as_wide_as_needed, padded, rating_factors
 from discreet.models.almanac.planner import CONSTANTS as PLAN
 from discreet.models.almanac.planner import FACTORS, PURPOSES, ROUNDING, Plan, Planner, Purpose
-from discreet.models.denoise.averages import Averages
-from discreet.models.denoise.level import about_level, levelled
-from discreet.models.denoise.pair_factors import PairFactors, as_wide_as_needed, padded, rating_factors
-from discreet.models.denoise.prior import informed
+from discreet.models.almanac.questions import about_level, asked_scales, levelled, with_fixed_effects
+from discreet.models.almanac.ranking import Prepared
+from discreet.models.denoise.item_biases import Averages
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
 from discreet.models.denoise.private_als import ALSQueries, refined
-from discreet.models.denoise.seen_items import SeenItems
 from discreet.models.home import item_arrays, methods
-from discreet.models.home.prepared import Prepared
-from discreet.models.home.taste_covariates import taste_covariates
-from discreet.models.home.user_regression import UserRegression
+from discreet.models.home.user_regression import UserRegression, taste_covariates
 from discreet.models.sums.activity import Activity
-from discreet.models.sums.fixed_effects import share_for, with_fixed_effects
-from discreet.models.sums.prior_scales import asked_scales
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
 from discreet.releases.choices import TERMS
@@ -84,6 +80,8 @@ class _Constants:
     """Of sums beside counts, in these."""
     level: float = 0.02
     """For the level of all ratings, half of it before item sums and half after them, with the unit rating."""
+    effects: float = 0.04
+    """For what users' own fits have in common, with the unit user."""
     scales: float = 0.03
     """For how wide priors of users' own regressions should be."""
     sweeps: int = 8
@@ -166,7 +164,7 @@ class Almanac:
         known = seen.known(seen.averages(features, SWEEPS.most_items), activity)
         activity = activity.with_roots(seen.roots) if planner.sweeps else activity
         left, beside = 1 - CONSTANTS.activity - first - level / 2, level / 2 + scales
-        effects = share_for(activity, population, features.shape[1]) if planner.sweeps and scales > 0 else 0.0
+        effects = CONSTANTS.effects if planner.sweeps and scales > 0 else 0.0
         plan = planner.plan(purpose, known, left - beside - effects)
         if by_ratings and plan.noise is not None and beside > 0:  # what is asked beside has Gaussian noise, too
             part = (planner.gaussian(left) - planner.gaussian(left - beside)) / beside * (1 - ROUNDING)
@@ -274,7 +272,6 @@ class Almanac:
             *(item_arrays.NEIGHBOUR_WEIGHTS if "neighbours" in names else ()),
             *((Array("plan", "float32", (len(TERMS), 2)),) if "plan" in names else ()),
             *((item_arrays.PRIOR_SCALES,) if "prior_scales" in names else ()),
-            *((item_arrays.POPULARITY_FLOOR,) if "popularity_floor" in names else ()),
             *((item_arrays.FEATURE_PRECISION,) if "feature_precision" in names else ()),
             *(item_arrays.SUMS if "noisy_sums" in names else ()),
         )

@@ -25,9 +25,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.kernels.threads import one_blas_thread
+from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.item_statistics import ItemStatistics
 from discreet.populations.population import Population
-from discreet.types import Doubles, Floats
+from discreet.types import AnyArray, Doubles, Floats, Indices
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,10 @@ class _Constants:
 
 
 CONSTANTS = _Constants()
+
+
+# ── Counts and biases ──
+
 FEW_CELLS = 1 << 20
 """Of items by features: below, the threads of BLAS gain nothing, and wait for each other where the machine is busy."""
 
@@ -311,3 +316,71 @@ class _Line:
         """The part of these variances that is about β."""
         of_line = np.einsum("ij,ji->i", line, np.linalg.solve(self.gram, line.T))
         return np.asarray((self.error_variance / (counts**2 * self.spread**2 + self.error_variance)) ** 2 * of_line)
+
+
+# ── Averages ──
+
+TINY = 1e-9
+"""Keeps divisions possible where nothing was counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Averages:
+    """Of every item: expected rating, its posterior variance (that of factors included), and count."""
+
+    base: Floats
+    unknown: Doubles
+    counts: Doubles
+    listed: Indices
+
+    @property
+    def share(self) -> Doubles:
+        """Of all ratings."""
+        return np.asarray(self.counts / max(float(self.counts.sum()), TINY))
+
+    def followed(self, spread: float) -> Doubles:
+        """h / (1 − h), h how far the expectation of each item follows one of its ratings: (1 − v/t²)/n.
+
+        v is what is not known of it, and t² the variance of items, at least ``spread``.
+        """
+        known = 1 - self.unknown / max(spread, float(self.unknown.max(initial=0.0)))
+        h = np.clip(known / np.maximum(self.counts, 1), 0, 0.5)
+        return np.asarray(h / (1 - h))
+
+    def at_home(
+        self, features: AnyArray, factors: AnyArray, width: float, scales: Floats | None = None
+    ) -> UserRegression:
+        """Users' own regressions, with priors of these scales."""
+        return covariates(self.base, self.unknown, self.counts, features, factors, width, scales)
+
+    @property
+    def arrays(self) -> dict[str, AnyArray]:
+        """What a release has of them."""
+        mean = float(self.base @ self.counts / max(self.counts.sum(), TINY))
+        return {
+            "mean": np.array([mean], dtype=np.float32),
+            "item_bias": (self.base - mean).astype(np.float32),
+            "unknown": self.unknown.astype(np.float32),
+            "counts": self.counts.astype(np.float32),
+        }
+
+
+def covariates(
+    base: AnyArray,
+    unknown: AnyArray,
+    counts: AnyArray,
+    features: AnyArray,
+    factors: AnyArray,
+    width: float,
+    scales: Floats | None = None,
+) -> UserRegression:
+    """What users' own regressions need, the item factors last."""
+    return UserRegression.of(
+        np.asarray(base, dtype=np.float32),
+        np.asarray(unknown, dtype=np.float32),
+        np.asarray(counts, dtype=np.float32),
+        np.asarray(features, dtype=np.float32),
+        np.asarray(factors, dtype=np.float32),
+        width,
+        scales,
+    )

@@ -9,8 +9,6 @@ UNKNOWN = Array("unknown", "float32", ("items",), least=0)
 COUNTS = Array("counts", "float32", ("items",), least=0)
 PRIOR_SCALES = Array("prior_scales", "float32", (4,), least=0)
 """How wide the priors of users' own regressions are, relative to the usual ones."""
-POPULARITY_FLOOR = Array("popularity_floor", "float32", (1,), least=0.01)
-"""The share of popularity that everyone keeps in rankings (:mod:`~discreet.models.home.conditional_logit`)."""
 FEATURE_PRECISION = Array("feature_precision", "float32", (1,), least=1)
 """How many times tighter than usual users' tastes for public features are held in rankings."""
 NOISY_COUNTS = Array("counts", "float32", ("items",))

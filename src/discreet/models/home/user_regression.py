@@ -3,10 +3,9 @@
     r_ui − base_i  =  z_iᵀ a_u + error,        a_u ~ N(0, I),   error ~ N(0, σ² + v_i)
 
     z_i  =  (τ, γ f_i, η t_i, κ b_i, λ p_i, L_i)    the user's bias; preferences for public features f, and for patterns
-                                                    t of who rates what
-                                                    (:mod:`~discreet.models.home.taste_covariates`); how far the user
-                                                    follows general opinion (the item bias b) and popularity (p = log
-                                                    count, centred); and the released factors L
+                                                    t of who rates what; how far the user follows general opinion
+                                                    (the item bias b) and popularity (p = log count, centred); and
+                                                    the released factors L
 
 σ² is the residual variance, v_i the posterior variance of the item's base. With weights ω_i = σ²/(σ² + v_i) the
 posterior mean is
@@ -17,7 +16,17 @@ and base_i + z_iᵀ a_u is the expected rating. It is linear in the user's ratin
 without ratings has a_u = 0 and gets base_i.
 
 The prior standard deviations τ, γ, η, κ and λ are constants, unless a release scales them, and L, by what its users
-said (:mod:`~discreet.models.sums.prior_scales`).
+said (:mod:`~discreet.models.almanac.questions`).
+
+**Patterns of who rates what as covariates.** People tend to like what is rated by those who rate what they like, so the
+patterns of who rates what (:mod:`~discreet.models.almanac.pairs`) serve where genres would, and beside them. With T the
+released taste factors, whose first column is popularity,
+
+    t_ik  =  T_ik / |T_i1|,    k = 2, 3, …                    0 for items without factors
+    t_ik  ←  (t_ik − mean of column k) / deviation of column 2,    clipped to ±3
+
+mean and deviation over ratings of items with factors. So a weaker pattern, which noise hides more of, also counts for
+less. They are made of what is released already, so they cost no privacy.
 """
 
 import math
@@ -30,14 +39,15 @@ from discreet.data.ratings import Ratings
 from discreet.kernels.posterior import posterior_rows
 from discreet.models.home.fold_in import fixed, predict_pairs, solve_rows
 from discreet.releases.choices import PARTS
-from discreet.types import Floats, Indices
+from discreet.types import AnyArray, Booleans, Floats, Indices
 
 
 @dataclass(frozen=True)
 class _Constants:
-    """Chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported.
+    """Prior standard deviations, in widths of the scale unless said otherwise.
 
-    Prior standard deviations, in widths of the scale unless said otherwise.
+    Chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported; what is about patterns
+    of who rates what on one split, with the seed 875, of small data of ``benchmarks/robust.py``.
     """
 
     residual_deviation: float = 0.2
@@ -47,15 +57,21 @@ class _Constants:
     feature_weight: float = 0.065
     """Of a user's preference for one feature."""
     taste_weight: float = 0.02
-    """Of a user's preference for one pattern of who rates what. Chosen on one split, with the seed 875, of small data
-    of ``benchmarks/robust.py``: .015 and .03 do nearly as well."""
+    """Of a user's preference for one pattern of who rates what: .015 and .03 do nearly as well."""
     bias_weight: float = 0.4
     """Of how far a user exaggerates or dampens the item biases; no length, as the bias has one."""
     popularity_weight: float = 0.03
     """Of a user's preference for popular items, for each unit of log count."""
+    most: int = 12
+    """How many patterns at most: more cost users time, and changed next to nothing."""
+    furthest: float = 3.0
+    """Where covariates are clipped: the ratios of rare items are mostly noise."""
 
 
 CONSTANTS = _Constants()
+
+
+# ── The regression ──
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,3 +176,21 @@ class UserRegression:
         gram = weighted.T @ rated + self.residual_variance * np.eye(rated.shape[1])
         weights = weighted @ np.linalg.solve(gram, self.rows[item].astype(np.float64))
         return np.asarray(weights * (history.values - self.base[history.items]), dtype=np.float32)
+
+
+# ── Patterns of who rates what as covariates ──
+
+
+def taste_covariates(taste_factors: AnyArray, counts: AnyArray) -> Floats:
+    """t above, items by patterns; no columns where nothing but popularity stands out."""
+    factors = taste_factors[:, taste_factors.any(axis=0)][:, : 1 + CONSTANTS.most].astype(np.float64)
+    listed: Booleans = np.asarray(factors.any(axis=1))
+    share = np.where(listed, counts, 0).astype(np.float64)
+    if factors.shape[1] < 2 or not share.any():
+        return np.zeros((len(counts), 0), dtype=np.float32)
+    share /= share.sum()
+    popularity = np.abs(factors[:, :1])
+    ratios = np.divide(factors[:, 1:], popularity, out=np.zeros_like(factors[:, 1:]), where=popularity > 0)
+    centred = np.where(listed[:, None], ratios - share @ ratios, 0.0)
+    deviation = max(float(np.sqrt(share @ centred[:, 0] ** 2)), 1e-9)
+    return np.clip(centred / deviation, -CONSTANTS.furthest, CONSTANTS.furthest).astype(np.float32)

@@ -1,5 +1,5 @@
 // The next item a user rates: a conditional logit over the items, fitted on the user's own history.
-// The maths is in discreet/models/home/conditional_logit.py, and the names here are the same.
+// The maths is in discreet/models/almanac/ranking.py, and the names here are the same.
 
 import { factorise, rowTimes, solve, substitute } from "./algebra.js";
 import { Lists } from "./ratings.js";

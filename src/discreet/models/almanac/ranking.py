@@ -1,15 +1,13 @@
 """The next item a user rates: a conditional logit over the items, fitted at home on the user's own history.
 
 **Expected interactions.** A user who rated n items, with x_i = 1 for each of them, popularity p and the released
-factors T of who rates what (:mod:`~discreet.models.denoise.co_occurrence`; D is in
-:mod:`~discreet.models.home.item_scales`), expects
+factors T of who rates what (:mod:`~discreet.models.almanac.pairs`), expects
 
-    μ  =  n p + T (TᵀD²T + (c/n) I)⁻¹ TᵀD² (x − n p)        c = ½, and ν = 0 in D
+    μ  =  n p + T (TᵀD²T + (c/n) I)⁻¹ TᵀD² (x − n p)        c = ½, D_i = (n_i / mean count + ½)^−0.2
     b  =  max(μ, 0) + φ n p                                 of a rated item without what its own x_i adds to μ
 
-μ is a Gaussian posterior mean: with few ratings it is near popularity, with many near the user's own taste. φ is 1/10,
-or more if a release says that noise hides much of T: then b stays nearer to popularity. Where a release also has
-item-item weights (B, :mod:`~discreet.models.denoise.item_weights`), a part ω = .3 of b comes from these:
+μ is a Gaussian posterior mean: with few ratings it is near popularity, with many near the user's own taste. φ is
+1/10. Where a release also has item-item weights B, a part ω = .3 of b comes from these:
 
     e  =  max(Bᵀx, 0) + φ n p                               (1 + φ) n p for an item without factors
     b  ←  (1 − ω) b + ω e Σb / Σe
@@ -20,12 +18,13 @@ through a log-linear model with the offset log b,
     P(i)  ∝  b_i exp(ηᵀf_i)        η the maximum a posteriori estimate, with prior N(0, 1/precision)
 
 found by a few Newton steps (:mod:`~discreet.kernels.conditional_logit`). The score of an item is log P. The more
-factors T has, and the smaller φ is, the less is left for features to explain, so the tighter the prior. A user without
+factors T has, the less is left for features to explain, so the tighter the prior. A user without
 ratings gets the most popular items.
 
 With no features and no factors above the noise, this is popularity. The same form serves all cases.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -37,9 +36,11 @@ from discreet.kernels import few_users
 from discreet.kernels.compiling import chosen
 from discreet.kernels.conditional_logit import fit_logit_rows, mixed, tiles
 from discreet.kernels.gpu_logit import LogitArrays, LogitOnDevice
+from discreet.kernels.gpu_pairs import best_device
 from discreet.models.home.fold_in import fixed, row_sums
-from discreet.models.home.item_scales import item_scales
 from discreet.models.home.neighbour_weights import NeighbourWeights
+from discreet.models.home.user_regression import UserRegression
+from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices
 
 
@@ -47,19 +48,20 @@ from discreet.types import AnyArray, Doubles, Floats, Indices
 class _Constants:
     """Chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported."""
 
+    damping: float = 0.5
+    """The ½ of D: keeps the scales of rarely rated items bounded."""
+    power: float = 0.2
+    """The 0.2 of D: weaker than the ½ that would make all items equal, which noise forbids."""
     interaction_variance: float = 0.5
     """The c of μ: how much each x_i varies on its own."""
     popularity_floor: float = 0.1
-    """The φ of b, unless a release has another: the share of popularity that everyone keeps, so that no item has
-    probability 0."""
+    """The φ of b: the share of popularity that everyone keeps, so that no item has probability 0."""
     part_of_weights: float = 0.3
-    """The ω above. Chosen on splits with the seeds 1155 and 1156 of most data of ``benchmarks/robust.py``, without
-    privacy and with both units: real data gain as much with .25 to .5, synthetic ratings lose .003 with .5."""
+    """The ω above: real data gain as much with .25 to .5, synthetic ratings lose .003 with .5."""
     least_popularity: float = 1e-3
     """What is added to every count, in mean counts: items that nobody rated can still be scored."""
     precision: float = 2.0
-    """Of the prior of η without factors; with q factors and the usual φ it is √(1 + q) times as much, and with another
-    φ, √(1 + q/(10 φ)) times."""
+    """Of the prior of η without factors; with q factors it is √(1 + q) times as much."""
     popularity_scale: float = 0.5
     """The standard deviation of log popularity as a feature."""
     newton_steps: int = 3
@@ -67,10 +69,25 @@ class _Constants:
 
 
 CONSTANTS = _Constants()
-USUAL_FLOOR = CONSTANTS.popularity_floor
+
+
+# ── Scales of items ──
+
+
+def item_scales(counts: AnyArray, noise: float = 0.0) -> Doubles:
+    """D for counts of any unit; ``noise`` is ν, the variance of noise in units of that of sampling.
+
+    >>> item_scales(np.array([0.5, 0.5])).tolist() == [1.5**-0.2] * 2
+    True
+    """
+    relative = counts / max(float(counts.mean()), 1e-12)
+    return np.asarray((relative + CONSTANTS.damping + noise) ** -CONSTANTS.power, dtype=np.float64)
+
+
+# ── The next item ──
+
+FLOOR = CONSTANTS.popularity_floor
 PART = np.float32(CONSTANTS.part_of_weights)
-MOST_FLOOR = 10.0
-"""What a release may say at most: more changes no ranking, and a number without bounds would overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +106,6 @@ class InteractionModel:
         The eigenvalues of TᵀD²T.
     neighbour_weights
         B above; None where there is none.
-    floor
-        The φ above.
     """
 
     share: Floats
@@ -100,15 +115,10 @@ class InteractionModel:
     outward: Floats
     strength: Floats
     neighbour_weights: NeighbourWeights | None = None
-    floor: float = USUAL_FLOOR
 
     @classmethod
     def of(
-        cls,
-        counts: Floats,
-        factors: Floats,
-        neighbour_weights: NeighbourWeights | None = None,
-        floor: float = USUAL_FLOOR,
+        cls, counts: Floats, factors: Floats, neighbour_weights: NeighbourWeights | None = None
     ) -> "InteractionModel":
         """From the released counts, taste factors and weights of items."""
         share = np.maximum(counts, 0).astype(np.float64)
@@ -131,7 +141,6 @@ class InteractionModel:
             along.astype(np.float32),
             strength[kept].astype(np.float32),
             neighbour_weights,
-            floor,
         )
 
     @cached_property
@@ -149,7 +158,7 @@ class InteractionModel:
         """The same, and Σb / Σe of each user, 0 where there is no B."""
         lengths = np.diff(histories.indptr).astype(np.float32)
         own = np.outer(np.maximum(lengths, 1), self.share)
-        logs = np.log((1 + self.floor) * own, out=own)
+        logs = np.log((1 + FLOOR) * own, out=own)
         ratio = np.zeros_like(lengths)
         if len(self.strength) == 0:
             return np.asarray(logs), ratio
@@ -158,7 +167,7 @@ class InteractionModel:
         if self.neighbour_weights is not None:
             by_weights = self.neighbour_weights.sums(histories, np.ones(len(histories), dtype=np.float32))[:, self.rows]
             by_weights = self._above_0(by_weights, lengths)
-            others = (1 + self.floor) * np.maximum(lengths, 1) * np.maximum(1 - start.sum(), 0)
+            others = (1 + FLOOR) * np.maximum(lengths, 1) * np.maximum(1 - start.sum(), 0)
             ratio = (expected.sum(axis=1) + others) / (by_weights.sum(axis=1) + others)
             expected = mixed(expected, ratio[:, None] * by_weights, PART)
             logs += np.log(mixed(1, ratio, PART))[:, None]
@@ -182,9 +191,9 @@ class InteractionModel:
 
     def _above_0(self, expected: Floats, lengths: Floats) -> Floats:
         """max(·, 0) + φ n p of the items with factors, and (1 + φ) p for a user without ratings."""
-        start, floor = self.share[self.rows], self.floor
-        found = np.maximum(expected, 0) + np.outer(floor * lengths, start)
-        found[lengths == 0] = (1 + floor) * start
+        start = self.share[self.rows]
+        found = np.maximum(expected, 0) + np.outer(FLOOR * lengths, start)
+        found[lengths == 0] = (1 + FLOOR) * start
         return found
 
 
@@ -213,7 +222,7 @@ class ConditionalLogit:
         logs -= interactions.share @ logs
         logs *= CONSTANTS.popularity_scale / max(float(np.sqrt(interactions.share @ logs**2)), 1e-6)
         covariates = np.concatenate([features, logs[:, None], liked[:, None]], axis=1).astype(np.float32)
-        firm = CONSTANTS.precision * np.sqrt(1 + USUAL_FLOOR / interactions.floor * len(interactions.strength))
+        firm = CONSTANTS.precision * np.sqrt(1 + len(interactions.strength))
         return cls(interactions, fixed(tiles(covariates)), np.full(covariates.shape[1], firm, dtype=np.float32))
 
     def scores(self, histories: Ratings) -> Floats:
@@ -240,7 +249,7 @@ class ConditionalLogit:
             features=columns,
             precision=self.precision,
             interaction_variance=CONSTANTS.interaction_variance,
-            popularity_floor=model.floor,
+            popularity_floor=FLOOR,
             part_of_weights=CONSTANTS.part_of_weights,
             neighbour_weights=None if model.neighbour_weights is None else model.neighbour_weights.turned,
             steps=CONSTANTS.newton_steps,
@@ -276,3 +285,45 @@ class ConditionalLogit:
                 moved = mixed(moved, ratio * by_weights, PART)
             added += moved / np.exp(logs[items])[:, None]
         return np.asarray(added, dtype=np.float32)
+
+
+# ── What does not depend on a user ──
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What does not depend on a user.
+
+    Parameters
+    ----------
+    release
+        The release.
+    features
+        The public ones of its items, for rankings.
+    make_regression
+        Makes that for ratings.
+    """
+
+    release: Release
+    features: Floats
+    make_regression: Callable[[], UserRegression]
+
+    @cached_property
+    def ranking(self) -> ConditionalLogit:
+        """For rankings."""
+        arrays, catalogue = self.release.arrays, self.release.catalogue
+        liked = (arrays["item_bias"] * (4 / catalogue.scale.width)).astype(np.float32)
+        known = arrays["counts"], arrays["taste_factors"], NeighbourWeights.of(arrays)
+        # A coefficient that is held m times as tightly is one of a feature that is √m times as small.
+        smaller = np.sqrt(arrays["feature_precision"][0]) if "feature_precision" in arrays else np.float32(1)
+        return ConditionalLogit.of(InteractionModel.of(*known), liked, self.features / smaller)
+
+    @cached_property
+    def ranking_by_torch(self) -> LogitOnDevice:
+        """For rankings of very many users."""
+        return self.ranking.on_device(best_device())
+
+    @cached_property
+    def regression(self) -> UserRegression:
+        """For ratings."""
+        return self.make_regression()
