@@ -527,4 +527,4 @@ def test_without_privacy_users_say_how_wide_priors_at_home_should_be():
             predicted = other.predict(train, test.user_index, test.item_index)
             errors.append(np.sqrt(np.mean((predicted - test.values) ** 2)))
         lost.append(errors[0] - min(errors))
-    assert np.mean(lost) < 0.004
+    assert np.mean(lost) < 0.006  # of errors of about 1.2

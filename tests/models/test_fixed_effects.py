@@ -8,6 +8,7 @@ import pytest
 import discreet as dc
 from discreet.data.labels import Labels
 from discreet.models.almanac.items import SeenItems
+from discreet.models.almanac.pairs import rating_factors
 from discreet.models.almanac.planner import Planner
 from discreet.models.almanac.questions import FixedEffects, with_fixed_effects
 from discreet.models.home.user_regression import UserRegression
@@ -18,7 +19,7 @@ ITEMS = 60
 CATALOGUE = dc.Catalogue.of([str(i) for i in range(ITEMS)], SCALE, declared=True)
 
 
-def regression(rng, wider=(1.5, 1.5, 1.0), features=2):
+def regression(rng, wider=(1.5, 1.5, 1.0, 1.0), features=2):
     base = rng.uniform(2.5, 3.5, ITEMS).astype(np.float32)
     columns = rng.integers(0, 2, (ITEMS, features)).astype(np.float32)
     none = np.zeros((ITEMS, 0), dtype=np.float32)
@@ -78,7 +79,7 @@ def test_a_sum_is_the_sum_of_its_parts_to_the_last_bit_whoever_takes_part():
 
 def test_what_users_have_in_common_is_found_and_priors_are_as_wide_as_what_is_left():
     rng = np.random.default_rng(3)
-    known, wider = regression(rng), np.array([1.5, 1.5, 1.0], dtype=np.float32)
+    known, wider = regression(rng), np.array([1.5, 1.5, 1.0, 1.0], dtype=np.float32)
     common = np.array([0.5, -0.6, 0.6, 0.0, 0.0])
     ratings = rated(rng, known, 1500, 20, common)
     activity = Activity.by_histogram(activity_of_users().total(ratings), 0.0).with_roots(1500 * 20**0.5)
@@ -117,7 +118,8 @@ def test_factors_from_products_of_pairs_point_where_ratings_do():
     seen = SeenItems.ask(planner.sums, population, 0.2)
     averages, listed = seen.averages(features, ITEMS), seen.listed(40)
     counts = averages.counts[listed] * seen.sums.typical_weight
-    found = dc.Almanac()._products(planner.pairs(listed, averages.base, rated=True), 0.2, population, counts)
+    pairs = planner.pairs(listed, averages.base, rated=True)
+    found = rating_factors(pairs, *planner.answer(pairs, population, 0.2), counts, 40)
     assert found.shape[0] == 40 and found.shape[1] >= 1
     strongest = found[:, np.argmax(counts @ found**2)]
     assert abs(np.corrcoef(strongest, truth[listed])[0, 1]) > 0.9

@@ -286,7 +286,7 @@ def test_widths_of_priors_at_home_are_averaged_over_nights(worlds):
     """By how much of all that was seen was seen tonight: about half of it, after one night of the same size."""
     _, ours = worlds
     first = fit(ours, 1.0)
-    arrays = dict(first.arrays) | {"prior_scales": np.array([4.0, 0.25, 1.0], dtype=np.float32)}
+    arrays = dict(first.arrays) | {"prior_scales": np.array([4.0, 0.25, 1.0, 1.0], dtype=np.float32)}
     wide = dc.Release(first.model, arrays, first.catalogue, first.guarantee)
     usual, averaged = (fit(ours, 1.0, prior, seed=2).arrays for prior in (first, wide))
     nights = float(np.median(usual["sums_noise"][0]) / np.median(arrays["sums_noise"][0])) ** 2
