@@ -51,6 +51,7 @@ def test_arrays_that_were_changed_after_the_fit_are_not_proven(door, release, tm
         {"made": ""},
         {"arrays": EXACT, "made": "made here"},
         {"guarantee": "without notes"},
+        {"note": "exact counts 137 89 107"},
     ],
     ids=lambda change: "+".join(change),
 )
@@ -68,7 +69,6 @@ def test_whatever_a_promise_rests_on_is_bound_to_it(release, change):
 
 def test_the_same_again_is_proven(release, tmp_path):
     same = [
-        replace(release, note="of May"),
         replace(release, arrays={name: array.copy() for name, array in release.arrays.items()}),
         copy.copy(release),
         copy.deepcopy(release),
@@ -79,7 +79,6 @@ def test_the_same_again_is_proven(release, tmp_path):
         one.save(tmp_path / f"{number}")
         loaded = dc.Release.load(tmp_path / f"{number}")
         assert loaded.guarantee == release.guarantee
-        assert replace(loaded, note="again").guarantee == release.guarantee
         assert replace(loaded, arrays=EXACT).guarantee.proven is None
     changed = replace(release, arrays=EXACT)
     assert replace(changed, arrays=release.arrays, guarantee=release.guarantee).guarantee == release.guarantee

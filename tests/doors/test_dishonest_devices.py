@@ -50,6 +50,15 @@ def test_one_device_of_61_adds_what_no_honest_device_sends(door, monkeypatch):
     )
 
 
+def test_one_device_makes_no_count_of_others_negative(door, monkeypatch):
+    honest = SecureSums._whole
+    monkeypatch.setattr(SecureSums, "_whole", lambda *asked: honest(*asked) - 2**29)
+    server = dc.populations.UntrustedServer(RATINGS, ledger(), **SETTINGS)
+    with pytest.raises(DishonestDeviceError) as error:
+        dc.Popularity().fit(server)
+    door("Proven, over two servers", "counts of -61 to -46: one device had taken 2^29 off every word", str(error.value))
+
+
 @pytest.mark.parametrize("model", [dc.Popularity(), dc.Bias(), dc.Almanac()], ids=repr)
 @pytest.mark.parametrize("unit", [dc.User(), dc.User(max_ratings=5), dc.Rating()], ids=repr)
 def test_what_is_possible_goes_by_what_a_user_can_say_of_an_item(model, unit, door, monkeypatch):
@@ -60,7 +69,7 @@ def test_what_is_possible_goes_by_what_a_user_can_say_of_an_item(model, unit, do
         monkeypatch.setattr("discreet.populations.untrusted.check_sum", check_sum)
         return model.fit(server)
 
-    def check_sum(name, whole, *, users, largest, spend, step):
+    def check_sum(name, whole, spend, step, *, users, largest, signed):
         found.append((name, float(np.abs(whole).max()) * step, largest))
 
     found = []
@@ -70,7 +79,8 @@ def test_what_is_possible_goes_by_what_a_user_can_say_of_an_item(model, unit, do
     assert found
     for name, most, largest in found:
         assert most <= 2 * largest * (1 + 1e-6), name
-        assert largest <= 2, name  # whatever a device sends, it counts as no more than a few users
+        # Whatever a device sends, it counts as no more than a few users, or as one who rated everything.
+        assert largest <= max(2, most / 2 * (1 + 2**-10)), name
     door(
         f"{model!r} for {unit}: sums that honest devices cannot have sent are not released",
         "for one rating, a device could send of each item what it can of all together: 12,210 where 61 are possible",

@@ -165,6 +165,22 @@ def test_a_reading_that_was_looked_at_alone_is_no_choice(discreet, budget, tmp_p
     assert code == 2 and "(features)" in err  # which nobody looked at, but something else
 
 
+@pytest.mark.parametrize("shorter", [9, 11])
+def test_looks_at_two_lists_that_are_nearly_alike_are_a_choice(door, discreet, budget, tmp_path, shorter):
+    """A list may grow between a look and a fit; between two looks it is chosen, as any setting."""
+    folder = shop(tmp_path / "shop")
+    lines = (folder / "items.csv").read_text().splitlines(keepends=True)
+    (folder / "few.csv").write_text("".join(lines[: 1 + shorter]))
+    data = (folder / "r.csv", "--scale", "1:5", "--repeats", "last", "--time-column", "time", "--drop-unlisted")
+    few = ("--items", folder / "few.csv", "--items-public")
+    for listed in (few, ("--items", folder / "items.csv", "--items-public")):
+        assert discreet("evaluate", "almanac", *data, *listed, "--test", ".2", "--metrics", "rmse")[0] == 0
+        another_process()
+    code, out, err = discreet("fit", "almanac", *data, *few, "--epsilon", "1", "-o", tmp_path / "release")
+    door("proven: epsilon 1", f"of 12 items {shorter} were fitted, after both lists were looked at", err[:110])
+    assert (code, out) == (2, "") and "(items)" in err
+
+
 @pytest.mark.parametrize("way", ["file", "frame", "filtered"])
 def test_ratings_that_are_read_again_are_known_again(door, tmp_path, way):
     """In one process, without an account: each reading is an object of its own, with a log of its own."""

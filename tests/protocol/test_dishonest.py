@@ -24,14 +24,14 @@ def spend_of(mechanism):
     return Spend(what="counts", mechanism=mechanism, norm=norm_of, sensitivity=1.0, scale=4.0)
 
 
-def allowed(mechanism, users):
+def allowed(mechanism, users, signed=True, sign=-1):
     """The largest value of one cell that is let through, by bisection."""
     low, high = 0, 2**40
     while high - low > 1:
         middle, whole = (low + high) // 2, np.zeros(CELLS, np.int64)
-        whole[3] = -middle
+        whole[3] = sign * middle
         try:
-            check_sum("counts", whole, users=users, largest=1.0, spend=spend_of(mechanism), step=STEP)
+            check_sum("a", whole, spend_of(mechanism), STEP, users=users, largest=1.0, signed=signed)
             low = middle
         except DishonestDeviceError:
             high = middle
@@ -51,6 +51,14 @@ def test_honest_devices_are_taken_for_dishonest_ones_once_in_a_billion_sums(mech
         needed = scale * math.log(CELLS / FALSE_ALARM)  # of one noise alone
     assert CELLS * odds <= FALSE_ALARM
     assert beyond <= (2.3 if mechanism == "laplace" else 1.17) * needed + users * STEP + 1
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "laplace"])
+def test_counts_are_not_below_nothing(mechanism):
+    """By more than noise and rounding: where cells have signs, by as much as all users can send."""
+    users = 10_000
+    assert allowed(mechanism, users, signed=False, sign=1) == allowed(mechanism, users)
+    assert allowed(mechanism, users, signed=False) == pytest.approx(allowed(mechanism, users) - users, abs=2 * STEP)
 
 
 def closed_round(values):

@@ -30,7 +30,7 @@ from discreet.privacy.budget import Budget
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases.contract import check_settings
 from discreet.releases.priors import check_takes_prior, unproven_priors, with_prior
-from discreet.releases.release import Release
+from discreet.releases.release import HERE, Release
 from discreet.releases.storage import save
 from discreet.releases.tuning import CHOSEN_BY_RULE, DEFAULT_KIND, settings_hash
 from discreet.types import Progress, no_progress
@@ -190,7 +190,7 @@ def fit_and_save(
             release = pay_and_publish(model, population, folder, place, **asked, progress=progress)
         else:
             assert place is not None  # only a private run has a name
-            release = changed(fit_on(model, ratings, terms, progress), note=note)
+            release = changed(fit_on(model, ratings, terms, progress), note=note, made=HERE)
             progress(1, 1, "writing the release")
             name = repr(model) + ("" if terms.noise_seed is None else ", with noise from a seed")
             # Nothing is out before it is written: it is booked only now.

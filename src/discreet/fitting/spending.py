@@ -41,7 +41,7 @@ from discreet.privacy.budget import Budget, Reservation
 from discreet.privacy.ledger import Ledger
 from discreet.releases.contract import ChoosingModel
 from discreet.releases.places import Place, claimed, scratch_of
-from discreet.releases.release import Release
+from discreet.releases.release import HERE, Release
 from discreet.releases.storage import Telling, load, save
 from discreet.releases.tuning import settings_hash, tuned
 from discreet.types import Progress, no_progress
@@ -212,7 +212,7 @@ def pay_and_publish(
                 f"{model!r} looked at the ratings in another way than was booked; nothing was released"
             )
         progress(1, 1, "writing the release")  # the last moment to be stopped
-        release = replaced(release, note=note)
+        release = replaced(release, note=note, made=HERE)
         save(release, place, sign, telling(reservation, place))
     except TakenOverError:
         if file is not None:

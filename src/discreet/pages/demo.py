@@ -24,7 +24,7 @@ from discreet.pages.sweeps import sweep_sections
 from discreet.pages.words import MEASURED, SHOWN
 from discreet.populations.terms import Terms
 from discreet.releases.recommendations import best_items
-from discreet.releases.release import Recommendations, Release
+from discreet.releases.release import HERE, Recommendations, Release
 from discreet.releases.storage import read_card
 from discreet.types import Progress
 
@@ -121,7 +121,7 @@ def run_demo(progress: Progress, say: Callable[[str], None]) -> Demo:
         data=data,
         ratings=ratings,
         results=results,
-        release=replace(release, note=NOTE),
+        release=replace(release, note=NOTE, made=HERE),
         history=history,
         suggestions=release.recommend(history, K, explain=True),
     )

@@ -49,6 +49,8 @@ class Contribution:
     largest
         What one user adds to a cell at most, however many ratings they have. Secure sums know by it what no honest
         device sends; without it they go by the bounds, which for single ratings is far more.
+    signed
+        Whether a cell of one user may be negative, which counts are not. Secure sums go by it likewise.
     on_torch
         The total over some parts of the ratings by torch, for populations whose ``engine`` it is: the same numbers to
         the last bit, so the bounds hold for it; where there are none, the same up to rounding. It takes the parts one
@@ -68,6 +70,7 @@ class Contribution:
     finish: Callable[[AnyArray], AnyArray] | None = None
     most_users: int | None = None
     largest: float | None = None
+    signed: bool = True
     on_torch: Callable[[Iterable[Ratings]], AnyArray] | None = None
     over_parts: Callable[[Iterable[Ratings]], AnyArray] | None = None
     on_device: Callable[[Ratings], Any] | None = None

@@ -100,6 +100,7 @@ class _Asking(SecureSums):
             spend=noise.spend,
             step=noise.grid,
             largest=self._honest(contribution),
+            signed=contribution.signed,
             number=number,
         )
         if self._given == len(self.told):

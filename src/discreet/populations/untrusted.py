@@ -125,9 +125,10 @@ class UntrustedServer(SecureSums):
         check_sum(
             contribution.name,
             points.signed(words),
+            noise.spend,
+            noise.grid,
             users=held_by(self).n_users,  # whoever is not in a sample sends zeros
             largest=self._honest(contribution),
-            spend=noise.spend,
-            step=noise.grid,
+            signed=contribution.signed,
         )
         return points.decode(words).reshape(contribution.shape)

@@ -113,8 +113,8 @@ class Question(Message):
         What it costs against each server: the noise of one of them alone, and the proven sensitivity.
     step
         The value of one whole number.
-    largest
-        What an honest device sends in a cell at most, before rounding.
+    largest, signed
+        What an honest device sends in a cell at most, before rounding, and whether it may be negative.
     number
         Which of ``spend.times`` sums that were planned together this is, from 0.
     """
@@ -127,6 +127,7 @@ class Question(Message):
     spend: Spend
     step: float
     largest: float
+    signed: bool = True
     number: int = 0
 
     def __post_init__(self) -> None:
@@ -162,12 +163,13 @@ class Question(Message):
     def check_sum(self, words: AnyArray, users: int, offer: Offer) -> None:
         """Raise where so many honest devices cannot have sent this, which has both servers' noise in it."""
         whole = self.points(offer).signed(words)
-        check_sum(self.name, whole, users=users, largest=self.largest, spend=self.spend, step=self.step)
+        known = self.spend, self.step
+        check_sum(self.name, whole, *known, users=users, largest=self.largest, signed=self.signed)
 
     def _body(self) -> bytes:
         spend = self.spend
         doubles = (spend.sensitivity, spend.scale, spend.sampling_rate, spend.slack, spend.rounding)
-        flags = spend.seeded | spend.chooses << 1 | spend.weighted << 2
+        flags = spend.seeded | spend.chooses << 1 | spend.weighted << 2 | self.signed << 3
         return (
             self.offer
             + self.before
@@ -182,7 +184,7 @@ class Question(Message):
         offer, before, name = reader.take(DIGEST_BYTES), reader.take(DIGEST_BYTES), reader.text(MOST_TEXT)
         shape = tuple(reader.number("I") for _ in range(reader.number("B")))
         mechanism, flags = reader.number("B"), reader.number("B")
-        refuse_unless(mechanism < len(_MECHANISMS) and flags < 8, "a question adds noise of a kind that is not known")
+        refuse_unless(mechanism < len(_MECHANISMS) and flags < 16, "a question adds noise of a kind that is not known")
         sensitivity, scale, rate, slack, rounding, step, largest = (reader.double() for _ in range(7))
         norm: Norm = "l1" if _MECHANISMS[mechanism] == "laplace" else "l2"
         spend = Spend(
@@ -208,5 +210,6 @@ class Question(Message):
             spend=spend,
             step=step,
             largest=largest,
+            signed=bool(flags & 8),
             number=reader.number("I"),
         )

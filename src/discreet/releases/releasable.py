@@ -52,7 +52,7 @@ def checksum(release: Any) -> str:
     from discreet.releases.tuning import settings_hash
 
     about = release.arrays.digest, settings_hash(release.model), release.catalogue.fingerprint, release.spends
-    return hashlib.sha256(repr((about, dict(release.sources), release.guarantee)).encode()).hexdigest()
+    return hashlib.sha256(repr((about, dict(release.sources), release.guarantee, release.note)).encode()).hexdigest()
 
 
 def check_arrays(model: Any, population: Any, arrays: Mapping[str, AnyArray], proven: bool) -> None:

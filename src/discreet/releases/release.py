@@ -65,7 +65,7 @@ class Release:
     note
         What else should travel with it, in a sentence: why this model was chosen. Public, like everything here.
     made
-        A checksum of all of this, but the note, as the fit made it: what was changed since is not proven. Not saved.
+        A checksum of all that is saved, as the fit made it: what was changed since is not proven. Not saved.
         Empty where nothing was proven then.
 
     Examples

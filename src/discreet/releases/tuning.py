@@ -158,7 +158,8 @@ def unpaid_choice(guarantee: Guarantee, model: Any, looks: Iterable[Look], readi
     looks, by_rule = tuple(looks), guarantee.tuned_on == CHOSEN_BY_RULE
     if guarantee.tuning not in ("paid", "defaults", "unrecorded") and not by_rule:
         return ""  # there is a word on it
-    if parts := [part for look in looks for part in _read_otherwise(look.reading, reading)]:
+    parts = [part for look in looks for part in _read_otherwise(look.reading, reading)]
+    if parts := parts or _lists_among(looks):
         what = " and ".join(dict.fromkeys(look.what for look in looks))
         return (
             f"how these ratings are read may have been chosen on them ({', '.join(dict.fromkeys(parts))}): they were "
@@ -180,6 +181,13 @@ def _read_otherwise(before: Reading, reading: Reading) -> list[str]:
         return parts  # of which another list may follow: features are part of it
     lists = [(set(looked[part].split()), set(own[part].split())) for part in both]
     return ["items" for one, other in lists if len(one & other) < GROWN * max(len(one), len(other))]
+
+
+def _lists_among(looks: Iterable[Look]) -> list[str]:
+    """What differs between looks at several lists of items: between two of them one can choose, however alike."""
+    readings = [dict(look.reading) for look in looks]
+    lists = ({frozenset(said[part].split()) for said in readings if part in said} for part in (LISTED, KEPT_LIST))
+    return ["items"] if any(len(found) > 1 for found in lists) else []
 
 
 def unpaid_reason(model: Any, looks: Iterable[Look]) -> str:

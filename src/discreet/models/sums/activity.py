@@ -55,7 +55,9 @@ def activity_of_users() -> Contribution:
         Bound("rating", "l2", math.sqrt(2), cells=2),
         Bound("rating", "l1", 2.0, cells=2),
     )
-    return Contribution("how many users rated how much", (len(BINS),), _histogram, bounds, "gaussian", largest=1.0)
+    return Contribution(
+        "how many users rated how much", (len(BINS),), _histogram, bounds, "gaussian", largest=1.0, signed=False
+    )
 
 
 def activity_of_ratings(catalogue: Catalogue) -> tuple[Contribution, Contribution]:
@@ -70,7 +72,8 @@ def activity_of_ratings(catalogue: Catalogue) -> tuple[Contribution, Contributio
 
     def asked(name: str, total: Callable[[Ratings], Doubles], largest: float) -> Contribution:
         bounds = Bound("rating", "l1", 1.0), Bound("rating", "l2", 1.0)
-        return Contribution(name, (1,), total, bounds, most_users=most_on_lattice(1.0), largest=largest)
+        most_users = most_on_lattice(1.0)
+        return Contribution(name, (1,), total, bounds, most_users=most_users, largest=largest, signed=False)
 
     return (
         asked("how many ratings there are", _count, most),

@@ -190,7 +190,8 @@ class ItemStatistics:
         name, shape = ITEM_COUNTS + ("" if c == 0 else ", and its ratings' sum"), (2, size)[0 if c else 1 :]
         # A user who is scaled adds at most 1 to a cell: w c |y| < 1, as w ≤ 1/√(1 + c² y²) in L2, 1/(1 + c |y|) in L1.
         largest = max(1.0, c, self.heaviest) if self.scaling == "rating" else 1.0
-        return Contribution(name, shape, self._total, self._bounds, largest=largest, on_torch=self._total_by_torch)
+        total = self._total, self._bounds
+        return Contribution(name, shape, *total, largest=largest, signed=c > 0, on_torch=self._total_by_torch)
 
     @property
     def _bounds(self) -> tuple[Bound, ...]:

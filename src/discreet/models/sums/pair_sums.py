@@ -147,6 +147,7 @@ class PairSums:
             self._bounds,
             finish=self._scaled,
             largest=math.sqrt(2),  # w |x_i x_j| and κ² w are at most 1 (above)
+            signed=math.isfinite(self.clip),
             on_torch=self._whole_total_by_torch,
         )
 
