@@ -25,7 +25,6 @@ import numpy as np
 
 import discreet as dc
 from discreet.kernels.covariance import diagonal_places, packed_length, weighted_moments
-from discreet.models import covariance_knn
 from discreet.models.denoise.item_biases import item_biases_and_weights
 from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.sums.pair_sums import PairSums
@@ -95,17 +94,11 @@ def fit(model: dc.CovarianceKNN, population: Any, power: float) -> dc.Release:
     asked = BudgetedSums(rows, plain.base, plain.clip, plain.beside, None, weighting, scales=scales)
     products, weights = asked.matrices(population.sum(asked.contribution, share))
     noise, weight_noise = asked.deviations(population.deviation(asked.contribution, share))
-    weights = denoised_weights(weights, known * scales, weight_noise, covariance_knn.CONSTANTS.weight_factors)
+    weights = denoised_weights(weights, known * scales, weight_noise, 6)
     of_a_rating = float(np.trace(weights)) / max(float((known * scales**2).sum()), 1e-9)
     # How far chance moves a cell is in proportion to the square of its scale, of which the weight has one half.
-    chance: Any = (
-        covariance_knn.CONSTANTS.sampling_variance
-        * of_a_rating ** (2 if weighting == "user, l2" else 1)
-        * np.outer(scales, scales)
-    )
-    factors = denoised_factors(
-        products, weights, noise, chance.astype(np.float32), covariance_knn.CONSTANTS.factor_spread, model.factors
-    )
+    chance: Any = 2 * of_a_rating ** (2 if weighting == "user, l2" else 1) * np.outer(scales, scales)
+    factors = denoised_factors(products, weights, noise, chance.astype(np.float32), 0.1, model.factors)
     arrays["item_factors"] = np.zeros((len(counts), factors.shape[1]), dtype=np.float32)
     arrays["item_factors"][rows] = factors * np.float32(model.clip * population.catalogue.scale.width)
     return dc.Release.of(model, population, arrays)

@@ -11,7 +11,6 @@ import discreet as dc
 from discreet.data.labels import Labels
 from discreet.data.ratings import Ratings
 from discreet.errors import InputError
-from discreet.models import covariance_knn
 from discreet.models.denoise.item_biases import item_biases
 from discreet.models.denoise.spectral import above_threshold, denoised_factors, denoised_weights, spectral_threshold
 from discreet.models.sums import pair_sums
@@ -22,7 +21,7 @@ from discreet.privacy.unit import Bound
 
 SCALE = dc.Scale(1, 5)
 BASES = ([3, 3, 3, 3], [1, 5, 3, 2], [4.2, 3.1, 2.5, 3.6])
-RELATIVE_WEIGHT = covariance_knn.CONSTANTS.relative_weight
+RELATIVE_WEIGHT = dc.CovarianceKNN.relative_weight
 
 
 def asked(base, weighting, user_damping=None, clip=1.0, relative_weight=RELATIVE_WEIGHT):
@@ -284,8 +283,8 @@ def test_a_user_without_delta_is_refused_before_anything_is_spent():
 
 def test_covariances_that_noise_would_hide_are_not_asked_for():
     """All of the budget buys averages then, the same as in Bias."""
-    release, ledger = served(dc.CovarianceKNN(), 1.0, 1e-6)
-    bias, _ = served(dc.Bias(), 1.0, 1e-6)
+    release, ledger = served(dc.CovarianceKNN(), 0.05, 1e-6)
+    bias, _ = served(dc.Bias(), 0.05, 1e-6)
     assert len(ledger.spends) == 1
     assert release.arrays["item_factors"].shape == (120, 0)
     users, items = RATINGS.user_index, RATINGS.item_index
@@ -553,12 +552,12 @@ def test_an_old_release_with_an_engine_among_its_settings_is_read(tmp_path):
 def test_a_release_of_averages_says_so_and_what_would_help():
     """At this epsilon Laplace noise would hide the covariances, and Gaussian noise would not."""
     model = dc.CovarianceKNN(audience=2000)
-    pure = model.fit(dc.TrustedServer(RATINGS, dc.Ledger(2.0)))
+    pure = model.fit(dc.TrustedServer(RATINGS, dc.Ledger(0.3)))
     assert pure.remark.startswith(
         "These are averages alone: such noise would hide the covariances of about 2,000 users"
     )
     assert pure.remark.endswith("with a delta of 1e-06 it could be smaller, and they would be published")
-    assert len(model.fit(dc.TrustedServer(RATINGS, dc.Ledger(2.0, 1e-6))).spends) == 2
+    assert len(model.fit(dc.TrustedServer(RATINGS, dc.Ledger(0.3, 1e-6))).spends) == 2
     hopeless = model.fit(dc.TrustedServer(RATINGS, dc.Ledger(0.01)))
     assert hopeless.remark.endswith("about 2,000 users")
 
@@ -577,8 +576,8 @@ def test_covariances_that_were_asked_for_in_vain():
 
 @pytest.mark.parametrize("unit", [dc.Rating(), dc.User()], ids=str)
 @pytest.mark.parametrize("audience", [10_000, 10**9])
-def test_whatever_the_audience_averages_keep_a_quarter(audience, unit):
+def test_whatever_the_audience_averages_keep_their_part(audience, unit):
     """What an audience that was told too large can do is bounded."""
-    server = dc.TrustedServer(RATINGS, dc.Ledger(1.0, 1e-6, unit))
-    *_, share = dc.CovarianceKNN(audience=audience)._queries(server)
-    assert share <= 0.75
+    release, _ = served(dc.CovarianceKNN(audience=audience), 1.0, 1e-6, unit)
+    averages, _ = served(dc.CovarianceKNN(covariance_share=0.7), 1.0, 1e-6, unit)
+    assert [spend.scale for spend in release.spends] == [spend.scale for spend in averages.spends]

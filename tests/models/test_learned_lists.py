@@ -1,14 +1,12 @@
 """Noisy descent, Langevin steps and lists in one shot: formulas, accounts, what is refused, shorter lists."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import discreet as dc
 from discreet.errors import InputError
-from discreet.models.denoise.item_lists import CONSTANTS, list_queries
 from discreet.models.home.lists import home_of
 from discreet.models.sums.similarity_gradient import gradient_residuals
 from discreet.populations.rehearsal import follow, rehearse
@@ -55,7 +53,7 @@ def test_a_step_of_descent_is_the_formula():
     home = home_of(release.arrays, release.catalogue, features=True)
     seen, residuals = RATINGS.csr.toarray() > 0, np.zeros((120, 40))
     residuals[RATINGS.user_index, RATINGS.item_index] = gradient_residuals(home, RATINGS)
-    start = np.full((40, 40), CONSTANTS.even)
+    start = np.full((40, 40), model.even)
     np.fill_diagonal(start, 0)
     below = seen @ start.T
     assert (below < model.floor).all()  # so the divisor does not move
@@ -78,12 +76,9 @@ def test_descent_lowers_the_training_error(start):
 def test_noise_alone_moves_no_similarity_by_more_than_the_spread():
     """Nobody rates anything, so all is noise: its deviation is the spread, to 5 deviations of its estimate."""
     nobody = RATINGS.select(np.zeros(len(RATINGS), dtype=bool))
-    even = replace(CONSTANTS, even=1.0)
-    model = dc.NoisyPNBM(start="constant", steps=4, spread=0.02, step=100.0)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("discreet.models.denoise.item_lists.CONSTANTS", even)
-        server = dc.TrustedServer(nobody, dc.Ledger(5.0, 1e-6, dc.User()), randomness=dc.Randomness(seed=1))
-        moved = model.fit(server).arrays["similarities"] - 1.0
+    model = dc.NoisyPNBM(start="constant", steps=4, spread=0.02, step=100.0, even=1.0)
+    server = dc.TrustedServer(nobody, dc.Ledger(5.0, 1e-6, dc.User()), randomness=dc.Randomness(seed=1))
+    moved = model.fit(server).arrays["similarities"] - 1.0
     assert moved.std() == pytest.approx(0.02, rel=5 / math.sqrt(2 * moved.size))
 
 
@@ -93,17 +88,14 @@ def test_langevin_has_the_variance_of_its_posterior():
     A step goes back by ``step``, so the chain's variance is that of an autoregression: 1/(1 − step/2) of it.
     """
     nobody = RATINGS.select(np.zeros(len(RATINGS), dtype=bool))
-    even = replace(CONSTANTS, even=1.0)
     for temperature, unit in ((1.0, None), (0.25, None), (1.0, dc.User()), (4.0, dc.User())):
         model = dc.LangevinPNBM(
-            start="constant", steps=40, spread=0.02, temperature=temperature, step=0.2, averaged=False
+            start="constant", steps=40, spread=0.02, temperature=temperature, step=0.2, averaged=False, even=1.0
         )
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("discreet.models.denoise.item_lists.CONSTANTS", even)
-            population = dc.NoPrivacy(nobody)
-            if unit is not None:
-                population = dc.TrustedServer(nobody, dc.Ledger(0.5, 1e-6, unit), randomness=dc.Randomness(seed=1))
-            moved = model.fit(population).arrays["similarities"] - 1.0
+        population = dc.NoPrivacy(nobody)
+        if unit is not None:
+            population = dc.TrustedServer(nobody, dc.Ledger(0.5, 1e-6, unit), randomness=dc.Randomness(seed=1))
+        moved = model.fit(population).arrays["similarities"] - 1.0
         expected = 0.02 * math.sqrt(temperature / (1 - 0.2 / 2))
         assert moved.std() == pytest.approx(expected, rel=5 / math.sqrt(2 * moved.size)), (temperature, unit)
 
@@ -148,13 +140,15 @@ def test_a_fit_keeps_to_its_ledger(kind, unit, pair_share):
     assert np.isfinite(release.scores(RATINGS)).all()
 
 
-def test_pairs_are_asked_for_where_they_show():
-    def share(audience, unit, epsilon):
-        server = dc.TrustedServer(RATINGS, dc.Ledger(epsilon, 1e-6, unit))
-        return list_queries(server, audience, None, None, True).share
+@pytest.mark.parametrize("unit", [dc.User(), dc.Rating()])
+def test_pairs_are_asked_for_where_they_show(unit):
+    def asked(audience, epsilon, delta=1e-6):
+        server = dc.TrustedServer(RATINGS, dc.Ledger(epsilon, delta, unit))
+        return [spend.what for spend in dc.NeighbourList(audience=audience).fit(server).spends[1:]]
 
-    assert share(1000, dc.User(), 1.0) == 0
-    assert share(1_000_000, dc.User(), 10.0) > 0.3
+    assert asked(100, 0.1) == []
+    assert asked(1_000_000, 10.0) == ["products of pairs of items, and their weights"]
+    assert bool(asked(1_000_000, 10.0, delta=0.0)) == (unit == dc.Rating())
 
 
 # ── Shorter lists ──

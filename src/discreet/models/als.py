@@ -12,12 +12,12 @@ The same objective as :class:`discreet.MF`. With one side fixed it is ridge regr
 
 No user's factors ever leave the user, only the sums do. With privacy the same three steps are taken with bounded and
 noisy sums, and with public item features on both sides: :mod:`~discreet.models.denoise.private_als`. How much is asked
-for then follows from public facts, with the signal-to-noise ratio c = audience / (1700 · deviation of the noise):
+for then follows from public facts, with the signal-to-noise ratio c = audience / (``reference`` · deviation of noise):
 
-    factors  c^0.7  (1 to 16)        sweeps  4 + 2 log₂ c  (1 to 12)        share of the item sums  0.2/√c  (15% to 50%)
+    factors  c  (1 to 16)        sweeps  4 c  (1 to 12)        share of the item sums  ½ / (1 + c)
 
 and there are at most half as many factors as a user has ratings, on average. How many that are, a noisy look says, with
-2% of what item sums leave.
+``activity_share`` of what item sums leave.
 
 **Guarantee.** At user level, for everyone but whoever sums: the release is made of noisy sums alone, each booked, and
 what a user computes at home from the release and their own ratings says nothing about anybody else (joint privacy).
@@ -48,33 +48,6 @@ from discreet.populations.population import Population
 from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import Doubles, Floats, Progress, no_progress
-
-
-@dataclass(frozen=True)
-class _Constants:
-    """Chosen on splits of MovieLens 1M with seeds 101 and 102, and tried on 100K with seeds 101 to 103."""
-
-    factors: int = 10
-    """Without privacy."""
-    sweeps: int = 15
-    """Without privacy."""
-    most_factors: int = 16
-    """With privacy."""
-    most_sweeps: int = 12
-    """With privacy: each further one makes the noise of all larger."""
-    reference_ratio: float = 1700.0
-    """The audience, in deviations of the noise, at which one factor and four sweeps are worth asking for."""
-    factor_exponent: float = 0.7
-    """How the number of factors grows with c."""
-    item_share: float = 0.2
-    """What item sums get of the budget at c = 1."""
-    item_share_range: tuple[float, float] = (0.15, 0.5)
-    """Within which it stays."""
-    activity_share: float = 0.02
-    """For how many users rate how much, of what item sums leave; where the public rule says how many factors."""
-
-
-CONSTANTS = _Constants()
 
 
 @checked
@@ -114,6 +87,10 @@ class ALS:
         With privacy, about how many users take part, as far as this is publicly known; the public rules go by it.
     item_sums_share
         With privacy, how much of the budget goes to the items' counts and means. None for a public rule.
+    reference
+        With privacy, how many users, in deviations of the noise, make one factor and four sweeps worth asking for.
+    activity_share
+        With privacy and no ``factors``, what the look at how much users rate gets of what item sums leave.
 
     Examples
     --------
@@ -141,13 +118,15 @@ class ALS:
     free: bool = True
     audience: int = 1000
     item_sums_share: float | None = None
+    reference: float = 1700.0
+    activity_share: float = 0.02
 
     def __post_init__(self) -> None:
         require_kinds(self)
         require_settings(self, "factors", "sweeps", "items", "kept", "audience", least=1)
-        require_settings(self, "regularisation", above=0)
+        require_settings(self, "regularisation", "reference", above=0)
         require_settings(self, "exponent", least=0, most=1)
-        require_settings(self, "item_sums_share", above=0, below=1)
+        require_settings(self, "item_sums_share", "activity_share", above=0, below=1)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Alternate: users solve at home and answer with sums, the model solves the items."""
@@ -161,8 +140,8 @@ class ALS:
     # ── Without privacy ──
 
     def _fit_exactly(self, population: Population, progress: Progress) -> Release:
-        items, d = len(population.catalogue), self.factors or CONSTANTS.factors
-        sweeps = self.sweeps or CONSTANTS.sweeps
+        items, d = len(population.catalogue), self.factors or 10
+        sweeps = self.sweeps or 15
         item_factors = np.random.default_rng(self.seed).normal(0, 0.1, (items, d)).astype(np.float32)
         mean, item_bias = 0.0, np.zeros(items, dtype=np.float32)
         if self.biased:
@@ -220,15 +199,14 @@ class ALS:
             seed=self.seed,
         )
         noise = population.deviation(sample_factor_sums(queries, population.catalogue).contribution)
-        signal_to_noise = self.audience / noise / CONSTANTS.reference_ratio
-        share = float(np.clip(CONSTANTS.item_share / signal_to_noise**0.5, *CONSTANTS.item_share_range))
+        signal_to_noise = self.audience / noise / self.reference
+        share = self.item_sums_share or 0.5 / (1 + signal_to_noise)
         return replace(
             queries,
-            activity_share=0.0 if self.factors else CONSTANTS.activity_share * (1 - (self.item_sums_share or share)),
-            factors=self.factors
-            or int(np.clip(round(signal_to_noise**CONSTANTS.factor_exponent), 1, CONSTANTS.most_factors)),
-            sweeps=self.sweeps or int(np.clip(round(4 + 2 * np.log2(signal_to_noise)), 1, CONSTANTS.most_sweeps)),
-            item_sums_share=self.item_sums_share or share,
+            activity_share=0.0 if self.factors else self.activity_share * (1 - share),
+            factors=self.factors or round(min(max(signal_to_noise, 1), 16)),
+            sweeps=self.sweeps or round(min(max(4 * signal_to_noise, 1), 12)),
+            item_sums_share=share,
         )
 
     # ── At home ──

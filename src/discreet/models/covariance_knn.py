@@ -21,14 +21,15 @@ b_u = Σ_j d_uj / (n_u + user_damping):
 
 Without noise ρ comes from A_ij / (W_ij + shrinkage), with noise from the denoised covariances.
 
-**Fallback to averages.** What is asked for is decided beforehand, from the noise and the announced audience:
+**Fallback to averages.** Covariances are asked for where they are expected to stand out of the noise. The leading
+pattern of ratings explains the variance v of them (``pattern``, in squared widths of the scale); K items, of which U
+users (``audience``) rate n = 100 each with weight w, show it as an eigenvalue, and noise of deviation s hides it unless
+that is above (Baik, Ben Arous & Péché 2005)
 
-    signal-to-noise ratio  =  audience / deviation of the noise on A        (on the scale of one rating, Gaussian noise)
+    U w n² v / (K clip²)  >  s √K
 
-Below 380 the covariances would be lost in noise: they are not asked for, and the whole budget goes to averages. Above,
-the averages get 300 over this ratio of the budget (within 25% and 45%), and half as many items as this ratio take
-part. If no eigenvalue then lies above the spectral threshold, there are no factors, and predictions are averages. No
-rating is looked at to decide this.
+Elsewhere the whole budget goes to averages. If no eigenvalue then lies above the spectral threshold, there are no
+factors, and predictions are averages. No rating is looked at to decide this.
 """
 
 from collections.abc import Collection
@@ -65,44 +66,6 @@ from discreet.types import AnyArray, Floats, Indices, Progress, no_progress
 Form = Literal["factors", "interpolation", "neighbours"]
 
 
-@dataclass(frozen=True)
-class _Constants:
-    """Chosen on MovieLens 1M and on splits of MovieLens 100K with other seeds than those reported."""
-
-    relative_weight: float = 0.1
-    """κ² of :mod:`~discreet.models.sums.pair_sums`: the weight of W relative to A in their one sum."""
-    residual_deviation: float = 0.22
-    """The standard deviation of a rating about its expectation, in widths of the scale."""
-    bias_spread: float = 0.1
-    """The prior standard deviation of users' biases, in widths of the scale."""
-    factor_spread: float = 0.1
-    """The t of :mod:`~discreet.models.denoise.spectral`, in units of the clip."""
-    sampling_variance: float = 2.0
-    """Its v, in weights of a rating."""
-    weight_factors: int = 6
-    """How many factors W is denoised with."""
-    least_ratio: float = 380.0
-    """The least signal-to-noise ratio for which covariances are asked for."""
-    full_average_ratio: float = 300.0
-    """The ratio at which averages would get the whole budget."""
-    least_average_share: float = 0.25
-    """What averages get at least. It bounds the harm of an audience announced too large, and costs next to nothing: on
-    MovieLens 1M a quarter comes within .001 of the best share, at epsilon 3 and 10 for a rating and 20 for a user."""
-    most_average_share: float = 0.45
-    """What averages get at most if covariances are asked for."""
-    items_per_ratio: float = 0.5
-    """How many items take part, over the ratio."""
-    fewest_items: int = 200
-    """How many take part at least."""
-    most_items: int = 4096
-    """How many take part at most: two square matrices of 64 MB."""
-    typical_length: float = 10.0
-    """√c of a typical user: how much smaller covariances are with weights 1/c than with 1/√c."""
-
-
-CONSTANTS = _Constants()
-
-
 @checked
 @dataclass(frozen=True, kw_only=True)
 class CovarianceKNN:
@@ -117,16 +80,13 @@ class CovarianceKNN:
     factors
         The largest number of factors; with few data or much noise there are fewer.
     items
-        How many items take part, the most rated. None for a public rule: all up to 4096 without noise, and with noise
-        the more the higher the signal-to-noise ratio.
+        How many items take part, the most rated. None for 500, and up to 4096 without noise.
     audience
-        About how many users take part, as far as this is publicly known; rather too small a number than
-        too large. If it is too large, covariances are asked for that the noise hides, and only a quarter of the budget
-        or more is left for averages. On MovieLens 100K at epsilon 1 and delta 1e-6 :class:`~discreet.Bias` has an RMSE
-        of .949, and so has this for 1000 users; for 3000 it is .957, for 10,000 or a million .968 (80/20, mean of seeds
-        100 to 102).
+        About how many users take part, as far as this is publicly known: it decides whether covariances are asked for.
+    pattern
+        What the leading pattern explains of ratings, in squared widths of the scale: v above.
     covariance_share
-        How much of the budget the covariances get, 0 for averages alone. None for the public rule above.
+        How much of the budget the covariances get, 0 for averages alone. None for .7 where they stand out.
     clip
         Where residuals are clipped, in widths of the scale.
     centre
@@ -138,6 +98,11 @@ class CovarianceKNN:
         How many neighbours each item lists in the form ``neighbours``: the size of a sparse release.
     shrinkage
         Users without anything in common that are imagined for each pair, for ``neighbours`` without noise.
+    residual_deviation, bias_spread
+        Standard deviations of a rating about its expectation, the s above, and of users' biases, in widths of the
+        scale.
+    relative_weight
+        κ² of :mod:`~discreet.models.sums.pair_sums`: the weight of W relative to A in their one sum.
     damping
         Correlation of an imagined neighbour whose residual is 0, for ``neighbours``.
     item_damping, user_damping
@@ -160,12 +125,16 @@ class CovarianceKNN:
     factors: int = 20
     items: int | None = None
     audience: int = 1000
+    pattern: float = 0.004
     covariance_share: float | None = None
     clip: float = 0.25
     centre: Literal["item", "user"] = "item"
     k: int = 20
     listed: int = 200
     shrinkage: float = 15.0
+    residual_deviation: float = 0.22
+    bias_spread: float = 0.1
+    relative_weight: float = 0.1
     damping: float = 0.3
     item_damping: float = 5.0
     user_damping: float = 5.0
@@ -175,6 +144,8 @@ class CovarianceKNN:
         require_settings(self, "items", least=2)
         require_settings(self, "covariance_share", least=0, below=1)
         require_settings(self, "clip", above=0, most=1)
+        require_settings(self, "pattern", "residual_deviation", "bias_spread", above=0)
+        require_settings(self, "relative_weight", least=2**-8, most=1)
         require_settings(self, "factors", "audience", "k", "listed", least=1)
         require_settings(self, "shrinkage", "damping", "item_damping", "user_damping", least=0)
 
@@ -198,15 +169,14 @@ class CovarianceKNN:
             products, weights = asked.matrices(population.sum(asked.contribution, share))
             noise, weight_noise = asked.deviations(population.deviation(asked.contribution, share))
             progress(2, 3, "covariances")
-            weights = denoised_weights(weights, np.maximum(counts[rows], 0), weight_noise, CONSTANTS.weight_factors)
+            rated = np.maximum(counts[rows], 0)
+            weights = denoised_weights(weights, rated, weight_noise, 6)
             if self.form == "neighbours" and noise == 0:
                 similarities = _shrunk_correlations(products, weights, self.shrinkage)
             else:
-                variance = CONSTANTS.sampling_variance * weight_of_a_rating(
-                    weights, np.maximum(counts[rows], 0), weighting
-                )
-                factors = denoised_factors(products, weights, noise, variance, CONSTANTS.factor_spread, self.factors)
-                similarities = _denoised_correlations(factors, weights, (CONSTANTS.residual_deviation / self.clip) ** 2)
+                variance = 2 * weight_of_a_rating(weights, rated, weighting)
+                factors = denoised_factors(products, weights, noise, variance, 0.1, self.factors)
+                similarities = _denoised_correlations(factors, weights, (self.residual_deviation / self.clip) ** 2)
         if self.form == "neighbours":
             arrays["neighbours"], arrays["similarities"] = _lists(similarities, rows, len(counts), self.listed)
         else:
@@ -238,38 +208,35 @@ class CovarianceKNN:
 
     def _queries(self, population: Population) -> tuple[Weighting, int, float]:
         """How users are weighted, how many items take part and the covariances' share of the budget. All public."""
-        size = len(population.catalogue)
+        items = min(len(population.catalogue), self.items or (4096 if population.unit is None else 500))
+        share = 0.7 if self.covariance_share is None else self.covariance_share
         if population.unit is None:
-            return "rating, l2", min(size, self.items or CONSTANTS.most_items), 0.5
-        base = np.full(size, population.catalogue.scale.middle, dtype=np.float32)
+            return "rating, l2", items, share
+        base = np.full(len(population.catalogue), population.catalogue.scale.middle, dtype=np.float32)
 
-        def signal_to_noise(weighting: Weighting, items: int) -> float:
+        def noise(weighting: Weighting) -> float:
             asked = self._sums(population, np.arange(items, dtype=np.int32), base, weighting)
-            noise, _ = asked.deviations(population.deviation(asked.contribution))
-            return self.audience / (noise if weighting == "rating, l2" else noise * CONSTANTS.typical_length)
+            return asked.deviations(population.deviation(asked.contribution, share or 0.7))[0]
 
-        wanted = min(size, self.items or CONSTANTS.most_items)
-        weighting: Weighting = "user, l2" if population.unit.name == "user" else "rating, l2"
+        by_user = population.unit.name == "user"
+        weighting: Weighting = "user, l2" if by_user else "rating, l2"
         try:
-            ratio = signal_to_noise(weighting, wanted)
+            deviation = noise(weighting)
         except InputError:  # without a delta there is no Gaussian noise, and Laplace noise goes by another bound
-            if population.unit.name == "user":
+            if by_user:
                 raise
-            weighting, ratio = "rating, l1", signal_to_noise("rating, l1", wanted)
-        if self.items is None:
-            wanted = int(np.clip(CONSTANTS.items_per_ratio * ratio, min(CONSTANTS.fewest_items, size), wanted))
-        share = self.covariance_share
-        if share is None and ratio < CONSTANTS.least_ratio:
-            share = 0.0
-        elif share is None:
-            limits = CONSTANTS.least_average_share, CONSTANTS.most_average_share
-            share = 1 - float(np.clip(CONSTANTS.full_average_ratio / ratio, *limits))
-        return weighting, wanted, share
+            weighting, deviation = "rating, l1", noise("rating, l1")
+        if self.covariance_share is None:
+            rated = min(100, items)
+            of_a_user = rated**1.5 if weighting == "rating, l2" else rated  # w n²
+            eigenvalue = self.audience * of_a_user * self.pattern / self.clip**2 / items
+            share = share if eigenvalue > deviation * items**0.5 else 0.0
+        return weighting, items, share
 
     def _sums(self, population: Population, rows: Indices, base: Floats, weighting: Weighting) -> PairSums:
         clip = self.clip * population.catalogue.scale.width
         damping = self.user_damping if self.centre == "user" else None
-        return PairSums(rows, base, clip, CONSTANTS.relative_weight, damping, weighting)
+        return PairSums(rows, base, clip, self.relative_weight, damping, weighting)
 
     # ── Prediction, at home ──
 
@@ -297,7 +264,7 @@ class CovarianceKNN:
             position = np.full(len(base), -1, dtype=np.int32)
             position[involved] = np.arange(len(involved), dtype=np.int32)
             own_factors = arrays["item_factors"][involved]
-            residual_variance = float((CONSTANTS.residual_deviation * prepared.width) ** 2)
+            residual_variance = float((self.residual_deviation * prepared.width) ** 2)
             mean = chosen(histories.n_users, few_pairs.interpolated, interpolated)
             expected = mean(asked, position, own_factors @ own_factors.T, self.k, residual_variance)
             return np.asarray(base[items] + own[users] + expected, dtype=np.float32)
@@ -323,7 +290,7 @@ class CovarianceKNN:
             return prepared.neighbourhood.shares(history, item)
         design, width = prepared.fold_in.factors, prepared.width
         rated = design[history.items].astype(np.float64)
-        gram = rated.T @ rated + (CONSTANTS.residual_deviation * width) ** 2 * np.eye(design.shape[1])
+        gram = rated.T @ rated + (self.residual_deviation * width) ** 2 * np.eye(design.shape[1])
         of_item = design[item].astype(np.float64) * np.sqrt(prepared.release.arrays["counts"][item]) / width
         of_item[-1] = 0  # the user's bias lifts all items alike
         weights = rated @ np.linalg.solve(gram, of_item)
@@ -355,9 +322,9 @@ class Prepared:
     @cached_property
     def fold_in(self) -> FoldIn:
         """F above, in the other forms."""
-        biases = np.full((len(self.base), 1), CONSTANTS.bias_spread * self.width, dtype=np.float32)
+        biases = np.full((len(self.base), 1), self.model.bias_spread * self.width, dtype=np.float32)
         design = np.concatenate([self.release.arrays["item_factors"], biases], axis=1)
-        penalty = np.full(design.shape[1], (CONSTANTS.residual_deviation * self.width) ** 2, dtype=np.float32)
+        penalty = np.full(design.shape[1], (self.model.residual_deviation * self.width) ** 2, dtype=np.float32)
         return FoldIn(design, self.base, np.zeros_like(penalty), penalty)
 
 

@@ -34,15 +34,6 @@ from discreet.releases.declared import Array
 from discreet.releases.release import Release
 from discreet.types import AnyArray, Doubles, Floats, Indices, Progress, no_progress
 
-COUNT = 0.5
-"""The c above, in half widths of the scale: what tells how often an item was rated, beside how well."""
-HOME_PENALTY = 10.0
-"""At home: ratings at the mean that every user is imagined to have given."""
-RESIDUAL, SPREAD = 0.47, 0.3
-"""How far ratings lie from what is expected, and an item's base from 0 before anything is known, in half widths."""
-LARGEST = 2.0
-"""Of a user's own factors and of residuals, in half widths of the scale."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class FilteredMF:
@@ -58,6 +49,15 @@ class FilteredMF:
         How many steps a user lasts whose rows have the full length.
     clip
         The C above, in half widths of the scale.
+    count
+        The c above, in half widths of the scale: what tells how often an item was rated, beside how well.
+    home_penalty
+        At home: ratings at the mean that every user is imagined to have given.
+    residual, spread
+        How far ratings lie from what is expected, the r above, and an item's base from 0 before anything is known, in
+        half widths of the scale.
+    largest
+        Of a user's own factors and of residuals, in half widths of the scale.
     seed
         Of the initial factors. Public.
 
@@ -75,12 +75,17 @@ class FilteredMF:
     steps: int = 8
     lasting: float = 4.0
     clip: float = 5.0
+    count: float = 0.5
+    home_penalty: float = 10.0
+    residual: float = 0.47
+    spread: float = 0.3
+    largest: float = 2.0
     seed: int = 0
 
     def __post_init__(self) -> None:
         require_settings(self, "factors", least=0)
         require_settings(self, "steps", "lasting", least=1)
-        require_settings(self, "clip", above=0)
+        require_settings(self, "clip", "count", "home_penalty", "residual", "spread", "largest", above=0)
         require_kinds(self)
 
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
@@ -91,7 +96,7 @@ class FilteredMF:
         catalogue = population.catalogue
         half, centre = catalogue.scale.width / 2, expected_rating(catalogue.scale)
         size, start = len(catalogue), np.zeros((len(catalogue), self.factors + 3))
-        start[:, 2] = SPREAD**2
+        start[:, 2] = self.spread**2
         start[:, 3:] = np.random.default_rng(self.seed).normal(0, 0.1, (size, self.factors))
         asked = FilteredSums(
             name="residuals of ratings, while users last",
@@ -117,21 +122,21 @@ class FilteredMF:
         factors = with_ones((known[:, 3:] * half).astype(np.float32))
         own = self._home(ratings, factors, base)
         expected = predict_pairs(own, factors, base, ratings.user_index, ratings.item_index)
-        left = np.clip((ratings.values - expected) / half, -LARGEST, LARGEST)
-        taste = np.clip(own[:, : self.factors], -LARGEST, LARGEST)[ratings.user_index]
-        return np.concatenate([np.full((len(left), 1), COUNT), left[:, None], left[:, None] * taste], axis=1)
+        left = np.clip((ratings.values - expected) / half, -self.largest, self.largest)
+        taste = np.clip(own[:, : self.factors], -self.largest, self.largest)[ratings.user_index]
+        return np.concatenate([np.full((len(left), 1), self.count), left[:, None], left[:, None] * taste], axis=1)
 
     def _update(self, known: Doubles, noisy: Doubles, step: int, deviation: float) -> Doubles:
-        counts = (known[:, 0] * step + noisy[:, 0] / COUNT) / (step + 1)
+        counts = (known[:, 0] * step + noisy[:, 0] / self.count) / (step + 1)
         n, unknown = np.maximum(counts, 0.0), known[:, 2]
-        gain = unknown * n / (unknown * n**2 + RESIDUAL**2 * n + deviation**2 + 1e-12)
+        gain = unknown * n / (unknown * n**2 + self.residual**2 * n + deviation**2 + 1e-12)
         moved = np.clip(gain[:, None] * noisy[:, 1:], -1, 1)
         columns = [counts[:, None], known[:, 1:2] + moved[:, :1], ((1 - gain * n) * unknown)[:, None]]
-        return np.concatenate([*columns, np.clip(known[:, 3:] + moved[:, 1:], -LARGEST, LARGEST)], axis=1)
+        return np.concatenate([*columns, np.clip(known[:, 3:] + moved[:, 1:], -self.largest, self.largest)], axis=1)
 
     def _home(self, histories: Ratings, factors: Floats, base: Floats) -> Floats:
         none = np.zeros(factors.shape[1], dtype=np.float32)
-        return fold_in(histories, factors, base, none, np.full(factors.shape[1], HOME_PENALTY, dtype=np.float32))
+        return fold_in(histories, factors, base, none, np.full(factors.shape[1], self.home_penalty, dtype=np.float32))
 
     def declared(self, names: Collection[str]) -> tuple[Array, ...]:
         """The arrays of a release."""

@@ -65,9 +65,10 @@ class LangevinPNBM:
         Whether the mean of the second half of the chain is released, or its last state: one sample.
     steps_share
         How much of the budget the gradients get.
+    even
+        Similarity of all neighbours in a constant start: so small that what is learned soon outweighs it.
     neighbours
-        How many items each item lists at most. None for a public rule: 200, fewer with a small catalogue or
-        audience.
+        How many items each item lists at most. None for 200, fewer with a small catalogue.
     floor
         Least sum of similarities to divide by.
     factors, items, features, audience, pair_share
@@ -82,7 +83,7 @@ class LangevinPNBM:
     >>> ledger = dc.Ledger(epsilon=5.0, delta=1e-6, unit=dc.User())
     >>> release = dc.LangevinPNBM(steps=10).fit(dc.TrustedServer(ratings, ledger))
     >>> [spend.times for spend in ledger.spends], release.guarantee.proven.epsilon <= 5
-    ([1, 10], True)
+    ([1, 1, 10], True)
     """
 
     start: Literal["pairs", "constant"] = "pairs"
@@ -94,6 +95,7 @@ class LangevinPNBM:
     step: float = 0.1
     averaged: bool = True
     steps_share: float = 0.1
+    even: float = 0.003
     neighbours: int | None = None
     floor: float = 1.0
     factors: int = 30
@@ -106,7 +108,7 @@ class LangevinPNBM:
     def __post_init__(self) -> None:
         require_kinds(self)
         require_settings(self, "steps", least=1)
-        require_settings(self, "clip", "spread", "temperature", above=0)
+        require_settings(self, "clip", "spread", "temperature", "even", above=0)
         require_settings(self, "sampling_rate", "step", above=0, most=1)
         require_settings(self, "steps_share", above=0, below=1)
         check_lists(self)

@@ -15,7 +15,7 @@ user computes at home from the release and their own ratings says nothing about 
 from dataclasses import dataclass
 
 from discreet.errors import require_kinds
-from discreet.models.denoise.item_lists import ask_for_lists, check_lists, list_queries, list_width
+from discreet.models.denoise.item_lists import ListQueries, ask_for_lists, check_lists, list_width
 from discreet.models.home import lists
 from discreet.populations.asking import check_population
 from discreet.populations.population import Population
@@ -30,21 +30,20 @@ class NeighbourList:
     Parameters
     ----------
     neighbours
-        How many items each item lists at most. None for a public rule: 200, fewer with a small catalogue or
-        audience.
+        How many items each item lists at most. None for 200, fewer with a small catalogue.
     floor
         Least sum of similarities to divide by: with few or far neighbours, predictions stay near the user's own
         expectation.
     factors
         At most so many patterns of ratings; with few data or much noise fewer stand out.
     items
-        Among how many items pairs are asked for, the most rated. None for a public rule.
+        Among how many items pairs are asked for, the most rated. None for 800.
     features
         Whether genres and years of the catalogue are used: for item means, and in users' own expectations.
     audience
-        About how many users take part, as far as this is publicly known; the public rules go by it.
+        About how many users take part, as far as this is publicly known: whether pairs stand out of the noise.
     pair_share
-        How much of the budget pairs get, 0 for item means alone. None for a public rule.
+        How much of the budget pairs get, 0 for item means alone. None for half where they stand out of the noise.
 
     Examples
     --------
@@ -74,8 +73,8 @@ class NeighbourList:
     def fit(self, population: Population, progress: Progress = no_progress) -> Release:
         """Ask for item sums and, unless noise would hide them, for pairs; and list the most similar items."""
         check_population(self, population)
-        width = list_width(self.neighbours, self.audience, len(population.catalogue))
-        plan = list_queries(population, self.audience, self.items, self.pair_share, self.features)
+        width = list_width(self.neighbours, len(population.catalogue))
+        plan = ListQueries.of(population, self.audience, self.items, self.pair_share)
         found = ask_for_lists(plan, population, width, self.factors, self.features)
         progress(1, 1, "similar items")
         return Release.of(self, population, found.released(found.similarities))

@@ -64,9 +64,10 @@ class NoisyPNBM:
         How strongly similarities are drawn back to the start.
     steps_share
         How much of the budget the gradients get.
+    even
+        Similarity of all neighbours in a constant start: so small that what is learned soon outweighs it.
     neighbours
-        How many items each item lists at most. None for a public rule: 200, fewer with a small catalogue or
-        audience.
+        How many items each item lists at most. None for 200, fewer with a small catalogue.
     floor
         Least sum of similarities to divide by.
     factors, items, features, audience, pair_share
@@ -79,7 +80,7 @@ class NoisyPNBM:
     >>> ledger = dc.Ledger(epsilon=5.0, delta=1e-6, unit=dc.User())
     >>> release = dc.NoisyPNBM(steps=4).fit(dc.TrustedServer(ratings, ledger))
     >>> [spend.times for spend in ledger.spends], release.guarantee.proven.epsilon <= 5
-    ([1, 4], True)
+    ([1, 1, 4], True)
     """
 
     start: Literal["pairs", "constant"] = "pairs"
@@ -90,6 +91,7 @@ class NoisyPNBM:
     spread: float = 0.003
     pull: float = 0.0
     steps_share: float = 0.1
+    even: float = 0.003
     neighbours: int | None = None
     floor: float = 1.0
     factors: int = 30
@@ -102,7 +104,7 @@ class NoisyPNBM:
         require_kinds(self)
         require_settings(self, "steps", least=1)
         require_settings(self, "sampling_rate", above=0, most=1)
-        require_settings(self, "clip", "step", "spread", above=0)
+        require_settings(self, "clip", "step", "spread", "even", above=0)
         require_settings(self, "pull", least=0)
         require_settings(self, "steps_share", above=0, below=1)
         check_lists(self)

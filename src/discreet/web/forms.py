@@ -20,7 +20,7 @@ import numpy as np
 from discreet.errors import InputError
 from discreet.kernels.conditional_logit import tiles
 from discreet.kernels.few_users import messages_of
-from discreet.models import filtered_mf, implicit_als
+from discreet.models import implicit_als
 from discreet.models.almanac import ranking
 from discreet.models.home.fold_in import FAINT_PENALTY, FoldIn, fixed, with_ones
 from discreet.models.home.neighbourhood import Neighbourhood
@@ -159,8 +159,9 @@ def _factors(release: Release, prepared: FoldIn | UserRegression, arrays: FileAr
 
 def _filtered(release: Release, prepared: Release, arrays: FileArrays) -> Form:
     known = release.arrays
+    model: Any = release.model
     width = known["item_factors"].shape[1]
-    none, penalty = np.zeros(width, np.float32), np.full(width, filtered_mf.HOME_PENALTY, np.float32)
+    none, penalty = np.zeros(width, np.float32), np.full(width, model.home_penalty, np.float32)
     base = np.asarray(known["mean"][0] + known["item_bias"], dtype=np.float32)
     rate, kept = _fold_in(FoldIn(known["item_factors"], base, none, penalty), arrays)
     return Form(rank=BY_RATINGS, rate=rate, prepared=_with(release, {"item_factors": kept.factors}))

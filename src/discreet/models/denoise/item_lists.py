@@ -6,12 +6,17 @@
        (:mod:`~discreet.models.sums.pair_sums`)       →   factors L with covariance L Lᵀ, cleaned of noise
        (:mod:`~discreet.models.denoise.spectral`)
 
-Whether pairs are asked for, among how many items and with which share of the budget follows from public facts
-(:mod:`~discreet.models.sums.almanac_queries`). What follows is post-processing and costs nothing:
+Pairs get half of the budget where a pattern of ratings is expected to stand out of the noise; elsewhere all of it buys
+item means. Among K items, U users who rate n of them each with weight w show a pattern that explains the variance v of
+ratings as an eigenvalue, and noise of deviation s hides it unless that is above (Baik, Ben Arous & Péché 2005)
+
+    U w n² v / K  >  s √K
+
+with public U (``audience``) and s, and with v and n as they usually are. What follows is post-processing:
 
     L⊥ = L − Z (ZᵀPZ)⁻¹ ZᵀP L      what users' own regressions at home explain already (their covariates Z), weighted by
                                    how much items are rated (P), is taken out of the covariance
-    ρ_ij = L⊥_i·L⊥_j / √((‖L⊥_i‖² + σ²)(‖L⊥_j‖² + σ²))
+    ρ_ij = L⊥_i·L⊥_j / √((‖L⊥_i‖² + σ²)(‖L⊥_j‖² + σ²))        σ² the variance of what own regressions leave
 
 Each item lists its ``width`` largest positive ρ. An item that takes part in no pairs lists the most rated items, with a
 faint similarity: its predictions stay the user's own expectation, and its rank its popularity.
@@ -22,57 +27,20 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
-from discreet.errors import require_settings
+from discreet.errors import InputError, require_settings
 from discreet.kernels.neighbours import nearest
+from discreet.models.almanac.pairs import rating_factors
 from discreet.models.denoise.item_biases import denoised
-from discreet.models.denoise.spectral import denoised_factors, denoised_weights
 from discreet.models.home.lists import check_width, home_of
 from discreet.models.home.user_regression import UserRegression
-from discreet.models.sums.almanac_queries import CONSTANTS as QUERIES
-from discreet.models.sums.almanac_queries import AlmanacQueries, queries_for
-from discreet.models.sums.pair_sums import weight_of_a_rating
+from discreet.models.sums.item_statistics import ItemStatistics, Scaling
+from discreet.models.sums.pair_sums import PairSums, Weighting
 from discreet.models.sums.similarity_gradient import gradient_steps
+from discreet.populations.contribution import Contribution
 from discreet.populations.population import Population
 from discreet.types import AnyArray, Doubles, Floats, Indices
-
-
-@dataclass(frozen=True)
-class Constants:
-    """Public constants, chosen on splits of MovieLens 100K with other seeds than those reported."""
-
-    neighbours: int = 200
-    """How many neighbours each item lists, if nothing else is said."""
-    neighbours_of_few: int = 64
-    """How many where hardly anyone takes part."""
-    faint: float = 1e-3
-    """Similarity of an item's neighbours of which nothing is known."""
-    even: float = 3e-3
-    """Similarity of all neighbours in a constant start: so small that what is learned soon outweighs it."""
-    fewest: int = 500
-    """Half as many items take part in pairs as in an almanac, but no fewer than this, if it has them: what is known of
-    rarely rated items makes poor neighbours."""
-    most_of_pairs: float = 0.7
-    """The largest share of the budget that pairs get by the public rule."""
-    patterns: int = 6
-    """How many patterns of who rates what together are looked for in the co-counts."""
-    relative_weight: float = 0.1
-    """Of co-counts, where products have 1: κ² of the pair sums."""
-    sampling_variance: float = 1.0
-    """The v of the spectral module, in weights of a rating, where there is no noise."""
-    sampling_variance_with_noise: float = 3.0
-    """The same with noise: the weights are known less well, so more shrinkage pays."""
-    sampling_variance_of_users: float = 12.0
-    """The same with the unit user: users' weights differ far more."""
-    factor_spread: float = 0.1
-    """How far factors spread, in units of the clip: its t."""
-    residual_deviation: float = 0.2
-    """Standard deviation of a rating about its expectation, in widths of the scale, as in the formula above."""
-    ridge: float = 1e-3
-    """Keeps the projection solvable where two covariates are alike."""
-
-
-CONSTANTS = Constants()
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +57,7 @@ class Lists:
         neighbours, kept = self.neighbours.copy(), np.maximum(similarities, 0).astype(np.float32)
         alone = ~kept.any(axis=1)
         most_rated = constant_lists(self.arrays["counts"], kept.shape[1])
-        neighbours[alone], kept[alone] = most_rated[alone], CONSTANTS.faint
+        neighbours[alone], kept[alone] = most_rated[alone], 1e-3
         return {**self.arrays, "neighbours": neighbours, "similarities": kept}
 
 
@@ -101,34 +69,94 @@ def check_lists(model: object) -> None:
     require_settings(model, "pair_share", least=0, below=1)
 
 
-def list_width(neighbours: int | None, audience: int, size: int) -> int:
-    """How many neighbours each item lists in a catalogue of ``size`` items."""
+def list_width(neighbours: int | None, size: int) -> int:
+    """How many neighbours each item lists in a catalogue of ``size`` items: 200 if nothing else is said."""
     if neighbours is None:
-        most = min(CONSTANTS.neighbours, max(CONSTANTS.neighbours_of_few, audience))
-        return max(1, min(most, size - 1))
+        return max(1, min(200, size - 1))
     check_width(neighbours, size)
     return neighbours
 
 
-def list_queries(
-    population: Population, audience: int, items: int | None, pair_share: float | None, features: bool
-) -> AlmanacQueries:
-    """What is asked for. Public: the shares are of what the lists may spend."""
-    known = features and item_features(population.catalogue).shape[1] > 0
-    queries = queries_for(population, audience, items, pair_share, known)
-    if items is None:
-        queries = replace(queries, items=max(min(CONSTANTS.fewest, queries.items), queries.items // 2))
-    if population.unit is None:
+@dataclass(frozen=True, kw_only=True)
+class ListQueries:
+    """What is asked for: how users are weighted in both sums, among how many items pairs, with which share.
+
+    ``relative_weight`` is the κ² of pairs, ``clip`` where their residuals are clipped, in widths of the scale.
+    """
+
+    scaling: Scaling
+    weighting: Weighting
+    items: int
+    share: float
+    relative_weight: float = 0.1
+    clip: float = 0.25
+
+    @classmethod
+    def of(
+        cls,
+        population: Population,
+        audience: int,
+        items: int | None,
+        share: float | None,
+        *,
+        pattern: float = 0.0025,
+        ratings: int = 100,
+    ) -> "ListQueries":
+        """Public: no rating is looked at.
+
+        ``pattern`` is what a pattern explains of ratings beside users' own regressions, in squared widths of the scale;
+        ``ratings`` how many a user has.
+        """
+        unit = population.unit
+        items = min(items or 800, len(population.catalogue))
+        by_user = unit is not None and unit.name == "user"
+        queries = cls(
+            scaling="user, l2" if by_user else "rating",
+            weighting="user, l2" if by_user else "rating, l2",
+            items=items,
+            share=0.5 if share is None else share,
+        )
+        if unit is None:
+            return queries
+        noise = queries._noise(population)
+        if noise is None and by_user:  # pairs of all that a user rated are too many for Laplace noise
+            return replace(queries, scaling="user, l1", share=0.0)
+        if noise is None:
+            queries = replace(queries, weighting="rating, l1")
+            noise = queries._noise(population)
+        if share is None:
+            assert noise is not None
+            rated = min(ratings, items)
+            of_a_user = rated**1.5 if queries.weighting == "rating, l2" else rated  # w n²
+            eigenvalue = audience * of_a_user * pattern / queries.clip**2 / items
+            queries = replace(queries, share=0.5 if eigenvalue > noise * items**0.5 else 0.0)
         return queries
-    products = queries.products or bool(pair_share)
-    share = queries.share if pair_share is not None else min(queries.share, CONSTANTS.most_of_pairs)
-    return replace(
-        queries, products=products, share=share if products else 0.0, relative_weight=CONSTANTS.relative_weight
-    )
+
+    def item_sums(self, population: Population) -> tuple[ItemStatistics, Contribution]:
+        """Counts and sums of the items: beside pairs with Gaussian noise, as it composes best; alone with less."""
+        sums = ItemStatistics.of(population.catalogue, self.scaling)
+        wanted = [replace(sums.contribution, noise="gaussian")]
+        if self.share == 0 or self.weighting == "rating, l1":
+            wanted.append(sums.contribution)
+        return sums, min(wanted, key=population.deviation)
+
+    def pair_sums(self, catalogue: Catalogue, rows: Indices, base: Floats) -> PairSums:
+        """Products and co-occurrence counts of the listed items."""
+        return PairSums(rows, base, self.clip * catalogue.scale.width, self.relative_weight, None, self.weighting)
+
+    def _noise(self, population: Population) -> float | None:
+        """The deviation of the noise on a product with the share of pairs; None without a delta, which it needs."""
+        base = np.zeros(len(population.catalogue), dtype=np.float32)
+        pairs = self.pair_sums(population.catalogue, np.arange(self.items, dtype=np.int32), base)
+        asked = replace(pairs.contribution, noise="gaussian")
+        try:
+            return pairs.deviations(population.deviation(asked, self.share or 0.5))[0]
+        except InputError:
+            return None
 
 
 def ask_for_lists(
-    queries: AlmanacQueries, population: Population, width: int, factors: int, features: bool, share: float = 1.0
+    queries: ListQueries, population: Population, width: int, factors: int, features: bool, share: float = 1.0
 ) -> Lists:
     """Both looks at the ratings, with ``share`` of the budget, and the lists that follow from them."""
     catalogue = population.catalogue
@@ -154,10 +182,13 @@ def ask_for_lists(
     neighbours, similarities = np.zeros((size, width), dtype=np.int32), np.zeros((size, width), dtype=np.float32)
     if queries.share > 0:
         rows = np.sort(np.argsort(-noisy_counts, kind="stable")[: queries.items]).astype(np.int32)
-        found = _loadings(queries, population, share * queries.share, rows, base, counts, factors)
+        pairs = queries.pair_sums(catalogue, rows, base)
+        asked, share = replace(pairs.contribution, noise="gaussian"), share * queries.share
+        answer, deviation = population.sum(asked, share), population.deviation(asked, share)
+        found = rating_factors(pairs, answer, deviation, counts[rows], factors)
         loadings = _unexplained(found, home.rows[rows], counts[rows])
         listed = min(width, len(rows) - 1)
-        chosen, kept = nearest(_correlations(loadings, (CONSTANTS.residual_deviation * scale.width) ** 2), listed)
+        chosen, kept = nearest(_correlations(loadings, home.residual_variance), listed)
         neighbours[rows, :listed], similarities[rows, :listed] = rows[chosen], kept
     return Lists(arrays, home, neighbours, similarities)
 
@@ -168,6 +199,11 @@ class LearnedLists(Protocol):
     @property
     def start(self) -> Literal["pairs", "constant"]:
         """Where lists and similarities come from before they are learned."""
+        ...
+
+    @property
+    def even(self) -> float:
+        """The similarity of all neighbours in a constant start."""
         ...
 
     @property
@@ -224,17 +260,17 @@ class LearnedLists(Protocol):
 def ask_for_start(model: LearnedLists, population: Population) -> Lists:
     """Means and lists for a model that then learns in steps; where pairs say nothing of any item, a constant start."""
     size = len(population.catalogue)
-    width = list_width(model.neighbours, model.audience, size)
+    width = list_width(model.neighbours, size)
     # Who cannot answer the steps says so here, before any budget is spent on the start.
     steps = gradient_steps((size, width), model.clip, model.steps, model.sampling_rate)
     population.deviation(steps, model.steps_share)
     pair_share = 0.0 if model.start == "constant" else model.pair_share
-    queries = list_queries(population, model.audience, model.items, pair_share, model.features)
+    queries = ListQueries.of(population, model.audience, model.items, pair_share)
     found = ask_for_lists(queries, population, width, model.factors, model.features, 1 - model.steps_share)
     if found.similarities.any():
         return found
     neighbours = constant_lists(found.arrays["counts"], width)
-    even = np.full(neighbours.shape, CONSTANTS.even, dtype=np.float32)
+    even = np.full(neighbours.shape, model.even, dtype=np.float32)
     return replace(found, neighbours=neighbours, similarities=even)
 
 
@@ -252,33 +288,11 @@ def constant_lists(counts: AnyArray, width: int) -> Indices:
     return lists
 
 
-def _loadings(
-    queries: AlmanacQueries,
-    population: Population,
-    share: float,
-    rows: Indices,
-    base: Floats,
-    counts: Doubles,
-    factors: int,
-) -> Floats:
-    """L above, in points of the scale."""
-    pairs, asked = queries.pair_sums(population, rows, base)
-    products, weights = pairs.matrices(population.sum(asked, share))
-    noise, weight_noise = pairs.deviations(population.deviation(asked, share))
-    weights = denoised_weights(weights, counts[rows], weight_noise, CONSTANTS.patterns)
-    of_a_rating = weight_of_a_rating(weights, counts[rows], queries.weighting)
-    variance = CONSTANTS.sampling_variance if noise == 0 else CONSTANTS.sampling_variance_with_noise
-    if queries.weighting == "user, l2":
-        variance = CONSTANTS.sampling_variance_of_users
-    found = denoised_factors(products, weights, noise, variance * of_a_rating, CONSTANTS.factor_spread, factors)
-    return np.asarray(found * np.float32(QUERIES.clip * population.catalogue.scale.width))
-
-
 def _unexplained(loadings: Floats, covariates: Floats, counts: Doubles) -> Doubles:
     """L⊥ above."""
     wide = covariates.astype(np.float64)
     weighted = wide * (counts / max(float(counts.sum()), 1e-9))[:, None]
-    explained = np.linalg.solve(weighted.T @ wide + CONSTANTS.ridge * np.eye(wide.shape[1]), weighted.T @ loadings)
+    explained = np.linalg.solve(weighted.T @ wide + 1e-3 * np.eye(wide.shape[1]), weighted.T @ loadings)
     return np.asarray(loadings - wide @ explained)
 
 

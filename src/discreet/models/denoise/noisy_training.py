@@ -31,11 +31,6 @@ from discreet.populations.around import innermost
 from discreet.populations.population import Population
 from discreet.types import AnyArray, Progress, no_progress
 
-SHOWN = 10
-"""How often the epsilon so far is worked out in a fit: it takes a moment where users are sampled."""
-SAVED = 20
-"""How often a checkpoint is written in a fit, besides when it is interrupted."""
-
 
 @dataclass(frozen=True, eq=False)
 class NoisyTraining:
@@ -89,7 +84,7 @@ class NoisyTraining:
                 whole = False
                 state.step(noisy)
                 whole = True
-                if checkpoint is not None and state.done % max(1, steps // SAVED) == 0:
+                if checkpoint is not None and state.done % max(1, steps // 20) == 0:
                     state.save(checkpoint, about)
                 progress(state.done, steps, "steps" if spent is None else f"steps, {spent(state.done)}")
         except KeyboardInterrupt:
@@ -214,7 +209,8 @@ def _epsilon_so_far(population: Population, steps: int) -> Callable[[int], str] 
     known: dict[int, str] = {}
 
     def spent(done: int) -> str:
-        mark = done if done == steps else done - done % max(1, steps // SHOWN)
+        # Worked out ten times in a fit: it takes a moment where users are sampled.
+        mark = done if done == steps else done - done % max(1, steps // 10)
         if mark not in known:
             looks = [*before, *([replace(last, times=mark)] if mark else [])]
             epsilon = epsilon_of(looks, ledger.delta) if looks else 0.0

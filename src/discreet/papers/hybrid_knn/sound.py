@@ -49,7 +49,7 @@ from discreet.collect.mechanisms import Piecewise, RandomisedResponse, UniformNo
 from discreet.collect.reconstruction import Risk, risk_of
 from discreet.data.catalogue import Scale
 from discreet.data.ratings import Ratings
-from discreet.models.covariance_knn import CONSTANTS, CovarianceKNN
+from discreet.models.covariance_knn import CovarianceKNN
 from discreet.models.home.fold_in import fold_in, predict_pairs, rating_offsets
 from discreet.populations.population import NoPrivacy
 from discreet.populations.trusted import TrustedServer
@@ -146,7 +146,7 @@ def covariances(users: int, scale: Scale, reported: Scale, variance: float) -> C
     250
     """
     audience = 10 ** round(math.log10(max(users, 1))) * (scale.width / reported.width) ** 2
-    damping = CovarianceKNN.item_damping * (1 + variance / (CONSTANTS.residual_deviation * scale.width) ** 2)
+    damping = CovarianceKNN.item_damping * (1 + variance / (CovarianceKNN.residual_deviation * scale.width) ** 2)
     return CovarianceKNN(audience=max(1, round(audience)), item_damping=damping)
 
 
@@ -166,10 +166,10 @@ def predicted(release: Release, histories: Ratings, variance: float, scale: Scal
         found: Floats = release.predict(histories, test.user_index, test.item_index)
     else:
         size = len(release.catalogue)
-        biases = np.full((size, 1), CONSTANTS.bias_spread * scale.width, dtype=np.float32)
+        biases = np.full((size, 1), CovarianceKNN.bias_spread * scale.width, dtype=np.float32)
         design = np.concatenate([release.arrays["item_factors"], biases], axis=1)
         penalty = np.full(
-            design.shape[1], (CONSTANTS.residual_deviation * scale.width) ** 2 + variance, dtype=np.float32
+            design.shape[1], (CovarianceKNN.residual_deviation * scale.width) ** 2 + variance, dtype=np.float32
         )
         own = fold_in(histories, design, rating_offsets(release), np.zeros_like(penalty), penalty)
         found = predict_pairs(own, design, rating_offsets(release), test.user_index, test.item_index)
