@@ -28,7 +28,7 @@ from .given_noise import given_noise
 
 USERS, VANISHING = 50, 2
 RATINGS = dc.synthetic(users=USERS + VANISHING, items=25, ratings=700, seed=3)
-MODEL = dc.Almanac()
+MODEL = dc.CovarianceKNN(audience=100_000, covariance_share=0.5, items=12)
 EPSILON, DELTA = 20.0, 1e-5
 GROUPS = {"stayers": range(32), "first": range(32, 38), "second": range(38, 44), "third": range(44, 49)}
 """Users by program: a third of them are in those that are killed. The last one is the test's own, and answers last."""
@@ -92,11 +92,14 @@ class Programs:
         if name == "third-party":
             return [name, *common, "--enrolled", self.root / "enrolled.txt"]
         terms = ["--epsilon", EPSILON, "--delta", DELTA, "--users-at-least", USERS, "--wait", 0]
+        model = ["--model", "covariance-knn", "--audience", MODEL.audience]
+        model += ["--set", "covariance_share=0.5", "--set", "items=12"]
         items = ["--catalogue", self.root / "items.csv", "--scale", "1:5", "-o", self.root / "release"]
         return [
             name,
             *common,
             *terms,
+            *model,
             *items,
             "--third-party",
             self.url("third-party"),
@@ -267,7 +270,7 @@ def test_ctrl_c_is_clean_and_a_second_recommender_is_refused(programs):
     assert second.returncode == 2
     assert second.stderr.splitlines()[-1].startswith("discreet: another recommender runs with the state in ")
     programs.start("first")
-    programs.until(lambda: "Almanac" in programs.logs()["first"])
+    programs.until(lambda: "CovarianceKNN" in programs.logs()["first"])
     for name in ("first", "recommender"):
         programs.running[name].send_signal(signal.SIGINT)
         assert programs.running[name].wait(LONG) == 130, programs.logs()[name]

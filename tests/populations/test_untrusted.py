@@ -282,7 +282,7 @@ def test_users_refuse_a_server_that_asks_anything_else():
 
 
 def test_a_restarted_recommender_goes_on_after_what_was_answered():
-    model = MODELS["almanac"]
+    model = MODELS["covariance-knn"]
     release, population = over_messages(model, RATINGS, ledger())
     assert len(population.told) == 2
 
@@ -302,7 +302,7 @@ def test_a_restarted_recommender_goes_on_after_what_was_answered():
 
 
 def test_a_device_refuses_answers_that_do_not_fit():
-    model = MODELS["almanac"]
+    model = MODELS["covariance-knn"]
     _, population = over_messages(model, RATINGS, ledger())
     copy = ModelCopy(model, RATINGS.catalogue, population.offer)
     device = Device(copy, RATINGS.select_users(np.array([0])), key=KEY)
