@@ -1,5 +1,6 @@
 """What an almanac publishes, attacked: both Gaussian sums are as noisy as the ledger says, and no more."""
 
+from collections.abc import Callable
 from typing import Literal
 
 import pytest
@@ -14,17 +15,18 @@ CONFIDENCE = 0.999
 """Of a thousand such audits of a sound mechanism at most one would accuse it; the noise is seeded besides."""
 
 
-# With 500 users expected co-counts alone are asked for, with 50,000 products of ratings beside them.
-@pytest.mark.parametrize(("unit", "audience"), [("user", 500), ("user", 50_000), ("rating", 50_000)])
+@pytest.mark.parametrize("shares", [{"items": 0.4, "counts": 0.6}, {"items": 0.4, "counts": 0.3, "products": 0.3}])
 def test_an_almanac_is_as_private_as_its_ledger_says_and_not_more(
-    unit: Literal["rating", "user"], audience: int, monkeypatch: pytest.MonkeyPatch
+    shares: dict[str, float], force_plan: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """So few users would not be asked for pairs, so the plan is told to."""
     monkeypatch.setattr(by_runs, "EXPLORING", 8)  # the canaries are the same for all; time is better spent on judging
-    model = dc.Almanac(pair_share=0.6)
+    force_plan(**shares)
+    model = dc.Almanac()
     audit = dc.audit.audit_by_runs(
         model,
         RATINGS,
-        dc.Terms(epsilon=8.0, delta=1e-5, unit=unit),
+        dc.Terms(epsilon=8.0, delta=1e-5, unit="user"),
         runs=160,
         confidence=CONFIDENCE,
         randomness=dc.Randomness(seed=3),
@@ -82,9 +84,10 @@ def test_laplace_looks_and_then_pairs_are_as_private_as_the_ledger_says(
     assert not audit.faults
 
 
-def test_an_almanac_in_one_run() -> None:
+def test_an_almanac_in_one_run(force_plan: Callable[..., None]) -> None:
+    force_plan(items=0.4, counts=0.6)
     audit = dc.audit.audit_in_one_run(
-        dc.Almanac(pair_share=0.6),
+        dc.Almanac(),
         RATINGS,
         dc.Terms(epsilon=2.0, delta=1e-8, unit="user"),
         canaries=400,

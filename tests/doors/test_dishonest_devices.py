@@ -79,7 +79,7 @@ def test_what_is_possible_goes_by_what_a_user_can_say_of_an_item(model, unit, do
     assert found
     for name, most, largest in found:
         assert most <= 2 * largest * (1 + 1e-6), name
-        # Whatever a device sends, it counts as no more than a few users, or of all ratings as one who rated everything.
+        # Whatever a device sends counts as no more than a few users, or of all ratings as one who rated everything.
         assert largest <= 1.001 * (
             len(eager.catalogue) if "ratings there are" in name or "pairs users" in name else 2
         ), name

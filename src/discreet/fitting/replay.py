@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import InputError
-from discreet.kernels.memoizing import memoizing
 from discreet.names import is_listed
 from discreet.populations.answer_file import AnswerFile
 from discreet.populations.population import Population
@@ -69,9 +68,8 @@ def fit_and_replay(
     """
     checked = check_replay or not is_ours(model)
     fresh, recorded = copy.deepcopy(model), Recorded(population, MOST_BYTES if checked else 0, file)
-    with memoizing():
-        release: Release = model.fit(recorded, progress)
-        note = found_by_replay(fresh, recorded, release) if checked else UNCHECKED
+    release: Release = model.fit(recorded, progress)
+    note = found_by_replay(fresh, recorded, release) if checked else UNCHECKED
     release.require_unchanged("nothing was released")
     return replace(release, guarantee=with_note_on_replay(release.guarantee, note), made=HERE)
 

@@ -37,7 +37,6 @@ import numpy as np
 
 from discreet.errors import library_for
 from discreet.kernels.eigenvectors import all_eigenvalues, largest_eigenpairs
-from discreet.kernels.memoizing import memoized
 from discreet.kernels.row_solves import damped_row_solves
 from discreet.types import AnyArray, Doubles, Floats
 
@@ -126,7 +125,6 @@ def denoised_weights(weights: Floats, counts: AnyArray, deviation: float, most: 
     return np.asarray(np.maximum(estimate, 0), dtype=np.float32)
 
 
-@memoized
 def denoised_factors(
     products: Floats,
     weights: Floats,
@@ -180,7 +178,6 @@ def simulated_threshold(deviations: Floats) -> float:
     return float(_leading(noise + noise.T, 1)[0][0])
 
 
-@memoized
 def spectrum(matrix: AnyArray) -> Doubles:
     """All eigenvalues, in falling order."""
     return np.asarray(all_eigenvalues(matrix)[::-1], dtype=np.float64)
@@ -191,7 +188,6 @@ def eigenvectors_of(matrix: AnyArray, most: int) -> Doubles:
     return _leading(matrix, most)[1]
 
 
-@memoized
 def _leading(matrix: AnyArray, most: int) -> tuple[Doubles, Doubles]:
     """The largest eigenvalues, in falling order, and their eigenvectors."""
     size = len(matrix)
