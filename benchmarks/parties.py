@@ -316,6 +316,7 @@ def hosted(users: int) -> int:
                 words += ["--third-party", urls["third-party"], "--trust", root / "third-party/certificate.pem"]
                 words += ["--catalogue", root / "items.csv", "--scale", "1:5", "--epsilon", "1", "-o", root / "release"]
                 words += ["--users-at-least", users, "--users-at-most", 10 * users, "--bits", "32", "--wait", "0"]
+                words += ["--model", "covariance-knn", "--set", "covariance_share=0.5", "--set", "items=300"]
             process = subprocess.Popen([*party, role, *map(str, words)], stderr=subprocess.PIPE, text=True)
             running.callback(process.wait)
             running.callback(process.kill)

@@ -2,18 +2,18 @@
 
 **Published**, from bounded sums over users, with noise of a known standard deviation:
 
-    1. the count of each item and the sum of its ratings                 (:mod:`~discreet.models.sums.item_statistics`)
-    2. among the most rated items, by the noisy counts of 1, for every pair i, j
-         W_ij = Σ_u w_u            over the users who rated both         (:mod:`~discreet.models.sums.pair_sums`)
-         A_ij = Σ_u w_u x_ui x_uj  with x_ui = r_ui − base_i, clipped    in one sum with W
-    3. what users' own regressions have in common                        (:mod:`~discreet.models.almanac.questions`)
-    4. how wide the priors of users' own regressions should be           (:mod:`~discreet.models.almanac.questions`)
+    1. how much users rate                                                (:mod:`~discreet.models.sums.activity`)
+    2. the count of each item and the sum of its ratings                  (:mod:`~discreet.models.sums.item_statistics`)
+    3. what users' own regressions have in common                         (:mod:`~discreet.models.almanac.questions`)
+    4. sweeps: what own fits leave of item biases, and factors of ratings (:mod:`~discreet.models.denoise.private_als`)
+    5. among the most rated items, by the noisy counts of 2, for every pair i, j
+         W_ij = Σ_u w_u            over the users who rated both          (:mod:`~discreet.models.sums.pair_sums`)
+         A_ij = Σ_u w_u x_ui x_uj  with x_ui = r_ui − base_i, clipped
+    6. the vote: how users' own ratings weigh the parts of predictions    (:mod:`~discreet.models.almanac.questions`)
 
-    5. sweeps: what own fits leave of item biases, and factors of ratings (:mod:`~discreet.models.denoise.private_als`)
-
-First comes how much users rate (:mod:`~discreet.models.sums.activity`) and a part of 1. From these noisy answers and
-from what the release is for, its ``purpose``, a plan follows with the shares of all the rest: the one with which
-held-out ratings are expected to be predicted best (:mod:`~discreet.models.almanac.planner`).
+1 and a part of 2 come first. From these noisy answers and from what the release is for, its ``purpose``, a plan follows
+with the shares of all the rest: the one with which held-out ratings are expected to be predicted best
+(:mod:`~discreet.models.almanac.planner`).
 
 The rest is post-processing and costs no privacy:
 
