@@ -33,7 +33,7 @@ def nightly(place: Path, epsilon: float) -> list[str]:
     return [suggestion.title for suggestion in found] + [str(promise)]
 '''
 MISTAKES = {
-    "dc.Almanac()": "arg-type",
+    "dc.Almanac(factors='many')": "arg-type",
     "dc.Ledger(epsilon='1')": "arg-type",
     "dc.Release.load(3)": "arg-type",
     "dc.NoSuchModel()": "attr-defined",

@@ -93,7 +93,7 @@ def test_what_promises_nothing_is_not_called_proven(discreet, table, tmp_path):
 
 
 def test_the_audience_is_told(discreet, table, items, tmp_path):
-    command = ("--models", "almanac", "--epsilon", "1,2", "--audience", 60, "--metrics", "rmse", "--json")
+    command = ("--models", "covariance-knn", "--epsilon", "1,2", "--audience", 60, "--metrics", "rmse", "--json")
     outcome = compare(discreet, table, items, tmp_path, *command)
     assert (outcome.code, outcome.err) == (0, "")
     assert "audience = 60" in (tmp_path / "page.html").read_text(encoding="utf-8")

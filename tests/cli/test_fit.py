@@ -157,7 +157,7 @@ def test_a_full_disk_is_a_sentence(discreet, table, tmp_path, monkeypatch):
 
 
 def test_fit_and_certificate_say_that_covariances_were_left_out(discreet, table, items, tmp_path):
-    how = (*SCALE, "--items", items, "--items-public", "--audience", 2000, "--epsilon", 2, "-o", tmp_path / "release")
+    how = (*SCALE, "--items", items, "--items-public", "--audience", 200, "--epsilon", 0.7, "-o", tmp_path / "release")
     fitted = discreet("fit", "covariance-knn", table, *how)
     assert fitted.code == 0 and "These are averages alone" in fitted.out
     assert "with --delta 1e-6 it could be smaller, and they would be published." in fitted.out

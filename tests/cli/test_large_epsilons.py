@@ -8,7 +8,7 @@ import discreet as dc
 from discreet.models.almanac.planner import PURPOSES
 
 EPSILONS = (0.01, 0.1, 1, 5, 10, 20, 50, 100)
-ALMANACS = tuple(f"almanac:purpose={purpose}" for purpose in (*PURPOSES, "none"))
+ALMANACS = tuple(f"almanac:purpose={purpose}" for purpose in PURPOSES)
 NEED_A_DELTA = ("als", "noisy-pnbm", "langevin-pnbm", "filtered-mf", "private-vae")
 """These have Gaussian noise, for either unit."""
 ONE_UNIT = {"huber-mf": "rating", "filtered-mf": "user"}

@@ -20,7 +20,7 @@ def test_one_night_after_another_on_one_account(discreet, table, items, tmp_path
     data = (table, "--scale", "1:5", "--items", items, "--items-public", "--epsilon", 0.5, "--unit", "user")
     first = discreet("fit", "almanac", *data, "--prior", public, "-o", tmp_path / "1")
     assert first.code == 0 and "used as a prior" in first.out, first.err
-    second = discreet("fit", *data, "--prior", tmp_path / "1", "-o", tmp_path / "2")
+    second = discreet("fit", *data, "--prior", tmp_path / "1", "--check-replay", "-o", tmp_path / "2")
     assert second.code == 0, second.err
     release = dc.Release.load(tmp_path / "2")
     for said in (second.out, str(release.guarantee)):  # what went into the prior went into this, too

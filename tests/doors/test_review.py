@@ -49,10 +49,10 @@ def test_parts_that_were_changed_are_checked_again(door, tmp_path):
 
 def test_an_audience_that_was_tried_out(door):
     ratings = dc.synthetic(users=60, items=30, ratings=900, seed=2)
-    dc.compare({str(n): dc.Almanac() for n in (10, 10**5)}, ratings, dc.evaluation.HoldOut(test=0.2, seed=1))
-    guarantee = dc.Almanac().fit(dc.TrustedServer(ratings, dc.Ledger(1.0))).guarantee
+    dc.compare({str(n): dc.ALS(audience=n) for n in (10, 10**5)}, ratings, dc.evaluation.HoldOut(test=0.2, seed=1))
+    guarantee = dc.ALS(audience=10**5).fit(dc.TrustedServer(ratings, dc.Ledger(1.0, 1e-6))).guarantee
     assert guarantee.proven is None and guarantee.tuning == "unpaid"
-    assert dc.Almanac().fit(dc.TrustedServer(ratings, dc.Ledger(1.0))).guarantee.tuning == "defaults"
+    assert dc.ALS().fit(dc.TrustedServer(ratings, dc.Ledger(1.0, 1e-6))).guarantee.proven is not None
     door("settings are the model's defaults", "the better of two audiences was kept", guarantee.reason)
 
 

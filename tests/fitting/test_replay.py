@@ -36,7 +36,7 @@ def test_every_private_model_is_made_of_its_answers(name, terms):
 
 
 def test_a_search_is_made_of_its_answers():
-    search = dc.evaluation.Search(candidates=[dc.Bias(), dc.Bias(item_damping=50), dc.Popularity()])
+    search = dc.evaluation.Search(candidates=[dc.Bias(), dc.Bias(item_damping=50), dc.CovarianceKNN()])
     assert CHECKED in fit_and_replay(search, TERMS["user"].population(RATINGS)).guarantee.notes
 
 

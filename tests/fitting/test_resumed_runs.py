@@ -69,7 +69,7 @@ def test_an_interrupted_run_goes_on_and_pays_once(tmp_path, counted, monkeypatch
     (line,) = budget.account("films").spendings  # one line, paid once
     assert line.released_at is not None and not path.exists()
     # The popularity of the release is the first one: the second was thrown away.
-    again = vae()._start(vae().plan(dc.NoPrivacy(RATINGS)).sizes, before[0], 0.0)["output_bias"]
+    again = vae()._start(vae().plan(dc.NoPrivacy(RATINGS)).sizes, before[0])["output_bias"]
     assert np.corrcoef(again, release.arrays["output_bias"])[0, 1] > 0.999
 
 

@@ -8,9 +8,9 @@ import pytest
 import discreet as dc
 from discreet.data.labels import Labels
 from discreet.models.almanac.items import SeenItems
-from discreet.models.almanac.pairs import rating_factors
 from discreet.models.almanac.planner import Planner
 from discreet.models.almanac.questions import FixedEffects, with_fixed_effects
+from discreet.models.denoise.spectral import rating_factors
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.activity import MIDDLES, Activity, activity_of_users
 

@@ -186,7 +186,7 @@ def measure(
         for model in chosen.values():
             check_private(model, terms[0] if terms else Terms())
     private = any(one.epsilon is not None for one in terms)
-    if private and told.known == "assumed" and any(map(takes_audience, chosen.values())):
+    if private and told.known == "assumed" and (AUTO in models or any(map(takes_audience, chosen.values()))):
         note(f"About {told.users:,} users are assumed; --audience N announces how many there are, roughly.")
     for sentence in partial_settings(named, settings):
         note(sentence)

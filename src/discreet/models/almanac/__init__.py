@@ -47,7 +47,7 @@ from discreet.errors import require, require_kinds, require_settings
 from discreet.kernels.gpu_logit import LogitOnDevice
 from discreet.kernels.gpu_pairs import ratings_stay
 from discreet.models.almanac.items import SeenItems, informed
-from discreet.models.almanac.pairs import PairFactors, as_wide_as_needed, padded, rating_factors
+from discreet.models.almanac.pairs import PairFactors, as_wide_as_needed, padded
 from discreet.models.almanac.planner import CONSTANTS as PLAN
 from discreet.models.almanac.planner import FACTORS, PURPOSES, ROUNDING, Plan, Planner, Purpose
 from discreet.models.almanac.questions import about_level, asked_scales, levelled, with_fixed_effects
@@ -55,6 +55,7 @@ from discreet.models.almanac.ranking import Prepared
 from discreet.models.denoise.item_biases import Averages
 from discreet.models.denoise.private_als import CONSTANTS as SWEEPS
 from discreet.models.denoise.private_als import ALSQueries, refined
+from discreet.models.denoise.spectral import rating_factors
 from discreet.models.home import item_arrays, methods
 from discreet.models.home.user_regression import UserRegression, taste_covariates
 from discreet.models.sums.activity import Activity

@@ -50,7 +50,7 @@ as often, to first order in v. Least squares with weights 1/E give
 whose deviation s is that of the noise on W and of the sample of users. If even v̂ + 2 s is less than a taste that
 matters, the prior is tighter by as much.
 
-**Factors of ratings** come from the products of residuals (:mod:`~discreet.models.denoise.spectral`).
+**Factors of ratings** come from products of residuals (:mod:`~discreet.models.denoise.spectral`).
 """
 
 import math
@@ -64,9 +64,8 @@ from discreet.models.almanac.ranking import item_scales
 from discreet.models.denoise.spectral import (
     THRESHOLD_MARGIN,
     above_threshold,
-    denoised_factors,
-    denoised_weights,
     eigenvectors_of,
+    rating_factors,
     signal_of,
     simulated_threshold,
     spectrum,
@@ -112,16 +111,6 @@ class _Constants:
     """By how many deviations v may be larger than it seems."""
     tightest: float = 64.0
     """At most so many times tighter."""
-    sampling_variance: float = 1.0
-    """The v of :mod:`~discreet.models.denoise.spectral`, in weights of a rating, where there is no noise."""
-    sampling_variance_with_noise: float = 1.5
-    """The same with noise: the weights are known less well, so more shrinkage pays."""
-    imagined_users: float = 20.0
-    """Users of every pair whose products are chance alone: they keep factors from resting on pairs that few rated."""
-    factor_spread: float = 0.1
-    """The t of :mod:`~discreet.models.denoise.spectral`, in units of the clip."""
-    weight_factors: int = 6
-    """How many factors W is denoised with, for the products."""
 
 
 CONSTANTS = _Constants()
@@ -380,20 +369,6 @@ class PairFactors:
             "neighbour_weights": weights,
             "feature_precision": np.array([self.tighter], dtype=np.float32),
         }
-
-
-def rating_factors(pairs: PairSums, answer: AnyArray, deviation: float, counts: Doubles, most: int) -> Floats:
-    """Factors of ratings alone; none where pairs are only counted."""
-    if not np.isfinite(pairs.clip):
-        return np.zeros((len(counts), 0), dtype=np.float32)
-    products, weights = pairs.matrices(answer)
-    noise, weight_noise = pairs.deviations(deviation)
-    weights = denoised_weights(weights, counts, weight_noise, CONSTANTS.weight_factors)
-    weight = weight_of_a_rating(weights, counts, pairs.weighting)
-    variance = weight * (CONSTANTS.sampling_variance_with_noise if noise > 0 else CONSTANTS.sampling_variance)
-    unclear = math.sqrt(noise**2 + CONSTANTS.imagined_users * weight * variance)
-    factors = denoised_factors(products, weights, unclear, variance, CONSTANTS.factor_spread, most)
-    return factors * np.float32(pairs.clip)
 
 
 def padded(size: int, places: Indices, found: AnyArray, most: int) -> Floats:

@@ -31,8 +31,8 @@ from discreet.data.catalogue import Catalogue
 from discreet.data.features import item_features
 from discreet.errors import InputError, require_settings
 from discreet.kernels.neighbours import nearest
-from discreet.models.almanac.pairs import rating_factors
 from discreet.models.denoise.item_biases import denoised
+from discreet.models.denoise.spectral import rating_factors
 from discreet.models.home.lists import check_width, home_of
 from discreet.models.home.user_regression import UserRegression
 from discreet.models.sums.item_statistics import ItemStatistics, Scaling

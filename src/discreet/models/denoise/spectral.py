@@ -31,6 +31,7 @@ row by row: with the other rows fixed, each L_i is a ridge solution, and nearly 
 It starts from the eigenvectors of A_ij W_ij / (s² + v W_ij) above their threshold.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,7 @@ import numpy as np
 from discreet.errors import library_for
 from discreet.kernels.eigenvectors import all_eigenvalues, largest_eigenpairs
 from discreet.kernels.row_solves import damped_row_solves
+from discreet.models.sums.pair_sums import PairSums, weight_of_a_rating
 from discreet.types import AnyArray, Doubles, Floats
 
 THRESHOLD_MARGIN = 1.05
@@ -58,6 +60,16 @@ class _Constants:
     """The part of v that is the sampling variance of a product; the rest guards against overfitting it."""
     sweeps: int = 10
     """How often all rows are solved; each time they move half way."""
+    sampling_variance: float = 1.0
+    """v above, in weights of a rating, where there is no noise."""
+    sampling_variance_with_noise: float = 1.5
+    """The same with noise: the weights are known less well, so more shrinkage pays."""
+    imagined_users: float = 20.0
+    """Users of every pair whose products are chance alone: they keep factors from resting on pairs that few rated."""
+    factor_spread: float = 0.1
+    """The smallest t above, in units of the clip."""
+    weight_factors: int = 6
+    """How many factors W is denoised with, for the products."""
 
 
 CONSTANTS = _Constants()
@@ -165,6 +177,20 @@ def denoised_factors(
     penalty = np.diag(np.maximum(own / 2, spread) ** -2.0).astype(np.float32)
     factors = damped_row_solves(precision, gradient, factors, penalty, sweeps)
     return factors
+
+
+def rating_factors(pairs: PairSums, answer: AnyArray, deviation: float, counts: Doubles, most: int) -> Floats:
+    """Factors of ratings alone; none where pairs are only counted."""
+    if not np.isfinite(pairs.clip):
+        return np.zeros((len(counts), 0), dtype=np.float32)
+    products, weights = pairs.matrices(answer)
+    noise, weight_noise = pairs.deviations(deviation)
+    weights = denoised_weights(weights, counts, weight_noise, CONSTANTS.weight_factors)
+    weight = weight_of_a_rating(weights, counts, pairs.weighting)
+    variance = weight * (CONSTANTS.sampling_variance_with_noise if noise > 0 else CONSTANTS.sampling_variance)
+    unclear = math.sqrt(noise**2 + CONSTANTS.imagined_users * weight * variance)
+    factors = denoised_factors(products, weights, unclear, variance, CONSTANTS.factor_spread, most)
+    return factors * np.float32(pairs.clip)
 
 
 def simulated_threshold(deviations: Floats) -> float:
