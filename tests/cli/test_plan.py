@@ -178,6 +178,6 @@ def test_a_plan_shows_what_its_parts_are_expected_to_gain(discreet, table, decla
     assert outcome.code == 0 and "expected to gain" in outcome.out and "who rates what" in outcome.out
     trials = json.loads(discreet(*asked, "--json").out)["made_up"]
     gains = [sum(trial["gains"].values()) for trial in trials if trial["epsilon"] is not None]
-    assert all(gain > 0 for gain in gains) and trials[-1]["gains"] == {}
+    assert min(gains) >= 0 and max(gains) > 0.01 and trials[-1]["gains"] == {}
     other = json.loads(discreet("plan", "bias", table, *declared, *PRIVATE, "--json").out)["made_up"]
     assert all(trial["gains"] == {} for trial in other)
